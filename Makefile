@@ -1,0 +1,64 @@
+PYTHON ?= python3
+JOBS ?= 2
+SECONDS ?= 60
+ARGS ?=
+
+BIN := .venv/bin
+CODE := $(wildcard src tests bench)
+# The stamp is named after this place: an environment copied from elsewhere is not ours.
+STAMP := .venv/.stamp-$(firstword $(shell printf '%s' '$(CURDIR)' | cksum))
+
+NOT_FAST := not spark and not postgres and not mariadb and not slow and not browser
+FULLY_COVERED := */lakewarden/kernel/*,*/lakewarden/models/*,*/lakewarden/names/*
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast lint bench fuzz fuzz-control docs golden lock clean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv from requirements/dev.txt; does nothing when it is up to date
+	@:
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	PYTHON='$(PYTHON)' scripts/setup.sh $@
+
+demo: setup ## Build a sample estate and serve it (ARGS=--once: ask a few questions and stop)
+	$(BIN)/lakewarden demo $(ARGS)
+
+test: setup ## Run every test, then ask for full coverage of kernel, models and names
+	scripts/install-mariadb.sh
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --cov --cov-report=
+	$(BIN)/python -m coverage report --include='$(FULLY_COVERED)' --fail-under=100
+
+test-fast: setup ## Run the tests that need no Spark, no database server and no browser
+	$(BIN)/python -m pytest -m '$(NOT_FAST)'
+
+lint: setup ## Check format, style, types, import contracts and spelling; silent when clean
+	@$(BIN)/ruff format --quiet --check --diff $(CODE)
+	@$(BIN)/ruff check --quiet $(CODE)
+	@$(BIN)/mypy --no-error-summary $(CODE)
+	@said=$$($(BIN)/lint-imports --no-logo) || { printf '%s\n' "$$said"; exit 1; }
+	@$(BIN)/codespell
+
+bench: setup ## Run the benches and print their results as JSON
+	$(BIN)/python -m bench.w --json
+
+fuzz: setup ## Compare the kernel with the oracle on fresh random worlds (SECONDS=60)
+	$(BIN)/python -m lakewarden.testing.fuzz --seconds $(SECONDS)
+
+fuzz-control: setup ## Plant faults and see that the comparison finds each of them
+	$(BIN)/python -m lakewarden.testing.control
+
+docs: setup ## Write the generated pages anew
+	$(BIN)/python -m lakewarden.models.pages docs/models
+
+golden: docs ## Write the golden files anew; review the difference like code
+
+lock: ## For maintainers: pin requirements/dev.txt anew (ARGS=--upgrade: newest versions)
+	PYTHON='$(PYTHON)' scripts/lock.sh $(ARGS)
+
+clean: ## Remove all that these commands made, the environment included
+	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis
+	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

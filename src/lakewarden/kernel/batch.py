@@ -1,0 +1,147 @@
+"""Many questions at once: triples of user, operation and entity, decided with array look-ups.
+
+The rows of the users asked about are stacked into one table per operation; a question is
+then one element of it. Only what the element leaves open is judged, grouped by user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakewarden.kernel.listing import among_operation
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.rows import Code
+from lakewarden.kernel.subject import Subject
+
+Ids = NDArray[np.int32]
+Truths = NDArray[np.bool_]
+
+
+class Batch:
+    """One operation on one target type, prepared for a set of principals.
+
+    `numbers` maps each principal to the row by which questions name it.
+    """
+
+    def __init__(
+        self, matrix: Matrix, operation: str, type: str, principals: Sequence[Principal]
+    ) -> None:
+        self._matrix = matrix
+        self._plan = matrix.plan(matrix.operation(operation), type)
+        self._subjects = [matrix.snapshot.subject(principal) for principal in principals]
+        self.numbers = {principal: number for number, principal in enumerate(principals)}
+        self._codes = self._stacked()
+        self._owned = _owned_keys(self._subjects, len(matrix.snapshot.coded.tree))
+
+    def _stacked(self) -> NDArray[np.uint8] | None:
+        if self._plan.columns is None or not self._subjects:
+            return None
+        rows = [self._plan.codes(self._matrix.entry(self._plan, s)) for s in self._subjects]
+        return np.stack(rows)
+
+    def decide(self, principals: Ids, entities: Ids, now: float) -> Truths:
+        """For each pair of a principal's number and an entity's id (-1: none), the decision.
+
+        Raises `StaleSnapshot` as `Matrix.decide` does.
+        """
+        self._matrix.require(now)
+        columns = self._plan.columns
+        if columns is None or self._codes is None:
+            return self._judged(principals, entities)
+        codes = self._codes[principals, columns.classes[entities]]
+        codes[entities < 0] = Code.DENIED
+        truths: Truths = codes == Code.ALLOWED
+        unclear = codes == Code.OPEN
+        if self._plan.shape.owner:
+            of_owners = np.flatnonzero(codes == Code.OWNER)
+            near = self._near(principals[of_owners], entities[of_owners])
+            unclear[of_owners[near]] = True
+        left = np.flatnonzero(unclear)
+        if len(left):
+            truths[left] = self._judged(principals[left], entities[left])
+        return truths
+
+    def _near(self, principals: Ids, entities: Ids) -> Truths:
+        """Whether the principal owns the entity or something above it."""
+        tree = self._matrix.snapshot.coded.tree
+        size = len(tree)
+        near = np.zeros(len(entities), dtype=bool)
+        at = entities.astype(np.int64)
+        for _ in range(size):
+            live = (at >= 0) & ~near
+            if not live.any():
+                break
+            keys = principals[live].astype(np.int64) * size + at[live]
+            near[live] = _is_in(keys, self._owned)
+            at = np.where(at >= 0, tree.parents[at], -1)
+        return near
+
+    def _judged(self, principals: Ids, entities: Ids) -> Truths:
+        truths = np.zeros(len(entities), dtype=bool)
+        for number in np.unique(principals).tolist():
+            rows = np.flatnonzero(principals == number)
+            truths[rows] = among_operation(
+                self._matrix, self._plan.operation, self._subjects[number], entities[rows]
+            )
+        return truths
+
+
+def _owned_keys(subjects: Sequence[Subject], size: int) -> NDArray[np.int64]:
+    """Sorted keys number · size + id of what each subject owns."""
+    keys = [
+        np.asarray(subject.owned.to_array(), dtype=np.int64) + number * size
+        for number, subject in enumerate(subjects)
+    ]
+    return np.concatenate(keys) if keys else np.zeros(0, dtype=np.int64)
+
+
+def _is_in(keys: NDArray[np.int64], ordered: NDArray[np.int64]) -> Truths:
+    if not len(ordered):
+        return np.zeros(len(keys), dtype=bool)
+    at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+    found: Truths = ordered[at] == keys
+    return found
+
+
+def decide_many(matrix: Matrix, requests: Sequence[Request]) -> list[bool]:
+    """The verdicts on many requests, in order; the same as deciding them one by one.
+
+    Raises as `Matrix.decide` for the first request that it would refuse.
+    """
+    verdicts = [False] * len(requests)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, request in enumerate(requests):
+        if _is_groupable(matrix, request):
+            groups.setdefault((request.operation, request.target.type), []).append(index)
+        else:
+            verdicts[index] = matrix.decide(request).allow
+    for (operation, type), indexes in groups.items():
+        chosen = [requests[index] for index in indexes]
+        for index, truth in zip(indexes, _decided(matrix, operation, type, chosen), strict=True):
+            verdicts[index] = truth
+    return verdicts
+
+
+def _is_groupable(matrix: Matrix, request: Request) -> bool:
+    id = matrix.snapshot.coded.tree.find(request.target)
+    matrix.require(request.now)
+    return request.is_plain and id is not None and id in matrix.snapshot.coded.tree.stored
+
+
+def _decided(matrix: Matrix, operation: str, type: str, requests: list[Request]) -> list[bool]:
+    matrix.operation(operation).rule(type)
+    find = matrix.snapshot.coded.tree.find
+    principals = list(dict.fromkeys(request.principal for request in requests))
+    batch = Batch(matrix, operation, type, principals)
+    numbers: Ids = np.array([batch.numbers[r.principal] for r in requests], dtype=np.int32)
+    ids: Ids = np.array([_id(find(r.target)) for r in requests], dtype=np.int32)
+    return [bool(truth) for truth in batch.decide(numbers, ids, requests[0].now)]
+
+
+def _id(id: int | None) -> int:
+    return -1 if id is None else id

@@ -1,0 +1,97 @@
+"""One privilege of one role set over all entities: allowed, denied, open to owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.classes import Partition
+
+Ids = NDArray[np.int32]
+Flags = NDArray[np.uint8]
+
+
+ALLOWED: Final = 1
+"""Some ALLOW names one of the role set."""
+
+DENIED: Final = 2
+"""Some DENY names one of the role set."""
+
+OWNERS: Final = 4
+"""Some ALLOW speaks to the owners of the entity."""
+
+
+class Cells(Protocol):
+    """A privilege's bits, by entity id; -1 stands for no entity and has none."""
+
+    size: int
+
+    def at(self, id: int) -> int:
+        """The bits of one entity."""
+        ...
+
+    def among(self, ids: Ids) -> Flags:
+        """The bits of many."""
+        ...
+
+
+Layers = Iterable[tuple[int, Iterable[int]]]
+"""For each bit the scopes that set it."""
+
+
+class ByClass:
+    """A byte for each class; the last one belongs to no class and is zero."""
+
+    __slots__ = ("_classes", "_view", "row", "row_bytes", "size")
+
+    def __init__(self, classes: Partition, row: Flags) -> None:
+        self._classes = classes.classes
+        self._view = classes.view
+        self.row = row
+        self.row_bytes = row.tobytes()
+        self.size = 2 * len(self.row_bytes)
+
+    def at(self, id: int) -> int:
+        return self.row_bytes[self._view[id]]
+
+    def among(self, ids: Ids) -> Flags:
+        return np.where(ids >= 0, self.row[self._classes[ids]], np.uint8(0))
+
+
+def by_class(classes: Partition, layers: Layers) -> ByClass:
+    """The cells over classes."""
+    row = np.zeros(classes.count + 1, dtype=np.uint8)
+    for bit, scopes in layers:
+        found = [classes.within[scope] for scope in set(scopes) if scope in classes.within]
+        if found:
+            row[np.concatenate(found)] |= np.uint8(bit)
+    return ByClass(classes, row)
+
+
+class ByBitmap:
+    """A bitmap of entity ids for each bit."""
+
+    __slots__ = ("_layers", "size")
+
+    def __init__(self, layers: Sequence[tuple[int, BitMap]]) -> None:
+        self._layers = [(bit, ids) for bit, ids in layers if ids]
+        self.size = sum(ids.get_statistics()["n_bytes_array_containers"] for _, ids in self._layers)
+
+    def at(self, id: int) -> int:
+        return sum(bit for bit, ids in self._layers if id in ids)
+
+    def among(self, ids: Ids) -> Flags:
+        flags = np.zeros(len(ids), dtype=np.uint8)
+        for bit, members in self._layers:
+            flags |= np.isin(ids, np.asarray(members.to_array(), dtype=np.int32)) * np.uint8(bit)
+        return flags
+
+
+def by_bitmap(bitmaps: Sequence[BitMap], layers: Layers) -> ByBitmap:
+    """The cells as unions of scope bitmaps."""
+    found = [(bit, [bitmaps[scope] for scope in set(scopes)]) for bit, scopes in layers]
+    return ByBitmap([(bit, BitMap.union(*maps)) for bit, maps in found if maps])

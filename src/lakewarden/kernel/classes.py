@@ -1,0 +1,168 @@
+"""Entity classes: entities that lie in exactly the same scopes, found by splitting.
+
+A million tables collapse to hundreds of classes, because what has no statement of its own
+shares the class of what contains it. Splitting is exact: two entities share a class only
+where no scope tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+Classes = NDArray[np.uint32]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A class number for every entity id, over a set of scopes. Immutable.
+
+    `view` is `classes` as a memoryview, for single look-ups; `origin[c]` is the class that
+    `c` was split from (itself for class 0), always a smaller number; `within[s]` are the
+    classes inside scope `s`; `inside[c]` are the scopes that class `c` lies in.
+    """
+
+    classes: Classes
+    view: memoryview
+    count: int
+    origin: tuple[int, ...]
+    within: Mapping[int, Ints]
+    inside: tuple[tuple[int, ...], ...]
+
+    def members(self, classes: Iterable[int]) -> BitMap:
+        """The entity ids of the given classes."""
+        wanted = np.zeros(self.count, dtype=bool)
+        wanted[list(classes)] = True
+        return BitMap(np.flatnonzero(wanted[self.classes]).astype(np.uint32))
+
+
+def partition(
+    size: int, scopes: Mapping[int, BitMap], limit: int, start: Partition | None = None
+) -> Partition | None:
+    """The classes of ids 0…size-1 under `scopes`; None when there are more than `limit`.
+
+    With `start`, its classes are split further: `scopes` are those it does not know yet.
+    """
+    splitter = _Splitter(size, start)
+    for number in scopes:
+        splitter.split(number, scopes[number])
+        if splitter.count > limit:
+            return None
+    return splitter.finished()
+
+
+def reclassed(
+    before: Partition, size: int, ids: BitMap, scopes: Sequence[BitMap], limit: int
+) -> Partition | None:
+    """The classes after the scopes of some `ids` changed, or ids were added (`size` in all).
+
+    All classes keep their numbers; a set of scopes not met before gets a new class, which
+    came from none (origin -1).
+    """
+    inside_of: dict[int, list[int]] = {id: [] for id in ids}
+    for number, scope in enumerate(scopes):
+        for id in scope & ids:
+            inside_of[id].append(number)
+    inside = list(before.inside)
+    origin = list(before.origin)
+    numbers = {scopes_inside: number for number, scopes_inside in enumerate(inside)}
+    classes = np.zeros(size, dtype=np.uint32)
+    classes[: len(before.classes)] = before.classes
+    for id, found in inside_of.items():
+        key = tuple(found)
+        if key not in numbers:
+            numbers[key] = len(inside)
+            inside.append(key)
+            origin.append(-1)
+        classes[id] = numbers[key]
+    return None if len(inside) > limit else _partition(classes, inside, origin)
+
+
+class _Splitter:
+    def __init__(self, size: int, start: Partition | None) -> None:
+        if start is None:
+            self._classes = np.zeros(size, dtype=np.uint32)
+            self._inside: list[list[int]] = [[]]
+            self._origin = [0]
+        else:
+            self._classes = start.classes.copy()
+            self._inside = [list(scopes) for scopes in start.inside]
+            self._origin = list(start.origin)
+        self._sizes = np.bincount(self._classes, minlength=len(self._inside)).tolist()
+
+    @property
+    def count(self) -> int:
+        return len(self._inside)
+
+    def split(self, scope: int, ids: BitMap) -> None:
+        """Members of `ids` leave their classes for new ones, except where a whole class stays."""
+        if not ids:
+            return
+        rows = _rows(ids)
+        old = self._classes[rows]
+        counts = np.bincount(old, minlength=self.count)
+        target = np.arange(self.count, dtype=np.uint32)
+        for number in np.flatnonzero(counts).tolist():
+            hit = int(counts[number])
+            if hit == self._sizes[number]:
+                self._inside[number].append(scope)
+            else:
+                target[number] = self._new_class(number, scope, hit)
+        self._classes[rows] = target[old]
+
+    def _new_class(self, number: int, scope: int, size: int) -> int:
+        self._sizes[number] -= size
+        self._sizes.append(size)
+        self._origin.append(number)
+        self._inside.append([*self._inside[number], scope])
+        return self.count - 1
+
+    def finished(self) -> Partition:
+        return _partition(self._classes, [tuple(scopes) for scopes in self._inside], self._origin)
+
+
+def _partition(
+    classes: Classes, inside: Sequence[tuple[int, ...]], origin: Sequence[int]
+) -> Partition:
+    within: dict[int, list[int]] = {}
+    for number, scopes in enumerate(inside):
+        for scope in scopes:
+            within.setdefault(scope, []).append(number)
+    classes.flags.writeable = False
+    return Partition(
+        classes=classes,
+        view=classes.data,
+        count=len(inside),
+        origin=tuple(origin),
+        within={scope: np.array(found, dtype=np.int64) for scope, found in within.items()},
+        inside=tuple(inside),
+    )
+
+
+def _rows(ids: BitMap) -> slice[int, int, None] | NDArray[np.uint32]:
+    """The ids as a slice where they are consecutive."""
+    first, last = ids.min(), ids.max()
+    if last - first + 1 == len(ids):
+        return slice(first, last + 1)
+    return np.asarray(ids.to_array(), dtype=np.uint32)
+
+
+def joint(parts: Sequence[Ints]) -> tuple[Classes, Ints]:
+    """Classes over several classes at once: a number for each row, and what it stands for.
+
+    `parts` are rows of class numbers, -1 where there is none. The second result has one
+    row for each joint class and one column for each part.
+    """
+    keys = parts[0].astype(np.int64)
+    for part in parts[1:]:
+        width = int(part.max(initial=-1)) + 2
+        _, keys = np.unique(keys, return_inverse=True)
+        keys = keys.reshape(-1) * width + (part + 1)
+    _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    combos = np.stack([part[first] for part in parts], axis=1).astype(np.int64)
+    return numbers.reshape(-1).astype(np.uint32), combos

@@ -1,0 +1,58 @@
+"""What is secured: entities, and how a system spells their names.
+
+An entity is known by its type and its canonical name. The kernel never splits a name:
+where it needs the ancestors or the parts that a name spells, it asks the `Spelling` of
+the model's system, which lives in `lakewarden.names`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class Entity(NamedTuple):
+    """One secured thing: its type and its canonical name, compared byte for byte.
+
+    Two members of this type stand for no stored thing: `NO_RESOURCE`, and a type with an
+    empty name, which asks about the type alone.
+
+    >>> Entity("table", "lake:sales.raw.orders").type
+    'table'
+    """
+
+    type: str
+    name: str
+
+
+NO_RESOURCE = Entity("", "")
+"""The request names no resource at all (a platform question)."""
+
+
+class Spelling(Protocol):
+    """How one system spells entity names. Implemented by the modules of `lakewarden.names`."""
+
+    def parse(self, type: str, text: str) -> Entity:
+        """The entity that `text` names, in canonical form.
+
+        Raises `BadInput` naming the offending part when `text` is not of the grammar of
+        `type`, and `Unknown` when the system has no such type.
+        """
+        ...
+
+    def parent(self, entity: Entity) -> Entity | None:
+        """The containment parent that the name itself spells; None at the top.
+
+        Total for canonical names: it never raises for an entity that `parse` returned.
+        """
+        ...
+
+    def parts(self, entity: Entity) -> tuple[str, ...]:
+        """The name's parts from the outermost container inwards, as wildcards see them."""
+        ...
+
+    def pattern(self, type: str, text: str) -> tuple[str, ...]:
+        """The parts of a wildcard pattern over names of `type`, comparable with `parts`.
+
+        Raises `BadInput` in a system that has no wildcards.
+        """
+        ...

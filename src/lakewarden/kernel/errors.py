@@ -1,0 +1,54 @@
+"""The closed tree of errors that the lower layers raise.
+
+Malformed input raises; a denial is a value and never an exception. Messages are one
+line, lower-case, without a full stop, with the user's input in backticks, and say what
+was expected. Each edge maps these few kinds to its own statuses.
+"""
+
+from __future__ import annotations
+
+
+class WardenError(Exception):
+    """Root of every error that a caller of this package may meet."""
+
+
+class BadInput(WardenError):
+    """The input is malformed; `where` names the file, line, path or field when known.
+
+    >>> str(BadInput("expected a name", where="roles.toml: role[2].name"))
+    'roles.toml: role[2].name: expected a name'
+    """
+
+    def __init__(self, message: str, *, where: str = "") -> None:
+        super().__init__(f"{where}: {message}" if where else message)
+        self.message = message
+        self.where = where
+
+
+class Unknown(WardenError):
+    """Something was named that is not declared or not stored.
+
+    `kind` is the sort of thing (`operation`, `privilege`, `type`, `entity`, …), `name`
+    the spelling that was given.
+    """
+
+    def __init__(self, kind: str, name: str, hint: str = "") -> None:
+        super().__init__(f"unknown {kind} `{name}`" + (f"; {hint}" if hint else ""))
+        self.kind = kind
+        self.name = name
+
+
+class Conflict(WardenError):
+    """The change contradicts what is stored (exists already, closes a cycle, …)."""
+
+
+class LimitExceeded(WardenError):
+    """A documented bound (depth, counted work, size) was passed."""
+
+
+class StaleSnapshot(WardenError):
+    """The snapshot does not cover the asked moment; the caller must move to the next interval."""
+
+
+class Unavailable(WardenError):
+    """An outside system that the question needs could not be reached."""

@@ -1,0 +1,389 @@
+"""Why, and why not: the rule as a tree of truths, and what would turn a denial.
+
+Derived again from the snapshot by walking the rule, never from the compiled rows; where the
+two do not agree the answer is a denial with the reason `error`, and it is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.expression import (
+    And,
+    Anyone,
+    At,
+    Compare,
+    Every,
+    Holds,
+    IsSelf,
+    May,
+    Nobody,
+    Node,
+    NotDenied,
+    Or,
+    Owner,
+    ServiceAdmin,
+    Some,
+)
+from lakewarden.kernel.facts import Stored
+from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import ANY, Reach
+from lakewarden.kernel.point import Point, Spot
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Decision, Reason, Request
+from lakewarden.kernel.scopes import Block, match, normal
+from lakewarden.kernel.snapshot import NamedPlace, Snapshot
+from lakewarden.kernel.statement import Anything, On, Statement
+from lakewarden.kernel.subject import Subject
+from lakewarden.kernel.who import who
+
+WAYS = 5
+"""How many ways out of a denial an explanation names."""
+
+_CONSIDERED = 48
+"""How many ways are followed through one node; the smallest are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """An ALLOW that is missing: the privilege, anchored at the entity, given to the asker."""
+
+    privilege: str
+    entity: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A smallest change that would turn the denial.
+
+    All of `needs` added and all of `lifted` (DENYs in the way, by id) taken away allow the
+    request; leaving any one out does not. `grantors` are the stored users who may hand out
+    each need, in its order; None where handing it out is no operation of the model.
+    """
+
+    needs: tuple[Need, ...]
+    lifted: tuple[str, ...]
+    grantors: tuple[tuple[Principal, ...] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node of the rule and its truth at one entity (None: there is none to ask about).
+
+    `allowed_by` and `denied_by` are the statements that decided a privilege, by id.
+    """
+
+    says: str
+    holds: bool
+    entity: Entity | None
+    allowed_by: tuple[str, ...] = ()
+    denied_by: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision with its reasons. `rule` is None where no rule was reached.
+
+    `statements` are all that decided, by id; `ways` at most five, empty where no ALLOW
+    would help (the entity is not stored, only an owner may).
+    """
+
+    decision: Decision
+    rule: Step | None
+    statements: tuple[str, ...]
+    ways: tuple[Way, ...]
+
+
+def explain(matrix: Matrix, request: Request) -> Explanation:
+    """The decision on the request, and why. Raises as `Matrix.decide`."""
+    decision = matrix.decide(request)
+    if decision.reason in (Reason.NOT_STORED, Reason.ROLE_NOT_HELD, Reason.ERROR):
+        return Explanation(decision, None, (), ())
+    snapshot = matrix.snapshot
+    subject = matrix.subject(request)
+    place = snapshot.place(request.target)
+    rule = matrix.operation(request.operation).rule(request.target.type)
+    walk = _Walk(snapshot, Point(snapshot, subject, request))
+    step = walk.step(rule, place)
+    if step.holds != decision.allow:
+        snapshot.memos.errors["Disagreement"] += 1
+        return Explanation(snapshot.decisions[Reason.ERROR], step, (), ())
+    decisive = tuple(sorted(set(_statements(step))))
+    ways = () if decision.allow else tuple(_ways(matrix, request, walk, rule, place))
+    return Explanation(decision, step, decisive, ways)
+
+
+def _statements(step: Step) -> Iterator[str]:
+    yield from step.allowed_by
+    yield from step.denied_by
+    for inner in step.steps:
+        yield from _statements(inner)
+
+
+Change = Need | str
+"""What a way is made of: an ALLOW to add, or the id of a DENY to lift."""
+
+Ways = frozenset[frozenset[Change]]
+_DONE: Ways = frozenset({frozenset()})
+_NONE: Ways = frozenset()
+
+
+class _Walk:
+    """The rule's tree for one request, and the ways to make its nodes true."""
+
+    def __init__(self, snapshot: Snapshot, point: Point) -> None:
+        self._snapshot = snapshot
+        self._point = point
+
+    def step(self, node: Node, place: Spot | None) -> Step:
+        """The node and all below it, with their truths."""
+        entity = None if place is None else self._point.entity(place)
+        if place is None:
+            return Step(_says(node), False, entity)
+        inner = tuple(self._inner(node, place))
+        allowed, denied = self._deciding(node, place)
+        return Step(
+            _says(node),
+            self._point.evaluate(node, place),
+            entity,
+            tuple(statement.id for statement in allowed),
+            tuple(statement.id for statement in denied),
+            inner,
+        )
+
+    def _inner(self, node: Node, place: Spot) -> Iterator[Step]:
+        match node:
+            case And(parts) | Or(parts):
+                yield from (self.step(part, place) for part in parts)
+            case At(selector, inner):
+                yield self.step(inner, self._point.selected(selector, place))
+            case Every(source, inner) | Some(source, inner):
+                for at in self._point.related_spots(source, place):
+                    yield self.step(inner, at)
+            case May(name):
+                rule = self._rule(name, place)
+                if rule is not None:
+                    yield self.step(rule, place)
+            case _:
+                return
+
+    def _rule(self, operation: str, place: Spot) -> Node | None:
+        declared = self._snapshot.model.operation(operation)
+        return declared.rule_or_none(self._point.entity(place).type)
+
+    def _deciding(self, node: Node, place: Spot) -> tuple[list[Statement], list[Statement]]:
+        match node:
+            case Holds(privilege):
+                return self._unique(self._point.allowing(privilege, place)), self.denying(
+                    privilege, place
+                )
+            case NotDenied(privilege):
+                return [], self.denying(privilege, place)
+            case _:
+                return [], []
+
+    @staticmethod
+    def _unique(grants: Iterable[Grant]) -> list[Statement]:
+        found = {grant.statement.id: grant.statement for grant in grants}
+        return [found[id] for id in sorted(found)]
+
+    def denying(self, privilege: str, place: Spot) -> list[Statement]:
+        """The DENYs in force that stand against the asker here."""
+        return self._unique(self._point.denying(privilege, place))
+
+    def ways(self, node: Node, place: Spot | None) -> Ways:
+        """The smallest sets of changes that make the node true; some may not be smallest."""
+        if place is None:
+            return _NONE
+        if self._point.evaluate(node, place):
+            return _DONE
+        match node:
+            case Holds(privilege):
+                return self._ways_to_hold(privilege, place)
+            case NotDenied(privilege):
+                return frozenset({frozenset(s.id for s in self.denying(privilege, place))})
+            case And(parts):
+                return _all_of(self.ways(part, place) for part in parts)
+            case Or(parts):
+                return _any_of(self.ways(part, place) for part in parts)
+            case At(selector, inner):
+                return self.ways(inner, self._point.selected(selector, place))
+            case Every(source, inner):
+                spots = list(self._point.related_spots(source, place))
+                return _all_of(self.ways(inner, at) for at in spots) if spots else _NONE
+            case Some(source, inner):
+                spots = list(self._point.related_spots(source, place))
+                return _any_of(self.ways(inner, at) for at in spots)
+            case May(name):
+                rule = self._rule(name, place)
+                return _NONE if rule is None else self.ways(rule, place)
+            case Owner() | IsSelf() | ServiceAdmin() | Compare() | Anyone() | Nobody():
+                return _NONE
+
+    def _ways_to_hold(self, privilege: str, place: Spot) -> Ways:
+        lifted = frozenset(statement.id for statement in self.denying(privilege, place))
+        if self._point.given(privilege, place):
+            return frozenset({lifted})
+        needs = self._needs(privilege, place)
+        return frozenset(lifted | {need} for need in needs)
+
+    def _needs(self, privilege: str, place: Spot) -> Iterator[Need]:
+        model = self._snapshot.model
+        declared = model.privileges[privilege]
+        entity = self._anchor(privilege, place)
+        for name in declared.implied_by or (privilege,):
+            yield Need(name, entity)
+
+    def _anchor(self, privilege: str, place: Spot) -> Entity:
+        """The nearest entity on which the privilege may be granted and reaches the place."""
+        declared, entity = self._snapshot.model.privileges[privilege], self._point.entity(place)
+        if declared.reach is not Reach.BELOW or {entity.type, ANY} & declared.on:
+            return entity
+        chain = self._snapshot.coded.ancestors(entity)
+        return next((other for other in chain if other.type in declared.on), entity)
+
+
+def _says(node: Node) -> str:
+    match node:
+        case Holds(privilege):
+            return privilege
+        case NotDenied(privilege):
+            return f"not denied {privilege}"
+        case Owner(levels):
+            return f"owner of {' or '.join(levels)}"
+        case And():
+            return "all of"
+        case Or():
+            return "any of"
+        case At(selector, _):
+            return f"at {selector}"
+        case Every(source, _):
+            return f"on every one of {source}"
+        case Some(source, _):
+            return f"on some one of {source}"
+        case May(operation):
+            return f"may {operation}"
+        case Compare(attribute, operator, value):
+            return f"{attribute} {operator} {value!r}"
+        case IsSelf():
+            return "is the asker"
+        case ServiceAdmin():
+            return "service administrator"
+        case Anyone():
+            return "anyone"
+        case Nobody():
+            return "nobody"
+
+
+def _smallest(ways: Iterable[frozenset[Change]]) -> Ways:
+    """The sets that contain no other, the smallest first, as many as are followed."""
+    kept: list[frozenset[Change]] = []
+    for way in sorted(set(ways), key=lambda way: (len(way), sorted(map(str, way)))):
+        if not any(other <= way for other in kept):
+            kept.append(way)
+        if len(kept) == _CONSIDERED:
+            break
+    return frozenset(kept)
+
+
+def _all_of(parts: Iterable[Ways]) -> Ways:
+    found = _DONE
+    for ways in parts:
+        found = _smallest(left | right for left, right in product(found, ways))
+    return found
+
+
+def _any_of(parts: Iterable[Ways]) -> Ways:
+    return _smallest(way for ways in parts for way in ways)
+
+
+def _ways(matrix: Matrix, request: Request, walk: _Walk, rule: Node, place: Spot) -> Iterator[Way]:
+    told: list[frozenset[Change]] = []
+    for changes in sorted(
+        _smallest(walk.ways(rule, place)), key=lambda w: (len(w), str(sorted(map(str, w))))
+    ):
+        least = _least(matrix, request, rule, place, changes)
+        if least is not None and least not in told:
+            told.append(least)
+            yield _way(matrix, request, least)
+        if len(told) == WAYS:
+            return
+
+
+def _least(
+    matrix: Matrix, request: Request, rule: Node, place: Spot, changes: frozenset[Change]
+) -> frozenset[Change] | None:
+    """`changes` without those that it does without; None where even all do not help."""
+
+    def turned(some: frozenset[Change]) -> bool:
+        point = _Supposing(matrix.snapshot, matrix.subject(request), request, some)
+        return point.evaluate(rule, place)
+
+    if not turned(changes):
+        return None
+    for change in sorted(changes, key=str):
+        if turned(changes - {change}):
+            changes -= {change}
+    return changes
+
+
+def _way(matrix: Matrix, request: Request, changes: frozenset[Change]) -> Way:
+    needs = sorted((c for c in changes if isinstance(c, Need)), key=str)
+    lifted = sorted(c for c in changes if isinstance(c, str))
+    return Way(tuple(needs), tuple(lifted), tuple(_grantors(matrix, request, n) for n in needs))
+
+
+def _grantors(matrix: Matrix, request: Request, need: Need) -> tuple[Principal, ...] | None:
+    model = matrix.snapshot.model
+    if model.granting is None or not model.privileges[need.privilege].grantable:
+        return None
+    if model.operation(model.granting).rule_or_none(need.entity.type) is None:
+        return None
+    question = Request(request.principal, model.granting, need.entity, request.now)
+    return tuple(sorted(who(matrix, question)))
+
+
+class _Supposing(Point):
+    """A point that takes some ALLOWs for given to the asker and some DENYs for lifted."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        subject: Subject,
+        request: Request,
+        changes: frozenset[Change],
+    ) -> None:
+        super().__init__(snapshot, subject, request)
+        self._model = snapshot.model
+        self._needs = [change for change in changes if isinstance(change, Need)]
+        self._lifted = {change for change in changes if isinstance(change, str)}
+
+    def denied(self, privilege: str, place: Spot) -> bool:
+        denying = self.denying(privilege, place)
+        return any(grant.statement.id not in self._lifted for grant in denying)
+
+    def given(self, privilege: str, place: Spot) -> bool:
+        supposed = (need for need in self._needs if self._bears_on(need.privilege, privilege))
+        return any(self._reaches(need, privilege, place) for need in supposed) or super().given(
+            privilege, place
+        )
+
+    def _bears_on(self, named: str, privilege: str) -> bool:
+        return named == privilege or named in self._model.privileges[privilege].implied_by
+
+    def _reaches(self, need: Need, privilege: str, place: Spot) -> bool:
+        anchor = Anything() if need.entity == NO_RESOURCE else On(need.entity)
+        scope = normal(anchor, self._model.privileges[privilege].reach)
+        block: Block
+        if isinstance(place, NamedPlace):
+            block = place.block
+        else:
+            block = Stored(self._snapshot.coded, BitMap([place]))
+        return bool(match(block, [scope])[0])

@@ -1,0 +1,533 @@
+"""What is stored, integer-coded: entities, edges, owners, attributes and who acts as whom.
+
+`Coded` is immutable; a change makes another that shares what it did not touch. Two views
+of it answer `scopes.match`: `Stored`, all rows or some of them, and `Named`, one entity
+that is not stored, as far as its name tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel import tree as trees
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.edges import Edges
+from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Field, Model, Reach, above
+from lakewarden.kernel.principal import GROUP, SERVICE_ADMINS, USER, Principal, members_of
+from lakewarden.kernel.relations import (
+    AttributeRow,
+    EntityRow,
+    Facts,
+    MembershipRow,
+    OwnerRow,
+    RelationRow,
+)
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.tree import Tree
+from lakewarden.kernel.wildcard import matches
+
+Ints = NDArray[np.int32]
+ROOT = 0
+"""The id of the request without a resource."""
+
+IMPLIED_ID = "implied:"
+"""Prefix of the ids of statements that follow from other facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """The integer-coded facts of one realm.
+
+    `relations[kind]` leads from entity ids to entity ids; `owners` from entity ids to
+    principal ids, labelled with an index into `ownerships`; `attributes[id]` holds the
+    stored values of an entity by attribute.
+    """
+
+    model: Model
+    spelling: Spelling
+    tree: Tree
+    acting: Acting
+    relations: Mapping[str, Edges]
+    owners: Edges
+    ownerships: tuple[str, ...]
+    attributes: Mapping[int, Mapping[str, tuple[str, ...]]]
+
+    def is_known(self, entity: Entity) -> bool:
+        """Whether the entity is stored."""
+        id = self.tree.find(entity)
+        return id is not None and id in self.tree.stored
+
+    def spelled_ancestors(self, entity: Entity) -> Iterator[Entity]:
+        """The ancestors that the name spells, nearest first."""
+        parent = self.spelling.parent(entity)
+        while parent is not None:
+            yield parent
+            parent = self.spelling.parent(parent)
+
+    def ancestors(self, entity: Entity) -> Iterator[Entity]:
+        """The ancestors: the stored ones of a stored entity, else those its name spells."""
+        id = self.tree.find(entity)
+        if id is not None and (id in self.tree.stored or self.tree.parents[id] >= 0):
+            yield from (self.tree.entity(other) for other in self.tree.ancestors(id))
+        elif entity.name:
+            yield from self.spelled_ancestors(entity)
+
+    def key(self, entity: Entity) -> tuple[trees.Name, ...]:
+        """The entity's place in the canonical order, whether or not it is stored."""
+        chain = (entity, *self.ancestors(entity))
+        return tuple((other.name, other.type) for other in reversed(chain))
+
+    def label(self, ownership: str) -> int:
+        """The number of an ownership type; -1 for one that no owner row has."""
+        return self.ownerships.index(ownership) if ownership in self.ownerships else -1
+
+
+def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
+    """The coded form of rows.
+
+    Raises `BadInput` when an entity has two parents, when a row is about an entity that is
+    not stored, names one under a model that denies what is not stored, or is of an
+    undeclared relation.
+    """
+    rows = [(row.entity, row.parent) for row in facts.entities]
+    tree = trees.build(rows, _spelled(_mentioned(facts, model), spelling))
+    _check_stored(tree, facts, model)
+    acting = Acting.build(facts.principals, facts.memberships, _actors(facts, model))
+    ownerships = ("", *sorted({row.ownership for row in facts.owners} - {""}))
+    return Coded(
+        model=model,
+        spelling=spelling,
+        tree=tree,
+        acting=acting,
+        relations=_relations(facts.relations, tree, model),
+        owners=_owners(facts.owners, tree, acting, ownerships),
+        ownerships=ownerships,
+        attributes=_attributes(facts, tree),
+    )
+
+
+def _mentioned(facts: Facts, model: Model) -> Iterator[Entity]:
+    """Entities that need an id without being stored."""
+    types = {*model.types, *(row.entity.type for row in facts.entities)}
+    yield from (Entity(type, "") for type in types if model.judged(type))
+    yield from {row.target for row in facts.relations}
+
+
+def _spelled(
+    entities: Iterable[Entity], spelling: Spelling
+) -> Iterator[tuple[Entity, Entity | None]]:
+    """Entities with the parents that their names spell, and these with theirs."""
+    for entity in entities:
+        child: Entity | None = entity
+        while child is not None:
+            parent = spelled_parent(spelling, child)
+            yield child, parent
+            child = parent
+
+
+def spelled_parent(spelling: Spelling, entity: Entity) -> Entity | None:
+    """The parent that the name spells; a type alone has none."""
+    return spelling.parent(entity) if entity.name else None
+
+
+def _actors(facts: Facts, model: Model) -> Iterator[Principal]:
+    yield SERVICE_ADMINS
+    yield from (row.owner for row in facts.owners)
+    containers = model.membership_types
+    yield from (members_of(e.name) for e, _ in facts.entities if e.type in containers)
+    for statement in facts.statements:
+        yield from statement.principals
+
+
+def _check_stored(tree: Tree, facts: Facts, model: Model) -> None:
+    """What a row is about must be stored; so must what it names, where names are not judged."""
+    for rows, what in (
+        (facts.relations, "relation"),
+        (facts.owners, "owner"),
+        (facts.attributes, "attribute"),
+    ):
+        for row in rows:
+            about = row.source if isinstance(row, RelationRow) else row.entity
+            id = tree.find(about)
+            if id is None or id not in tree.stored:
+                raise BadInput(f"{what} of `{about.type}:{about.name}`, which is not stored")
+    for id in BitMap(range(1, len(tree))) - tree.stored:
+        entity = tree.entity(id)
+        if not model.judged(entity.type):
+            raise BadInput(f"`{entity.type}:{entity.name}` is named but not stored")
+
+
+def _relations(rows: Sequence[RelationRow], tree: Tree, model: Model) -> dict[str, Edges]:
+    triples: dict[str, list[tuple[int, int, int]]] = {kind: [] for kind in model.relations}
+    for row in rows:
+        if row.kind not in triples:
+            expected = ", ".join(sorted(model.relations)) or "none"
+            raise BadInput(f"unknown relation `{row.kind}`; expected one of: {expected}")
+        triples[row.kind].append((found(tree, row.source), found(tree, row.target), 0))
+    return {kind: Edges.build(len(tree), edges) for kind, edges in triples.items()}
+
+
+def found(tree: Tree, entity: Entity) -> int:
+    """The id of an entity that is known to have one."""
+    id = tree.find(entity)
+    assert id is not None, entity  # noqa: S101 — INVARIANT: `_mentioned` gave it one
+    return id
+
+
+def _owners(
+    rows: Sequence[OwnerRow], tree: Tree, acting: Acting, ownerships: tuple[str, ...]
+) -> Edges:
+    labels = {name: label for label, name in enumerate(ownerships)}
+    triples = (
+        (found(tree, row.entity), acting.ids[row.owner], labels[row.ownership]) for row in rows
+    )
+    return Edges.build(len(tree), triples)
+
+
+def _attributes(facts: Facts, tree: Tree) -> dict[int, dict[str, tuple[str, ...]]]:
+    values: dict[int, dict[str, tuple[str, ...]]] = {}
+    for entity, attribute, value in sorted(set(facts.attributes)):
+        of_entity = values.setdefault(found(tree, entity), {})
+        of_entity[attribute] = (*of_entity.get(attribute, ()), value)
+    return values
+
+
+def rows_of(coded: Coded, statements: Mapping[str, Statement]) -> Facts:
+    """The rows that `code` reads back as the same facts; statements that are implied stay out."""
+    tree, principals = coded.tree, coded.acting.principals
+    name = tree.entity
+    stored = list(tree.stored)
+    parents = tree.parents
+    return Facts(
+        entities=[
+            EntityRow(name(i), name(int(parents[i])) if parents[i] >= 0 else None) for i in stored
+        ],
+        relations=[
+            RelationRow(kind, name(i), name(target))
+            for kind, edges in coded.relations.items()
+            for i in stored
+            for target, _ in edges.of(i)
+        ],
+        attributes=[
+            AttributeRow(name(i), attribute, value)
+            for i, attributes in coded.attributes.items()
+            for attribute, values in attributes.items()
+            for value in values
+        ],
+        owners=[
+            OwnerRow(name(i), principals[owner], coded.ownerships[label])
+            for i in stored
+            for owner, label in coded.owners.of(i)
+        ],
+        principals=[principals[i] for i in sorted(coded.acting.stored)],
+        memberships=[
+            MembershipRow(principals[member], principals[group])
+            for member, groups in coded.acting.of.items()
+            for group in groups
+        ],
+        statements=[s for s in statements.values() if not s.id.startswith(IMPLIED_ID)],
+    )
+
+
+class Stored:
+    """All entities of the coded facts as a block, or only `ids`; rows are entity ids."""
+
+    def __init__(self, coded: Coded, ids: BitMap | None = None) -> None:
+        self._coded = coded
+        self._tree = coded.tree
+        self._ids = ids
+        self._columns: dict[str, _Column] = {}
+
+    def kept(self, rows: BitMap) -> BitMap:
+        """`rows`, as far as they belong to this block."""
+        return rows if self._ids is None else rows & self._ids
+
+    def everything(self) -> BitMap:
+        return BitMap(range(len(self._tree))) if self._ids is None else self._ids
+
+    def resources(self) -> BitMap:
+        return self.everything() - BitMap([ROOT])
+
+    def exactly(self, entity: Entity) -> BitMap:
+        id = self._tree.find(entity)
+        return BitMap() if id is None else self.kept(BitMap([id]))
+
+    def below(self, entity: Entity) -> BitMap:
+        id = self._tree.find(entity)
+        return BitMap() if id is None else self.kept(self._tree.subtree(id))
+
+    def above(self, entity: Entity) -> BitMap:
+        chain = (entity, *self._coded.ancestors(entity))
+        ids = (self._tree.find(other) for other in chain)
+        return self.kept(BitMap([id for id in ids if id is not None]))
+
+    def matching(self, type: str, parts: Sequence[str], reach: Reach) -> BitMap:
+        if reach is Reach.ABOVE:
+            kinds: Iterable[str] = above(self._coded.model.types, type)
+        else:
+            kinds = (type,)
+        rows = BitMap()
+        for kind in kinds:
+            code = self._tree.codes.get(kind)
+            ids = np.flatnonzero(self._tree.types == code) if code is not None else ()
+            rows.update(id for id in map(int, ids) if self._matches(id, type, parts))
+        if reach is Reach.BELOW and rows:
+            rows = BitMap.union(*(self._tree.subtree(id) for id in rows))
+        return self.kept(rows)
+
+    def _matches(self, id: int, type: str, parts: Sequence[str]) -> bool:
+        return named_like(self._coded.spelling, self._tree.entity(id), type, parts)
+
+    def column(self, field: str) -> _Column:
+        column = self._columns.get(field)
+        if column is None:
+            column = self._columns[field] = _Column(self, self._coded, field)
+        return column
+
+
+def named_like(spelling: Spelling, entity: Entity, type: str, parts: Sequence[str]) -> bool:
+    """Whether the entity's name parts match the first of the patterns.
+
+    An entity of the pattern's own type must match all of them.
+    """
+    if not entity.name:
+        return False
+    own = spelling.parts(entity)
+    if len(own) > len(parts) or (entity.type == type and len(own) != len(parts)):
+        return False
+    return all(matches(pattern, part) for pattern, part in zip(parts, own, strict=False))
+
+
+class _Column:
+    """One field over the rows of a block, answered from the edges towards the value."""
+
+    def __init__(self, block: Stored, coded: Coded, field: str) -> None:
+        self._block = block
+        self._coded = coded
+        self._field = coded.model.fields[field]
+        self._postings: dict[str, BitMap] | None = None
+
+    def equal(self, value: str) -> BitMap:
+        return self._block.kept(self._equal(value))
+
+    def starting(self, prefix: str) -> BitMap:
+        rows = [self._equal(value) for value in self._values() if value.startswith(prefix)]
+        return self._block.kept(BitMap.union(*rows)) if rows else BitMap()
+
+    def _equal(self, value: str) -> BitMap:
+        if not value:
+            return BitMap()
+        match self._field.origin:
+            case ("name",):
+                return self._named(value)
+            case ("type" | "owners" | "groups" | "attribute",):
+                return self._posted().get(value, BitMap())
+            case _:
+                return self._related(value)
+
+    def _values(self) -> Iterable[str]:
+        match self._field.origin:
+            case ("type" | "owners" | "groups" | "attribute",):
+                return list(self._posted())
+            case _:
+                return {name for name in self._coded.tree.names if name}
+
+    def _named(self, value: str) -> BitMap:
+        tree = self._coded.tree
+        ids = (index.get(value) for index in tree.named.values())
+        return BitMap([id for id in ids if id is not None])
+
+    def _posted(self) -> dict[str, BitMap]:
+        if self._postings is None:
+            self._postings = _POSTINGS[self._field.origin[0]](self._coded)
+        return self._postings
+
+    def _related(self, value: str) -> BitMap:
+        """Rows that resolve to an entity called `value`, or to one below it with `up`."""
+        targets = BitMap()
+        for id in self._named(value):
+            targets |= _resolving_to(self._coded, self._field, id)
+        if not targets:
+            return targets
+        rows = self._leading_to(targets)
+        own = [self._coded.tree.codes.get(type, -1) for type in self._field.itself]
+        kinds = self._coded.tree.types
+        rows.update(id for id in targets if kinds[id] in own)
+        return rows
+
+    def _leading_to(self, targets: BitMap) -> BitMap:
+        rows, answered = BitMap(), BitMap()
+        for origin in self._field.origin:
+            if origin == "parent":
+                hit = np.isin(self._coded.tree.parents, np.asarray(targets.to_array(), np.int32))
+                found_rows = BitMap(np.flatnonzero(hit).astype(np.uint32))
+            else:
+                found_rows = self._coded.relations[origin].sources_of(targets)
+            rows |= found_rows - answered
+            if origin != self._field.origin[-1]:
+                answered |= _having(self._coded, origin)
+        return rows
+
+
+def _having(coded: Coded, kind: str) -> BitMap:
+    """The sources with any edge of the kind."""
+    return coded.relations[kind].sources_of(BitMap(range(len(coded.tree))))
+
+
+def _resolving_to(coded: Coded, field: Field, id: int) -> BitMap:
+    """The entities whose closure under `field.up` contains `id`."""
+    tree = coded.tree
+    up = {tree.codes[type] for type in field.up if type in tree.codes}
+    if int(tree.types[id]) not in up:
+        return BitMap([id])
+    if tree.cyclic:
+        everyone = range(len(tree))
+        return BitMap([x for x in everyone if x == id or id in _upwards(tree, x, up)])
+    ids = np.asarray(tree.subtree(id).to_array(), dtype=np.int32)
+    parents = tree.parents[ids]
+    below = ids[(parents >= 0) & np.isin(tree.types[parents], list(up))]
+    return BitMap(below.astype(np.uint32)) | BitMap([id])
+
+
+def _upwards(tree: Tree, id: int, up: set[int]) -> Iterator[int]:
+    for other in tree.ancestors(id):
+        if int(tree.types[other]) not in up:
+            return
+        yield other
+
+
+def _type_postings(coded: Coded) -> dict[str, BitMap]:
+    types = coded.tree.types
+    return {
+        kind: BitMap(np.flatnonzero(types == code).astype(np.uint32))
+        for kind, code in coded.tree.codes.items()
+        if kind
+    }
+
+
+def _owner_postings(coded: Coded) -> dict[str, BitMap]:
+    rows: dict[str, BitMap] = {}
+    for owner, ids in coded.owners.inverted().items():
+        name = coded.acting.principals[owner].name
+        rows[name] = rows.get(name, BitMap()) | ids
+    return rows
+
+
+def _group_postings(coded: Coded) -> dict[str, BitMap]:
+    """Groups that a user entity is directly in."""
+    rows: dict[str, BitMap] = {}
+    for id in range(len(coded.tree)):
+        for name in groups_of(coded, coded.tree.entity(id)):
+            rows.setdefault(name, BitMap()).add(id)
+    return rows
+
+
+def groups_of(coded: Coded, entity: Entity) -> Iterator[str]:
+    """The names of the groups that the entity, as a user, is directly a member of."""
+    principal = coded.model.principal_kind(entity)
+    if principal is not None and principal[0] == USER:
+        member = coded.acting.ids.get(Principal(*principal), -1)
+        for group in coded.acting.of.get(member, ()):
+            if coded.acting.principals[group].kind == GROUP:
+                yield coded.acting.principals[group].name
+
+
+def _attribute_postings(coded: Coded) -> dict[str, BitMap]:
+    """Values read `attribute` (it has one) and `attribute=value`."""
+    rows: dict[str, BitMap] = {}
+    for id, attributes in coded.attributes.items():
+        for attribute, values in attributes.items():
+            for text in (attribute, *(f"{attribute}={value}" for value in values)):
+                rows.setdefault(text, BitMap()).add(id)
+    return rows
+
+
+_POSTINGS: dict[str, Callable[[Coded], dict[str, BitMap]]] = {
+    "type": _type_postings,
+    "owners": _owner_postings,
+    "groups": _group_postings,
+    "attribute": _attribute_postings,
+}
+
+_ONE = BitMap([0])
+_NO_ROW = BitMap()
+
+
+class Named:
+    """One entity that is not stored, as a block of one row (row 0).
+
+    It has its name, its type, the ancestors its name spells, and what it is itself; no
+    relations, owners or attributes.
+    """
+
+    def __init__(self, coded: Coded, entity: Entity) -> None:
+        self._coded = coded
+        self.entity = entity
+        self.ancestors = tuple(coded.ancestors(entity))
+
+    def everything(self) -> BitMap:
+        return _ONE
+
+    def resources(self) -> BitMap:
+        return _row(self.entity != NO_RESOURCE)
+
+    def exactly(self, entity: Entity) -> BitMap:
+        return _row(entity == self.entity)
+
+    def below(self, entity: Entity) -> BitMap:
+        return _row(entity == self.entity or entity in self.ancestors)
+
+    def above(self, entity: Entity) -> BitMap:
+        return _row(entity == self.entity or self.entity in self._coded.ancestors(entity))
+
+    def matching(self, type: str, parts: Sequence[str], reach: Reach) -> BitMap:
+        spelling, types = self._coded.spelling, self._coded.model.types
+        if reach is Reach.ABOVE and self.entity.type in above(types, type):
+            return _row(named_like(spelling, self.entity, type, parts))
+        chain = (self.entity, *self.ancestors) if reach is Reach.BELOW else (self.entity,)
+        hit = (e.type == type and named_like(spelling, e, type, parts) for e in chain)
+        return _row(any(hit))
+
+    def column(self, field: str) -> _Values:
+        return _Values(self._values(self._coded.model.fields[field]))
+
+    def _values(self, field: Field) -> frozenset[str]:
+        if field.origin == ("type",):
+            return frozenset({self.entity.type})
+        if field.origin == ("name",):
+            return frozenset({self.entity.name} - {""})
+        if field.origin == ("groups",):
+            return frozenset(groups_of(self._coded, self.entity))
+        found: set[str] = set()
+        if self.entity.type in field.itself and self.entity.name:
+            found.add(self.entity.name)
+        if found or field.origin == ("parent",):
+            for other in self.ancestors:
+                if other.type not in field.up:
+                    break
+                found.add(other.name)
+        return frozenset(found)
+
+
+class _Values:
+    """The values of one field of one row."""
+
+    def __init__(self, values: frozenset[str]) -> None:
+        self._values = values
+
+    def equal(self, value: str) -> BitMap:
+        return _row(value in self._values)
+
+    def starting(self, prefix: str) -> BitMap:
+        return _row(any(value.startswith(prefix) for value in self._values))
+
+
+def _row(present: bool) -> BitMap:
+    return _ONE if present else _NO_ROW

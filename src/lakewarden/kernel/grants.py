@@ -1,0 +1,196 @@
+"""The statements in force, looked up by privilege: who gets what where.
+
+Implications are unfolded here: a statement of a privilege also stands under the privileges
+that it implies, with their reach. DENYs imply nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.scopes import Reaching, normal
+from lakewarden.kernel.statement import Criterion, Effect, Owners, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One statement as it bears on one privilege; `scope` numbers a `Reaching`."""
+
+    statement: Statement
+    scope: int
+    principals: frozenset[int]
+
+    @property
+    def owners(self) -> Owners | None:
+        """The owners of the resource as actors, if the statement names them."""
+        return self.statement.owners
+
+    @property
+    def constraint(self) -> tuple[Criterion, ...] | None:
+        """The criteria that each sub-resource of a request must meet."""
+        return self.statement.constraint
+
+
+Grants = tuple[Grant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The grants of one privilege and effect: by principal id, and those to owners."""
+
+    every: Grants = ()
+    by_principal: Mapping[int, Grants] = field(default_factory=dict)
+    to_owners: Grants = ()
+
+    def of(self, principals: Iterable[int]) -> Iterator[Grant]:
+        """The grants that name one of `principals`; one that names two comes twice."""
+        if self.by_principal:
+            for id in principals:
+                yield from self.by_principal.get(id, ())
+
+
+_EMPTY = Grouped((), {}, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All statements of a realm, those in force indexed. Immutable.
+
+    `scopes` lists every scope that an indexed statement uses or once used; its index is
+    the scope's number. `start` and `end` bound the moments for which the index holds;
+    `moment` is one of them.
+    """
+
+    model: Model
+    statements: Mapping[str, Statement]
+    scopes: tuple[Reaching, ...]
+    numbers: Mapping[Reaching, int]
+    allow: Mapping[str, Grouped]
+    deny: Mapping[str, Grouped]
+    start: float
+    end: float
+    moment: float
+
+    def allows(self, privilege: str) -> Grouped:
+        """The ALLOWs in force of one privilege."""
+        return self.allow.get(privilege, _EMPTY)
+
+    def denies(self, privilege: str) -> Grouped:
+        """The DENYs in force of one privilege."""
+        return self.deny.get(privilege, _EMPTY)
+
+    def in_force(self, id: str) -> bool:
+        """Whether the statement of this id is stored and indexed."""
+        statement = self.statements.get(id)
+        return statement is not None and statement.applies(self.moment)
+
+    def scopes_of(self, privileges: Iterable[str]) -> frozenset[int]:
+        """The scopes that any statement in force on one of `privileges` uses."""
+        found: set[int] = set()
+        for privilege in privileges:
+            found.update(grant.scope for grant in self.allows(privilege).every)
+            found.update(grant.scope for grant in self.denies(privilege).every)
+        return frozenset(found)
+
+
+def interval(statements: Iterable[Statement], now: float) -> tuple[float, float]:
+    """The longest interval around `now` in which no statement starts or stops to apply."""
+    start, end = float("-inf"), float("inf")
+    for statement in statements:
+        for moment in (statement.valid_from, statement.valid_until):
+            if moment is not None and moment <= now:
+                start = max(start, moment)
+            elif moment is not None:
+                end = min(end, moment)
+    return start, end
+
+
+def table(statements: Mapping[str, Statement], model: Model, acting: Acting, now: float) -> Table:
+    """The index of `statements` for the interval around `now`."""
+    start, end = interval(statements.values(), now)
+    empty = Table(model, {}, (), {}, {}, {}, start, end, now)
+    in_force = [s for s in statements.values() if s.applies(now)]
+    numbers: dict[Reaching, int] = {}
+    allow: dict[str, list[Grant]] = {}
+    deny: dict[str, list[Grant]] = {}
+    for statement in in_force:
+        side = allow if statement.effect is Effect.ALLOW else deny
+        for privilege, grant in _grants(statement, model, acting, numbers):
+            side.setdefault(privilege, []).append(grant)
+    return replace(
+        empty,
+        statements=statements,
+        scopes=tuple(numbers),
+        numbers=numbers,
+        allow={name: _grouped(grants) for name, grants in allow.items()},
+        deny={name: _grouped(grants) for name, grants in deny.items()},
+    )
+
+
+def _grants(
+    statement: Statement, model: Model, acting: Acting, numbers: dict[Reaching, int]
+) -> Iterator[tuple[str, Grant]]:
+    principals = frozenset(acting.ids[p] for p in statement.principals)
+    for privilege in sorted(touched(statement, model)):
+        scope = normal(statement.scope, model.privilege(privilege).reach)
+        number = numbers.setdefault(scope, len(numbers))
+        yield privilege, Grant(statement, number, principals)
+
+
+def touched(statement: Statement, model: Model) -> frozenset[str]:
+    """The privileges, by their present names, on which the statement bears."""
+    named = {model.privilege(word).name for word in statement.privileges}
+    if statement.effect is Effect.DENY:
+        return frozenset(named)
+    implied = (p.name for p in model.privileges.values() if named & set(p.implied_by))
+    return frozenset(named).union(implied)
+
+
+def _grouped(grants: Iterable[Grant]) -> Grouped:
+    every = tuple(grants)
+    by_principal: dict[int, list[Grant]] = {}
+    for grant in every:
+        for id in grant.principals:
+            by_principal.setdefault(id, []).append(grant)
+    return Grouped(
+        every,
+        {id: tuple(found) for id, found in by_principal.items()},
+        tuple(grant for grant in every if grant.owners is not None),
+    )
+
+
+def changed(
+    before: Table,
+    statements: Mapping[str, Statement],
+    gone: Iterable[Statement],
+    come: Iterable[Statement],
+    acting: Acting,
+) -> Table:
+    """The index after `gone` left and `come` arrived, both in force, within one interval.
+
+    Only the privileges that they bear on are indexed anew; scopes keep their numbers.
+    """
+    model = before.model
+    numbers = dict(before.numbers)
+    sides = {Effect.ALLOW: dict(before.allow), Effect.DENY: dict(before.deny)}
+    leaving = {statement.id for statement in gone}
+    for statement in gone:
+        side = sides[statement.effect]
+        for privilege in touched(statement, model):
+            kept = (g for g in side[privilege].every if g.statement.id not in leaving)
+            side[privilege] = _grouped(kept)
+    for statement in come:
+        side = sides[statement.effect]
+        for privilege, grant in _grants(statement, model, acting, numbers):
+            side[privilege] = _grouped((*side.get(privilege, _EMPTY).every, grant))
+    return replace(
+        before,
+        statements=statements,
+        scopes=tuple(numbers),
+        numbers=numbers,
+        allow=sides[Effect.ALLOW],
+        deny=sides[Effect.DENY],
+    )

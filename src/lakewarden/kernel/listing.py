@@ -1,0 +1,236 @@
+"""What may somebody do an operation on: sets, pages, counts, and filters over given lists.
+
+list(op) = {e : check(op, e)} over the stored entities of the operation's target types. The
+classes that a row allows are taken whole; only where the row is open are entities judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pyroaring import BitMap
+
+from lakewarden.kernel.among import Among, Ids, Truths
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.matrix import Codes, Matrix, Plan
+from lakewarden.kernel.model import ANY, NONE, Operation
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.rows import Code
+from lakewarden.kernel.subject import Subject
+
+FEW = 8
+"""Up to this many entities are quicker walked one by one than judged as an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing in canonical order; `total` counts the whole listing.
+
+    `after` is what to pass on for the next page; None on the last one.
+    """
+
+    entities: tuple[Entity, ...]
+    total: int
+    after: Entity | None
+
+
+def listing(matrix: Matrix, request: Request, within: Entity | None = None) -> BitMap:
+    """The ids of the stored entities on which the request's operation is allowed.
+
+    The request's own target is not looked at. `within` keeps those that lie below an
+    entity, itself not included; one that is not stored holds nothing. Errors as
+    `Matrix.decide`.
+    """
+    matrix.require(request.now)
+    operation = matrix.operation(request.operation)
+    subject = matrix.subject(request)
+    if request.roles is not None and not request.roles <= subject.named:
+        return BitMap()
+    types = _types(matrix, operation)
+    found = [_of_type(matrix, operation, type, subject, request) for type in types]
+    ids = BitMap.union(*found) if found else BitMap()
+    return ids if within is None else ids & _below(matrix, within)
+
+
+def _types(matrix: Matrix, operation: Operation) -> list[str]:
+    if ANY in operation.rules:
+        return [kind for kind in matrix.snapshot.coded.tree.kinds if kind]
+    return [type for type in operation.rules if type != NONE]
+
+
+def _below(matrix: Matrix, within: Entity) -> BitMap:
+    tree = matrix.snapshot.coded.tree
+    id = tree.find(within)
+    return BitMap() if id is None else tree.subtree(id) - BitMap([id])
+
+
+def _of_type(
+    matrix: Matrix, operation: Operation, type: str, subject: Subject, request: Request
+) -> BitMap:
+    plan = matrix.plan(operation, type)
+    if plan.columns is None or request.subresources:
+        return _judged(matrix, plan, subject, request, matrix.snapshot.of_type(type))
+    codes = plan.codes(matrix.entry(plan, subject))
+    members = matrix.members(plan)
+    allowed = members.of(codes == Code.ALLOWED)
+    if plan.shape.owner and subject.touched:
+        near = _near(matrix, plan, subject, codes)
+        allowed |= _judged(matrix, plan, subject, request, near)
+    if plan.shape.other:
+        left = members.of(codes == Code.OPEN)
+        allowed |= _judged(matrix, plan, subject, request, left)
+    return allowed
+
+
+def _near(matrix: Matrix, plan: Plan, subject: Subject, codes: Codes) -> BitMap:
+    """The entities of the plan's type that ownership by the subject may open."""
+    ids = subject.touched & matrix.snapshot.of_type(plan.type)
+    assert plan.columns is not None  # noqa: S101 — INVARIANT: rows exist, so classes do
+    rows = np.asarray(ids.to_array())
+    return BitMap(rows[codes[plan.columns.classes[rows]] == Code.OWNER])
+
+
+def _judged(matrix: Matrix, plan: Plan, subject: Subject, request: Request, ids: BitMap) -> BitMap:
+    """Of `ids`, those on which the rule holds, judged one by one or all at once."""
+    if not ids:
+        return ids
+    if request.subresources or len(ids) <= FEW:
+        walked = (id for id in ids if matrix.walk(plan.operation, subject, request, id))
+        return BitMap(list(walked))
+    rows: Ids = np.asarray(ids.to_array(), dtype=np.int32)
+    among = Among(matrix.snapshot, subject, None if request.is_plain else request)
+    truths = among.evaluate(plan.operation.rule(plan.type), rows)
+    return BitMap(rows[truths].astype(np.uint32))
+
+
+def count(matrix: Matrix, request: Request, within: Entity | None = None) -> int:
+    """How many entities `listing` finds, without building the set where rows decide alone."""
+    matrix.require(request.now)
+    operation = matrix.operation(request.operation)
+    types = _types(matrix, operation)
+    if within is None and len(types) == 1 and request.is_plain:
+        plan = matrix.plan(operation, types[0])
+        subject = matrix.subject(request)
+        if plan.columns is not None and not plan.shape.other:
+            return _counted(matrix, plan, subject, request)
+    return len(listing(matrix, request, within))
+
+
+def _counted(matrix: Matrix, plan: Plan, subject: Subject, request: Request) -> int:
+    codes = plan.codes(matrix.entry(plan, subject))
+    members = matrix.members(plan)
+    total = int(members.sizes[codes == Code.ALLOWED].sum())
+    if subject.touched:
+        near = _near(matrix, plan, subject, codes)
+        total += len(_judged(matrix, plan, subject, request, near))
+    return total
+
+
+def page(
+    matrix: Matrix,
+    request: Request,
+    size: int,
+    after: Entity | None = None,
+    within: Entity | None = None,
+) -> Page:
+    """The next `size` entities of the listing that come after `after` in canonical order.
+
+    Raises `BadInput` for a size below 1.
+    """
+    if size < 1:
+        raise BadInput("page size must be at least 1")
+    ids = listing(matrix, request, within)
+    chosen = _following(matrix, ids, after, size + 1)
+    tree = matrix.snapshot.coded.tree
+    entities = tuple(tree.entity(id) for id in chosen[:size])
+    return Page(entities, len(ids), entities[-1] if len(chosen) > size else None)
+
+
+def _following(matrix: Matrix, ids: BitMap, after: Entity | None, count: int) -> list[int]:
+    tree = matrix.snapshot.coded.tree
+    start = None if after is None else tree.find(after)
+    if ids & tree.displaced or (after is not None and (start is None or start in tree.displaced)):
+        return _following_by_key(matrix, ids, after, count)
+    rank = 0 if start is None else ids.rank(start)
+    return list(ids[rank : rank + count])
+
+
+def _following_by_key(matrix: Matrix, ids: BitMap, after: Entity | None, count: int) -> list[int]:
+    """As `_following`, where ids alone no longer give the canonical order."""
+    coded = matrix.snapshot.coded
+    ordered = coded.tree.ordered(ids)
+    if after is None:
+        return ordered[:count]
+    key = coded.key(after)
+    return [id for id in ordered if coded.tree.key(id) > key][:count]
+
+
+def filtered(matrix: Matrix, request: Request, entities: Sequence[Entity]) -> list[int]:
+    """The indexes, in order, of those of the given entities on which the operation is allowed.
+
+    Names that are not stored are judged as `decide` judges them; what `decide` would refuse
+    (an unknown type) raises here too.
+    """
+    matrix.require(request.now)
+    if not request.is_plain:
+        return [i for i, e in enumerate(entities) if matrix.decide(_about(request, e)).allow]
+    operation, subject = matrix.operation(request.operation), matrix.subject(request)
+    snapshot = matrix.snapshot
+    for type in {entity.type for entity in entities}:
+        operation.rule(type)
+    ids = [snapshot.coded.tree.find(entity) for entity in entities]
+    known: Ids = np.array([-1 if id is None else id for id in ids], dtype=np.int32)
+    stored = np.isin(known, np.asarray(snapshot.coded.tree.stored.to_array(), dtype=np.int32))
+    truths = among_operation(matrix, operation, subject, np.where(stored, known, -1))
+    for index in np.flatnonzero(~stored).tolist():
+        truths[index] = matrix.decide(_about(request, entities[index])).allow
+    return np.flatnonzero(truths).tolist()
+
+
+def among_operation(matrix: Matrix, operation: Operation, subject: Subject, ids: Ids) -> Truths:
+    """The decisions on many ids of any of the operation's types (-1: no), for one subject."""
+    tree = matrix.snapshot.coded.tree
+    truths = np.zeros(len(ids), dtype=bool)
+    present = np.flatnonzero(ids >= 0)
+    kinds = tree.types[ids[present]]
+    for code in np.unique(kinds).tolist():
+        rows = present[kinds == code]
+        plan = matrix.plan(operation, tree.kinds[code])
+        truths[rows] = _decided(matrix, plan, subject, ids[rows])
+    return truths
+
+
+def _decided(matrix: Matrix, plan: Plan, subject: Subject, ids: Ids) -> Truths:
+    rule, among = plan.operation.rule(plan.type), Among(matrix.snapshot, subject)
+    if plan.columns is None:
+        return among.evaluate(rule, ids)
+    codes = plan.codes(matrix.entry(plan, subject))[plan.columns.classes[ids]]
+    truths: Truths = codes == Code.ALLOWED
+    left = np.flatnonzero(codes > Code.ALLOWED)
+    if len(left):
+        truths[left] = among.evaluate(rule, ids[left])
+    return truths
+
+
+def _about(request: Request, entity: Entity) -> Request:
+    return Request(
+        request.principal,
+        request.operation,
+        entity,
+        request.now,
+        request.targets,
+        request.lists,
+        request.attributes,
+        request.subresources,
+        request.groups,
+        request.roles,
+    )
+
+
+def named(matrix: Matrix, ids: Iterable[int]) -> frozenset[Entity]:
+    """The entities with these ids."""
+    tree = matrix.snapshot.coded.tree
+    return frozenset(tree.entity(id) for id in ids)

@@ -1,0 +1,347 @@
+"""The access matrix: role sets × classes for each operation, built on first use, and asked.
+
+`check` is the hot path: three look-ups and a byte. Where the byte leaves the answer open,
+and for everything a plain byte cannot know, the rule is walked (`point`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
+from lakewarden.kernel.expression import Holds
+from lakewarden.kernel.model import ANY, NONE, Operation
+from lakewarden.kernel.point import Point
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Decision, Reason, Request
+from lakewarden.kernel.rows import Code, Columns, Shape, codes, columns, shape
+from lakewarden.kernel.snapshot import MEMO_BYTES, NamedPlace, Snapshot
+from lakewarden.kernel.subject import Subject, resolve
+from lakewarden.kernel.tree import Index
+
+Codes = NDArray[np.uint8]
+
+_ALLOWED, _OWNER = int(Code.ALLOWED), int(Code.OWNER)
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The stored entities of one type in each joint class, and how many these are."""
+
+    bitmaps: tuple[BitMap, ...]
+    sizes: NDArray[np.int64]
+
+    def of(self, chosen: NDArray[np.bool_]) -> BitMap:
+        """The entities of the classes for which `chosen` holds."""
+        numbers = np.flatnonzero(chosen).tolist()
+        return BitMap.union(BitMap(), *[self.bitmaps[number] for number in numbers])
+
+
+def _members(columns: Columns, ids: BitMap) -> Members:
+    rows = np.asarray(ids.to_array(), dtype=np.uint32)
+    classes = columns.classes[rows]
+    order = np.argsort(classes, kind="stable")
+    sizes = np.bincount(classes, minlength=columns.count)
+    groups = np.split(rows[order], np.cumsum(sizes)[:-1])
+    return Members(tuple(_compact(group) for group in groups), sizes)
+
+
+def _compact(rows: NDArray[np.uint32]) -> BitMap:
+    bitmap = BitMap(rows)
+    bitmap.run_optimize()
+    return bitmap
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One subject's row of one operation: a code for each joint class."""
+
+    codes: bytes
+    touched: BitMap
+    subject: Subject
+
+
+class Plan:
+    """One operation on one target type, over one snapshot: its columns and its rows so far.
+
+    `index` maps names of the type to ids; `view` ids to joint classes. `entries` are found
+    by a user's bare name or by a `Principal`.
+    """
+
+    __slots__ = (
+        "columns",
+        "entries",
+        "index",
+        "members",
+        "operation",
+        "rows",
+        "shape",
+        "type",
+        "view",
+    )
+
+    def __init__(
+        self,
+        operation: Operation,
+        type: str,
+        shape: Shape,
+        columns: Columns | None,
+        index: Index,
+    ) -> None:
+        self.operation = operation
+        self.type = type
+        self.shape = shape
+        self.columns = columns
+        self.view = None if columns is None else columns.view
+        self.index = index
+        self.entries: dict[Hashable, Entry] = {}
+        self.rows: dict[Hashable, bytes] = {}
+        self.members: Members | None = None
+
+    def codes(self, entry: Entry) -> Codes:
+        """The row as an array, one code for each joint class."""
+        return np.frombuffer(entry.codes, dtype=np.uint8)
+
+
+class Matrix:
+    """A snapshot, ready to be asked. Safe for any number of threads."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._start = snapshot.table.start
+        self._end = snapshot.table.end
+        self._allowed = snapshot.decisions[Reason.ALLOWED]
+        self._denied = snapshot.decisions[Reason.DENIED]
+        self._single: dict[str, Plan] = {}
+        self._plans: dict[tuple[str, str], Plan] = {}
+        self._bytes = 0
+
+    @property
+    def revision(self) -> int:
+        """The revision of the facts that every decision is taken from."""
+        return self.snapshot.revision
+
+    @property
+    def errors(self) -> Mapping[str, int]:
+        """How often judging failed, by kind of failure; each such answer was a denial."""
+        return self.snapshot.memos.errors
+
+    def check(self, user: str, operation: str, name: str, now: float) -> Decision:
+        """May the user do the operation on the entity of that name?
+
+        For operations about one type of target. Raises as `decide` does.
+        """
+        plan = self._single.get(operation)
+        if plan is not None and self._start <= now < self._end:
+            entry = plan.entries.get(user)
+            id = plan.index.get(name)
+            if entry is not None and id is not None and plan.view is not None:
+                code = entry.codes[plan.view[id]]
+                if code == _ALLOWED:
+                    return self._allowed
+                if code == 0 or (code == _OWNER and id not in entry.touched):
+                    return self._denied
+        return self.decide(self._request(user, operation, name, now))
+
+    def _request(self, user: str, operation: str, name: str, now: float) -> Request:
+        declared = self.operation(operation)
+        if declared.type is None:
+            raise BadInput(f"`{operation}` is asked about several types; name the entity's type")
+        target = NO_RESOURCE if declared.type == NONE else Entity(declared.type, name)
+        return Request(Principal(USER, user), operation, target, now)
+
+    def operation(self, name: str) -> Operation:
+        """The declared operation, or the bare question about a privilege; raises `Unknown`."""
+        model = self.snapshot.model
+        declared = model.operations.get(name)
+        if declared is not None:
+            return declared
+        try:
+            privilege = model.privilege(name)
+        except Unknown:
+            raise Unknown(
+                "operation or privilege", name, f"`lakewarden operations` lists {model.title}'s"
+            ) from None
+        rule = Holds(privilege.name)
+        return Operation(privilege.name, privilege.title, {ANY: rule, NONE: rule})
+
+    def decide(self, request: Request) -> Decision:
+        """The decision on one question.
+
+        Raises `Unknown` for an operation, privilege or type that the model does not
+        declare, `StaleSnapshot` for a moment outside this snapshot's interval. Any other
+        failure to judge is a denial with the reason `error`, counted and not remembered.
+        """
+        self.require(request.now)
+        operation = self.operation(request.operation)
+        if request.target != NO_RESOURCE:
+            self.snapshot.model.check_type(request.target.type)
+        operation.rule(request.target.type)
+        decisions = self.snapshot.decisions
+        try:
+            return decisions[self._judge(request, operation)]
+        except Exception as error:  # noqa: BLE001 — whatever fails, the answer is a denial
+            self.snapshot.memos.errors[type(error).__name__] += 1
+            return decisions[Reason.ERROR]
+
+    def require(self, now: float) -> None:
+        """Raises `StaleSnapshot` unless the snapshot holds at `now`."""
+        if not self._start <= now < self._end:
+            raise StaleSnapshot(f"compiled for {self._start} ≤ now < {self._end}, asked at {now}")
+
+    def _judge(self, request: Request, operation: Operation) -> Reason:
+        target = request.target
+        place = self.snapshot.place(target)
+        if target != NO_RESOURCE and not self.snapshot.is_judged(target, place):
+            return Reason.NOT_STORED
+        subject = self.subject(request)
+        if request.roles is not None and not request.roles <= subject.named:
+            return Reason.ROLE_NOT_HELD
+        code = Code.OPEN
+        if isinstance(place, int) and not request.subresources:
+            code = self._code(operation, target.type, subject, place)
+        if code is Code.OWNER and isinstance(place, int) and place in subject.touched:
+            code = Code.OPEN
+        if code is Code.OPEN:
+            return _reason(self.walk(operation, subject, request, place))
+        return _reason(code is Code.ALLOWED)
+
+    def walk(
+        self,
+        operation: Operation,
+        subject: Subject,
+        request: Request | None,
+        place: int | NamedPlace,
+    ) -> bool:
+        """The rule's truth at a place, found by walking it."""
+        type = place.entity.type if isinstance(place, NamedPlace) else self._type(place)
+        point = Point(self.snapshot, subject, request)
+        return point.evaluate(operation.rule(type), place)
+
+    def _type(self, id: int) -> str:
+        return self.snapshot.coded.tree.entity(id).type
+
+    def subject(self, request: Request) -> Subject:
+        """The one who asks, with the groups and roles of the request."""
+        if not request.groups and request.roles is None:
+            return self.snapshot.subject(request.principal)
+        coded = self.snapshot.coded
+        return resolve(
+            request.principal,
+            coded.acting,
+            coded.tree,
+            self.snapshot.owned_by,
+            request.groups,
+            request.roles,
+        )
+
+    def _code(self, operation: Operation, type: str, subject: Subject, id: int) -> Code:
+        plan = self.plan(operation, type)
+        if plan.view is None:
+            return Code.OPEN
+        return Code(self.entry(plan, subject).codes[plan.view[id]])
+
+    def plan(self, operation: Operation, type: str) -> Plan:
+        """The operation's plan for targets of `type` (empty: no resource)."""
+        plan = self._plans.get((operation.name, type))
+        if plan is None:
+            plan = self._plan(operation, type)
+            self._plans[operation.name, type] = plan
+            if operation.type == type:
+                self._single[operation.name] = plan
+        return plan
+
+    def _plan(self, operation: Operation, type: str) -> Plan:
+        snapshot = self.snapshot
+        found = shape(snapshot.model, operation, type)
+        index = snapshot.coded.tree.named.get(type, {})
+        return Plan(operation, type, found, columns(snapshot, found.paths), index)
+
+    def entry(self, plan: Plan, subject: Subject) -> Entry:
+        """The subject's row; worked out on first use, shared by subjects with equal role sets."""
+        remembered = self.snapshot.memos.subjects.get(subject.principal) is subject
+        key = _key(subject.principal)
+        entry = plan.entries.get(key) if remembered else None
+        if entry is None or len(entry.codes) < self._count(plan):
+            entry = Entry(self._row(plan, subject), subject.touched, subject)
+            if remembered:
+                plan.entries[key] = entry
+        return entry
+
+    def members(self, plan: Plan) -> Members:
+        """The stored entities of the plan's type by joint class; found on first use."""
+        if plan.members is None:
+            assert plan.columns is not None  # noqa: S101 — INVARIANT: rows exist, so classes do
+            plan.members = _members(plan.columns, self.snapshot.of_type(plan.type))
+        return plan.members
+
+    def _count(self, plan: Plan) -> int:
+        return 0 if plan.columns is None else plan.columns.count
+
+    def _row(self, plan: Plan, subject: Subject) -> bytes:
+        row = plan.rows.get(subject.key)
+        if row is None or len(row) < self._count(plan):
+            row = self._fresh_row(plan, subject)
+            self._bytes += len(row)
+            if self._bytes > MEMO_BYTES:
+                self._forget()
+            plan.rows[subject.key] = row
+        return row
+
+    def _fresh_row(self, plan: Plan, subject: Subject) -> bytes:
+        assert plan.columns is not None  # noqa: S101 — INVARIANT: only asked where there are classes
+        return codes(
+            self.snapshot, plan.operation, plan.type, plan.shape, plan.columns, subject
+        ).tobytes()
+
+    def _forget(self) -> None:
+        for plan in list(self._plans.values()):
+            plan.entries.clear()
+            plan.rows.clear()
+        self._bytes = 0
+
+    def carried(self, snapshot: Snapshot, keep: Callable[[Plan, Subject], bool]) -> Matrix:
+        """A matrix over a later snapshot that takes along the rows for which `keep` holds.
+
+        Rows are numbered by class, so they are taken along only where the classes of the
+        plan were at most split; a split class has its origin's code until it is asked for.
+        """
+        later = Matrix(snapshot)
+        for (name, type), plan in self._plans.items():
+            fresh = later.plan(plan.operation, type)
+            origin = None if fresh.columns is None else fresh.columns.origin
+            if plan.columns is None or origin is None or name != plan.operation.name:
+                continue
+            for key, entry in plan.entries.items():
+                if keep(plan, entry.subject):
+                    row = _extended(entry.codes, origin)
+                    if row is not None:
+                        fresh.entries[key] = Entry(row, entry.touched, entry.subject)
+                        fresh.rows[entry.subject.key] = row
+        return later
+
+
+def _extended(row: bytes, origin: tuple[int, ...]) -> bytes | None:
+    """The row with a code for each class split off since; None where one came from nowhere."""
+    if len(row) == len(origin):
+        return row
+    longer = bytearray(row)
+    for came_from in origin[len(row) :]:
+        if came_from < 0:
+            return None
+        longer.append(longer[came_from])
+    return bytes(longer)
+
+
+def _key(principal: Principal) -> Hashable:
+    return principal.name if principal.kind == USER else principal
+
+
+def _reason(truth: bool) -> Reason:
+    return Reason.ALLOWED if truth else Reason.DENIED

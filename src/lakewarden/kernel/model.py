@@ -1,0 +1,278 @@
+"""A declared system: entity types, privileges, operations with their rules, defaults.
+
+A `Model` is validated data; `model_file` reads one and refuses what does not hold together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.expression import Node
+
+ANY = "any"
+"""In `on`: every entity type of the model, and types that it does not list."""
+
+NONE = "none"
+"""In an operation's `on`: the request names no resource."""
+
+MEMBER = "MEMBER"
+"""The privilege that being added to a membership container (a metalake) gives, below it."""
+
+Table = Mapping[str, object]
+
+
+class Reach(Enum):
+    """How far a privilege reaches from the entity on which it is granted."""
+
+    EXACTLY = "exactly"
+    BELOW = "below"
+    ABOVE = "above"
+
+
+class Source(Enum):
+    """Where an attribute's value comes from."""
+
+    STORED = "stored"
+    REQUEST = "request"
+    REQUEST_OVER_STORED = "request over stored"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityType:
+    """A type of entity.
+
+    `parents` are the types that may contain it. `owned`: may have owners. `principal`: the
+    kind of principal that an entity of this type also is; `principal_until` cuts the name
+    at the first of these characters before it is taken for a principal's name. `judged`: a
+    well-formed name that is not stored is judged by what its name says; otherwise denied.
+    """
+
+    name: str
+    title: str
+    parents: tuple[str, ...] = ()
+    owned: bool = False
+    principal: str | None = None
+    principal_until: str = ""
+    judged: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Privilege:
+    """A grantable token, or one that only follows from others.
+
+    `on`: the types it may be granted on (`any`; empty for one asked without a resource).
+    `aliases`: older spellings. `implied_by`: an ALLOW of one of these is an ALLOW of this
+    (a DENY is not). `grantable`: statements may name it. `asked`: why no operation's rule
+    names it, when none does. `flags` are the source's own marks.
+    """
+
+    name: str
+    title: str
+    on: frozenset[str]
+    reach: Reach
+    aliases: tuple[str, ...] = ()
+    implied_by: tuple[str, ...] = ()
+    grantable: bool = True
+    asked: str = ""
+    flags: tuple[str, ...] = ()
+    source: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What a criterion's field resolves to for a resource.
+
+    `origin` is `type`, `name`, `owners`, `groups`, `attribute`, `parent` (the containment
+    parent, if it is of a type in `up`), or a relation kind; several relation kinds: the
+    first that has any target is read. `up`: after the resolved entities come their
+    containment ancestors, as long as these are of the types named. `itself`: for resources
+    of these types the resource itself counts, and its ancestors with `up`.
+    """
+
+    name: str
+    origin: tuple[str, ...]
+    up: frozenset[str] = frozenset()
+    itself: frozenset[str] = frozenset()
+    aliases: tuple[str, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A kind of edge between entities.
+
+    `within`: for a target of the type on the left, its ancestor of the type on the right
+    stands in its place (a column's table).
+    """
+
+    name: str
+    sources: frozenset[str]
+    targets: frozenset[str]
+    within: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A fact about the resource, the action, the subject or the context of a request."""
+
+    name: str
+    type: type[str] | type[bool] | type[float]
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A named act and what it requires.
+
+    `rules` maps a target type to its rule; `any` stands for the types without one of their
+    own. `targets` and `lists` name further entities of the request with the types allowed
+    (empty: any). `filter`: the operation that each child of a listing must pass. `effects`
+    say what a success changes. `gated`: the model's gate is part of every rule already.
+    """
+
+    name: str
+    title: str
+    rules: Mapping[str, Node]
+    targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    filter: str | None = None
+    effects: tuple[str, ...] = ()
+    gated: bool = False
+    source: str = ""
+    since: str = ""
+    note: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def rule_or_none(self, type: str) -> Node | None:
+        """The rule for a target of `type` (empty: no resource), if the operation has one."""
+        if not type:
+            return self.rules.get(NONE)
+        return self.rules.get(type) or self.rules.get(ANY)
+
+    def rule(self, type: str) -> Node:
+        """The rule for a target of `type`; raises `Unknown` when the operation has none."""
+        found = self.rule_or_none(type)
+        if found is None:
+            expected = ", ".join(sorted(self.rules))
+            raise Unknown("target type", type, f"`{self.name}` is asked about: {expected}")
+        return found
+
+    @property
+    def type(self) -> str | None:
+        """The one target type; None where there are several."""
+        return next(iter(self.rules)) if len(self.rules) == 1 and ANY not in self.rules else None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A declared system, validated. `digest` identifies its text and settings.
+
+    `granting` is the operation that handing out a privilege on an entity requires;
+    `self_privileges` are held by every user on the entity that is that user. `gate` and
+    `macros` are kept as text, for people: they are part of every rule already.
+    """
+
+    name: str
+    title: str
+    version: str
+    source: str
+    spelling: str
+    binds_identity: bool
+    denies: bool
+    types: Mapping[str, EntityType]
+    privileges: Mapping[str, Privilege]
+    operations: Mapping[str, Operation]
+    fields: Mapping[str, Field]
+    relations: Mapping[str, Relation]
+    attributes: Mapping[str, Attribute]
+    settings: Mapping[str, str]
+    granting: str | None
+    self_privileges: frozenset[str]
+    defaults: tuple[Table, ...]
+    roles: tuple[Table, ...]
+    digest: str
+    spelled: Mapping[str, str]
+    gate: str = "anyone"
+    macros: Mapping[str, str] = field(default_factory=dict)
+
+    def privilege(self, name: str) -> Privilege:
+        """The privilege of that name or alias; raises `Unknown`."""
+        found = self.privileges.get(self.spelled.get(name, name))
+        if found is None:
+            raise Unknown("privilege", name, f"`lakewarden operations` lists those of {self.name}")
+        return found
+
+    def operation(self, name: str) -> Operation:
+        """The operation of that name; raises `Unknown`."""
+        found = self.operations.get(name)
+        if found is None:
+            raise Unknown("operation", name, f"`lakewarden operations` lists those of {self.name}")
+        return found
+
+    def field_of(self, name: str) -> Field:
+        """The field of that name or alias, in any case; raises `Unknown`."""
+        upper = name.upper()
+        for candidate in self.fields.values():
+            if upper == candidate.name or upper in candidate.aliases:
+                return candidate
+        raise Unknown("field", name, f"expected one of: {', '.join(sorted(self.fields))}")
+
+    def judged(self, type: str) -> bool:
+        """Whether a name of `type` that is not stored is judged rather than denied."""
+        declared = self.types.get(type)
+        return self.open_types if declared is None else declared.judged
+
+    @property
+    def membership_types(self) -> frozenset[str]:
+        """The types whose entities have members; none in most models."""
+        privilege = self.privileges.get(MEMBER)
+        return frozenset() if privilege is None else privilege.on
+
+    @property
+    def open_types(self) -> bool:
+        """Whether entity types that the model does not list are taken as they come."""
+        return ANY in self.types
+
+    def check_type(self, type: str) -> None:
+        """Raises `Unknown` when the model has no such entity type."""
+        if type not in self.types and not self.open_types:
+            raise Unknown("type", type, f"expected one of: {', '.join(sorted(self.types))}")
+
+    def principal_kind(self, entity: Entity) -> tuple[str, str] | None:
+        """The principal (kind, name) that the entity also is, or None.
+
+        A name with a container prefix (`lake:ana`) keeps it for roles, which live in their
+        container, and loses it for users and groups, who live in the directory.
+        """
+        declared = self.types.get(entity.type)
+        if declared is None or declared.principal is None:
+            return None
+        name = entity.name
+        if declared.parents and declared.principal != "role":
+            name = name.partition(":")[2]
+        for stop in declared.principal_until:
+            name = name.partition(stop)[0]
+        return declared.principal, name
+
+
+def above(types: Mapping[str, EntityType], type: str) -> frozenset[str]:
+    """`type` and every type that may lie above it.
+
+    >>> above({"a": EntityType("a", "", ()), "b": EntityType("b", "", ("a",))}, "b") == {"a", "b"}
+    True
+    """
+    seen: set[str] = set()
+    todo = [type]
+    while todo:
+        name = todo.pop()
+        if name not in seen and name in types:
+            seen.add(name)
+            todo.extend(types[name].parents)
+    return frozenset(seen)

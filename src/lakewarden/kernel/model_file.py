@@ -1,0 +1,576 @@
+"""Model files: tables of a parsed TOML file to a validated `Model`.
+
+A file is refused as a whole, with the file, the path of the field, and for a rule the
+column, when a word in it is unknown, misplaced or missing. Any value may be made to depend
+on a setting by the table `{setting = "NAME", VALUE = …, VALUE = …}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Set
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.expression import (
+    ANCESTORS,
+    PARENT,
+    PLATFORM,
+    SELF,
+    TYPE,
+    And,
+    At,
+    Compare,
+    Every,
+    Holds,
+    May,
+    Node,
+    NotDenied,
+    Owner,
+    Some,
+    children,
+)
+from lakewarden.kernel.model import (
+    ANY,
+    NONE,
+    Attribute,
+    EntityType,
+    Field,
+    Model,
+    Operation,
+    Privilege,
+    Reach,
+    Relation,
+    Source,
+    Table,
+    above,
+)
+from lakewarden.kernel.principal import GROUP, ROLE, USER
+from lakewarden.kernel.rules import REQUEST, RESERVED, Macro, Vocabulary, parse
+from lakewarden.kernel.section import Section
+
+EFFECTS = {
+    "owner": "the creator becomes the owner of what is created",
+    "member": "the creator becomes a member of what is created",
+    "holds": "the creator is granted every grantable privilege on what is created",
+    "drop": "statements, owners and relations of the entity and of all below it go with it",
+    "drop principal": "memberships, roles and ownerships of the removed principal go with it",
+}
+"""What an operation's success may change, and what each word means."""
+
+_ATTRIBUTE_TYPES: dict[str, type[str] | type[bool] | type[float]] = {
+    "string": str,
+    "boolean": bool,
+    "number": float,
+}
+_ORIGINS = frozenset({"type", "name", "owners", "groups", "attribute"})
+"""What a field resolves to other than along relations and to the containment parent."""
+
+
+def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> Model:
+    """The model that the parsed file `data` declares, under `settings` (others: defaults).
+
+    Raises `BadInput` naming the field for anything that does not hold together.
+    """
+    options = _options(data, where)
+    chosen = _chosen(options, where, settings or {})
+    file = Section(_settled(data, options, chosen, where), where)
+    file.take("settings")
+    head = Section(file.take("model"), file.at("model"))
+    reach = Reach(head.choice("reach", {r.value: r for r in Reach}, "exactly"))
+    judged = head.flag("judged")
+    gate = head.text("gate", "anyone")
+    types = {n: _entity_type(n, s, judged) for n, s in file.named("types").items()}
+    _check_parents(types, where)
+    privileges = {n: _privilege(n, s, types, reach) for n, s in file.named("privileges").items()}
+    _check_implications(privileges, where)
+    spelled = {alias: p.name for p in privileges.values() for alias in p.aliases}
+    sets = _sets(file.take("sets"), {*privileges, *spelled}, file.at("sets"))
+    relations = {n: _relation(n, s, types) for n, s in file.named("relations").items()}
+    fields = {n: _field(n, s, types, relations) for n, s in file.named("fields").items()}
+    attributes = {n: _attribute(n, s) for n, s in file.named("attributes").items()}
+    macros = _macros(file.take("macros"), privileges, file.at("macros"))
+    words = Vocabulary(
+        privileges=frozenset(privileges),
+        types=frozenset(types) - {ANY},
+        relations=frozenset(relations),
+        attributes=frozenset(attributes),
+        macros=macros,
+    )
+    sections = file.named("operations")
+    operations = _operations(sections, words, gate, types, head.at("gate"))
+    defaults = _raw_tables(file.take("defaults"), file.at("defaults"), sets)
+    roles = _raw_tables(file.take("roles"), file.at("roles"), sets)
+    model = Model(
+        name=head.text("name"),
+        title=head.text("title"),
+        version=head.text("version"),
+        source=head.text("source"),
+        spelling=head.text("spelling"),
+        binds_identity=head.flag("binds_identity", default=True),
+        denies=head.flag("denies"),
+        types=types,
+        privileges=privileges,
+        operations=operations,
+        fields=fields,
+        relations=relations,
+        attributes=attributes,
+        settings=chosen,
+        granting=head.text("granting", "") or None,
+        self_privileges=frozenset(head.texts("self_privileges")),
+        defaults=defaults,
+        roles=roles,
+        digest=_digest(data, chosen),
+        spelled=spelled,
+        gate=gate,
+        macros={_heading(name, macro): macro.text for name, macro in macros.items()},
+    )
+    head.close()
+    file.close()
+    _check_operations(model, where)
+    return model
+
+
+def _options(data: Table, where: str) -> dict[str, tuple[str, ...]]:
+    """The values of each setting, its default first."""
+    options: dict[str, tuple[str, ...]] = {}
+    for name, section in Section(data, where).named("settings").items():
+        values = section.texts("values")
+        default = section.choice("default", dict.fromkeys(values))
+        section.text("title")
+        section.text("source", "")
+        section.close()
+        options[name] = (default, *(value for value in values if value != default))
+    return options
+
+
+def _chosen(
+    options: Mapping[str, tuple[str, ...]], where: str, given: Mapping[str, str]
+) -> dict[str, str]:
+    unknown = sorted(set(given) - set(options))
+    if unknown:
+        raise BadInput(f"unknown setting `{unknown[0]}`", where=where)
+    chosen = {name: given.get(name, values[0]) for name, values in options.items()}
+    for name, value in chosen.items():
+        if value not in options[name]:
+            expected = ", ".join(options[name])
+            message = f"setting `{name}` is `{value}`; expected one of: {expected}"
+            raise BadInput(message, where=where)
+    return chosen
+
+
+def _settled(
+    value: object,
+    options: Mapping[str, tuple[str, ...]],
+    chosen: Mapping[str, str],
+    where: str,
+) -> object:
+    """`value` with every table that depends on a setting replaced by the chosen value."""
+    if isinstance(value, Mapping):
+        if "setting" in value:
+            return _settled(_pick(value, options, chosen, where), options, chosen, where)
+        return {
+            key: _settled(item, options, chosen, f"{where}.{key}") for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            _settled(item, options, chosen, f"{where}[{index}]") for index, item in enumerate(value)
+        ]
+    return value
+
+
+def _pick(
+    table: Table, options: Mapping[str, tuple[str, ...]], chosen: Mapping[str, str], where: str
+) -> object:
+    name = table["setting"]
+    if not isinstance(name, str) or name not in options:
+        raise BadInput(f"unknown setting `{name}`", where=where)
+    if {"setting", *options[name]} != set(table):
+        expected = ", ".join(options[name])
+        raise BadInput(f"expected a value for each `{name}`: {expected}", where=where)
+    return table[chosen[name]]
+
+
+def _entity_type(name: str, section: Section, judged: bool) -> EntityType:
+    principal = section.text("principal", "") or None
+    declared = EntityType(
+        name=name,
+        title=section.text("title", name),
+        parents=section.texts("parent"),
+        owned=section.flag("owned"),
+        principal=principal,
+        principal_until=section.text("principal_until", ""),
+        judged=section.flag("judged", judged),
+        source=section.text("source", ""),
+    )
+    section.close()
+    if principal not in (None, USER, GROUP, ROLE):
+        message = f"unknown `{principal}`; expected one of: {GROUP}, {ROLE}, {USER}"
+        raise BadInput(message, where=section.at("principal"))
+    return declared
+
+
+def _check_parents(types: Mapping[str, EntityType], where: str) -> None:
+    for declared in types.values():
+        for parent in declared.parents:
+            if parent not in types:
+                raise BadInput(
+                    f"unknown type `{parent}`", where=f'{where}.types."{declared.name}".parent'
+                )
+
+
+def _sets(value: object, privileges: Set[str], where: str) -> dict[str, tuple[str, ...]]:
+    sets: dict[str, tuple[str, ...]] = {}
+    section = Section({} if value is None else value, where)
+    for name in section.names():
+        sets[name] = section.texts(name)
+        if name in privileges:
+            raise BadInput("a set has the name of a privilege", where=section.at(name))
+        for word in sets[name]:
+            if word not in privileges:
+                raise BadInput(f"unknown privilege `{word}`", where=section.at(name))
+    return sets
+
+
+def _privilege(
+    name: str, section: Section, types: Mapping[str, EntityType], reach: Reach
+) -> Privilege:
+    on = section.texts("on")
+    for word in on:
+        if word != ANY and word not in types:
+            raise BadInput(f"unknown type `{word}`", where=section.at("on"))
+    declared = Privilege(
+        name=name,
+        title=section.text("title", name),
+        on=frozenset(on),
+        reach=Reach(section.choice("reach", {r.value: r for r in Reach}, reach.value)),
+        aliases=section.texts("aliases"),
+        implied_by=section.texts("implied_by"),
+        grantable=section.flag("grantable", default=True),
+        asked=section.text("asked", ""),
+        flags=section.texts("flags"),
+        source=section.text("source", ""),
+        note=section.text("note", ""),
+    )
+    section.close()
+    return declared
+
+
+def _check_implications(privileges: Mapping[str, Privilege], where: str) -> None:
+    seen = set(privileges)
+    for declared in privileges.values():
+        at = f'{where}.privileges."{declared.name}"'
+        for word in declared.implied_by:
+            if word not in privileges or privileges[word].implied_by:
+                raise BadInput(f"`{word}` is not a privilege that stands for itself", where=at)
+        for alias in declared.aliases:
+            if alias in seen:
+                raise BadInput(f"alias `{alias}` is taken", where=at)
+            seen.add(alias)
+
+
+def _relation(name: str, section: Section, types: Mapping[str, EntityType]) -> Relation:
+    value = section.take("within")
+    within = Section({} if value is None else value, section.at("within"))
+    declared = Relation(
+        name=name,
+        sources=frozenset(section.texts("from")),
+        targets=frozenset(section.texts("to")),
+        within={key: within.text(key) for key in within.names()},
+        note=section.text("note", ""),
+    )
+    section.close()
+    for word in (*declared.sources, *declared.targets, *declared.within, *declared.within.values()):
+        if word not in types:
+            raise BadInput(f"unknown type `{word}`", where=section.where)
+    return declared
+
+
+def _field(
+    name: str,
+    section: Section,
+    types: Mapping[str, EntityType],
+    relations: Mapping[str, Relation],
+) -> Field:
+    declared = Field(
+        name=name,
+        origin=section.texts("origin"),
+        up=frozenset(section.texts("up")),
+        itself=frozenset(section.texts("itself")),
+        aliases=section.texts("aliases"),
+        source=section.text("source", ""),
+    )
+    section.close()
+    for word in declared.origin:
+        if word not in _ORIGINS and word != PARENT and word not in relations:
+            raise BadInput(f"unknown relation `{word}`", where=section.at("origin"))
+    if not declared.origin or (len(declared.origin) > 1 and _ORIGINS & {*declared.origin}):
+        message = "expected one origin, or a list of relations"
+        raise BadInput(message, where=section.at("origin"))
+    for word in (name, *declared.aliases):
+        if word != word.upper():
+            raise BadInput(f"expected `{word}` in upper case", where=section.where)
+    for word in declared.up | declared.itself:
+        if word not in types:
+            raise BadInput(f"unknown type `{word}`", where=section.where)
+    return declared
+
+
+def _attribute(name: str, section: Section) -> Attribute:
+    declared = Attribute(
+        name=name,
+        type=_ATTRIBUTE_TYPES[section.choice("type", _ATTRIBUTE_TYPES)],
+        source=Source(section.choice("source", {s.value: s for s in Source})),
+    )
+    section.close()
+    return declared
+
+
+def _macros(value: object, privileges: Mapping[str, Privilege], where: str) -> dict[str, Macro]:
+    section = Section({} if value is None else value, where)
+    macros: dict[str, Macro] = {}
+    for key in section.names():
+        name, bracket, rest = key.partition("(")
+        names = tuple(word.strip() for word in rest.removesuffix(")").split(",")) if bracket else ()
+        words = (name, *names)
+        if not all(map(str.isidentifier, words)) or (bracket and not rest.endswith(")")):
+            raise BadInput("expected `NAME` or `NAME(a, b)`", where=section.at(key))
+        if len(set(names)) < len(names) or name in macros:
+            raise BadInput("a name is used twice", where=section.at(key))
+        if name in RESERVED or name in privileges:
+            raise BadInput(f"`{name}` means something else already", where=section.at(key))
+        macros[name] = Macro(names, section.text(key))
+    return macros
+
+
+def _heading(name: str, macro: Macro) -> str:
+    return f"{name}({', '.join(macro.parameters)})" if macro.parameters else name
+
+
+def _operations(
+    sections: Mapping[str, Section],
+    words: Vocabulary,
+    gate: str,
+    types: Mapping[str, EntityType],
+    gate_where: str,
+) -> dict[str, Operation]:
+    names = frozenset(sections)
+    return {n: _operation(n, s, words, names, gate, types, gate_where) for n, s in sections.items()}
+
+
+def _operation(
+    name: str,
+    section: Section,
+    shared: Vocabulary,
+    names: frozenset[str],
+    gate: str,
+    types: Mapping[str, EntityType],
+    gate_where: str,
+) -> Operation:
+    targets = _named_types(section, "targets", types)
+    lists = _named_types(section, "lists", types)
+    words = Vocabulary(
+        privileges=shared.privileges,
+        types=shared.types,
+        relations=shared.relations,
+        attributes=shared.attributes,
+        operations=names,
+        targets=frozenset(targets),
+        lists=frozenset(lists),
+        macros=shared.macros,
+    )
+    texts = _rule_texts(section, types)
+    gated = section.flag("gate", default=gate != "anyone") and gate != "anyone"
+    rules = {on: parse(text, words, section.at("rule")) for on, text in texts.items()}
+    if gated:
+        condition = parse(gate, words, gate_where)
+        rules = {on: And((condition, rule)) for on, rule in rules.items()}
+    effects = section.texts("effects")
+    for effect in effects:
+        if effect not in EFFECTS:
+            expected = ", ".join(sorted(EFFECTS))
+            raise BadInput(f"unknown `{effect}`; expected one of: {expected}", where=section.where)
+    operation = Operation(
+        name=name,
+        title=section.text("title", name),
+        rules=rules,
+        targets=targets,
+        lists=lists,
+        filter=section.text("filter", "") or None,
+        effects=effects,
+        gated=gated,
+        source=section.text("source", ""),
+        since=section.text("since", ""),
+        note=section.text("note", ""),
+        texts=texts,
+    )
+    section.close()
+    if operation.filter is not None and operation.filter not in names:
+        raise BadInput(f"unknown operation `{operation.filter}`", where=section.at("filter"))
+    return operation
+
+
+def _named_types(
+    section: Section, key: str, types: Mapping[str, EntityType]
+) -> dict[str, frozenset[str]]:
+    value = section.take(key)
+    inner = Section({} if value is None else value, section.at(key))
+    found: dict[str, frozenset[str]] = {}
+    for name in inner.names():
+        found[name] = frozenset(inner.texts(name))
+        for word in found[name]:
+            if word != ANY and word not in types:
+                raise BadInput(f"unknown type `{word}`", where=inner.at(name))
+    return found
+
+
+def _rule_texts(section: Section, types: Mapping[str, EntityType]) -> dict[str, str]:
+    by_type = section.take("rules")
+    if by_type is not None:
+        inner = Section(by_type, section.at("rules"))
+        texts = {key: inner.text(key) for key in inner.names()}
+    else:
+        text = section.text("rule")
+        texts = dict.fromkeys(section.texts("on"), text)
+    for on in texts:
+        if on not in (ANY, NONE) and on not in types:
+            raise BadInput(f"unknown type `{on}`", where=section.where)
+    if not texts:
+        raise BadInput("expected `on` with a rule, or `rules`", where=section.where)
+    return texts
+
+
+def _raw_tables(
+    value: object, where: str, sets: Mapping[str, tuple[str, ...]]
+) -> tuple[Table, ...]:
+    """Default statements and roles as tables, the names of privilege sets replaced."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise BadInput("expected a list of tables", where=where)
+    return tuple(_unfolded(item, sets) for item in value)
+
+
+def _unfolded(table: Table, sets: Mapping[str, tuple[str, ...]]) -> Table:
+    words = table.get("privileges")
+    listed = [words] if isinstance(words, str) else words
+    if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+        return table
+    return {**table, "privileges": [p for word in listed for p in sets.get(word, (word,))]}
+
+
+def _digest(data: Table, chosen: Mapping[str, str]) -> str:
+    text = json.dumps([data, dict(chosen)], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check_operations(model: Model, where: str) -> None:
+    if model.granting is not None and model.granting not in model.operations:
+        raise BadInput(f"unknown operation `{model.granting}`", where=f"{where}.model.granting")
+    for privilege in sorted(model.self_privileges - set(model.privileges)):
+        raise BadInput(f"unknown privilege `{privilege}`", where=f"{where}.model.self_privileges")
+    for operation in model.operations.values():
+        at = f'{where}.operations."{operation.name}"'
+        for on, rule in operation.rules.items():
+            _check_rule(model, operation, on, rule, at, (operation.name,))
+
+
+def _check_rule(
+    model: Model, operation: Operation, on: str, node: Node, at: str, seen: tuple[str, ...]
+) -> None:
+    """Every word of the rule makes sense for a target of type `on`."""
+    reachable = above(model.types, on)
+    match node:
+        case Owner(levels):
+            for level in levels:
+                if level != SELF and on != ANY and level not in reachable:
+                    raise BadInput(f"no `{level}` lies above a `{on}`", where=at)
+        case Holds(privilege) | NotDenied(privilege):
+            _check_privilege(model, privilege, on, reachable, at)
+        case At(selector, inner):
+            for type in _selected(model, operation, on, selector, reachable, at):
+                _check_rule(model, operation, type, inner, at, seen)
+            return
+        case Every(source, inner) | Some(source, inner):
+            for type in _related(model, operation, on, source, reachable, at):
+                _check_rule(model, operation, type, inner, at, seen)
+            return
+        case May(name):
+            _check_may(model, name, on, at, seen)
+        case Compare():
+            _check_comparison(model, node, at)
+        case _:
+            pass
+    for child in children(node):
+        _check_rule(model, operation, on, child, at, seen)
+
+
+def _check_privilege(model: Model, name: str, on: str, reachable: frozenset[str], at: str) -> None:
+    privilege = model.privileges[name]
+    if on in (ANY, NONE) or not privilege.on or ANY in privilege.on:
+        return
+    where_found = {on} if privilege.reach is Reach.EXACTLY else reachable
+    if privilege.reach is Reach.ABOVE:
+        where_found = {t for t in model.types if on in above(model.types, t)}
+    if not privilege.on & where_found:
+        raise BadInput(f"privilege `{name}` never reaches a `{on}`", where=at)
+
+
+def _check_comparison(model: Model, node: Compare, at: str) -> None:
+    """The constants are of the attribute's type: `!=` another type would always hold."""
+    declared = model.attributes[node.attribute].type
+    allowed = (int, float) if declared is float else (declared,)
+    for value in node.value if isinstance(node.value, tuple) else (node.value,):
+        if type(value) not in allowed:
+            raise BadInput(f"`{node.attribute}` is never `{value!r}`", where=at)
+
+
+def _selected(
+    model: Model, operation: Operation, on: str, selector: str, reachable: frozenset[str], at: str
+) -> frozenset[str]:
+    if selector in operation.targets:
+        return operation.targets[selector] or frozenset({ANY})
+    if selector == PLATFORM:
+        return frozenset({NONE})
+    if on == NONE:
+        raise BadInput(f"without a resource there is no `{selector}`", where=at)
+    if on == ANY or selector == TYPE:
+        return frozenset({on if selector in (PARENT, TYPE) else selector})
+    if selector == PARENT:
+        parents = frozenset(model.types[on].parents)
+        if not parents:
+            raise BadInput(f"a `{on}` has no parent", where=at)
+        return parents
+    if selector not in reachable:
+        raise BadInput(f"no `{selector}` lies above a `{on}`", where=at)
+    return frozenset({selector})
+
+
+def _related(
+    model: Model, operation: Operation, on: str, source: str, reachable: frozenset[str], at: str
+) -> frozenset[str]:
+    if source == ANCESTORS and on in (ANY, NONE):
+        return frozenset({ANY})
+    if source == ANCESTORS:
+        return (reachable - {on}) | (reachable & frozenset(model.types[on].parents))
+    if source.startswith(REQUEST):
+        return operation.lists[source.removeprefix(REQUEST)] or frozenset({ANY})
+    relation = model.relations[source]
+    if on != ANY and relation.sources and on not in relation.sources:
+        raise BadInput(f"relation `{source}` does not start at a `{on}`", where=at)
+    kept = {relation.within.get(type, type) for type in relation.targets}
+    return frozenset(kept) or frozenset({ANY})
+
+
+def _check_may(model: Model, name: str, on: str, at: str, seen: tuple[str, ...]) -> None:
+    if name in seen:
+        raise BadInput(f"operation `{name}` refers back to itself", where=at)
+    other = model.operations[name]
+    if on == ANY:
+        for type, rule in other.rules.items():
+            _check_rule(model, other, type, rule, at, (*seen, name))
+        return
+    found = other.rule_or_none("" if on == NONE else on)
+    if found is None:
+        raise BadInput(f"operation `{name}` has no rule for a `{on}`", where=at)
+    _check_rule(model, other, on, found, at, (*seen, name))

@@ -1,0 +1,52 @@
+"""What somebody may do on one entity: all privileges held, and all operations allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import ANY, Model, Privilege, Reach, above
+from lakewarden.kernel.request import Request
+
+
+def privileges_of(matrix: Matrix, request: Request) -> tuple[str, ...]:
+    """The privileges that the asker holds on the request's target, in the model's order.
+
+    Those that may bear on an entity of that type are looked at, derived ones included; the
+    request's own operation is not. Raises as `Matrix.decide`.
+    """
+    names = _bearing_on(matrix, request.target.type)
+    return tuple(n for n in names if matrix.decide(replace(request, operation=n)).allow)
+
+
+def _bearing_on(matrix: Matrix, type: str) -> Iterator[str]:
+    """The privileges that may reach an entity of the type; every one where none is declared."""
+    model = matrix.snapshot.model
+    for privilege in model.privileges.values():
+        unbound = ANY in privilege.on or not privilege.on
+        if unbound or type not in model.types or _reaches(model, privilege, type):
+            yield privilege.name
+
+
+def _reaches(model: Model, privilege: Privilege, type: str) -> bool:
+    match privilege.reach:
+        case Reach.EXACTLY:
+            return type in privilege.on
+        case Reach.BELOW:
+            return bool(above(model.types, type) & privilege.on)
+        case Reach.ABOVE:
+            return any(type in above(model.types, on) for on in privilege.on)
+
+
+def operations_of(matrix: Matrix, request: Request) -> tuple[str, ...]:
+    """The operations, asked about a target of this type, that the asker may do, in order.
+
+    Those that need further targets, lists or attributes are judged with what the request
+    brings. Raises as `Matrix.decide`.
+    """
+    type = request.target.type if request.target != NO_RESOURCE else ""
+    declared = matrix.snapshot.model.operations.values()
+    names = [o.name for o in declared if o.rule_or_none(type) is not None]
+    return tuple(n for n in names if matrix.decide(replace(request, operation=n)).allow)

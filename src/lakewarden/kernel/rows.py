@@ -1,0 +1,283 @@
+"""A rule over all classes at once, for one role set: what the bits decide, what they leave.
+
+The row of an operation holds one code for each class. Ownership, relations and what comes
+with a request are not in the bits; where the verdict turns on them the code says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakewarden.kernel.algebra import Algebra
+from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS, ByClass
+from lakewarden.kernel.classes import joint
+from lakewarden.kernel.expression import (
+    PARENT,
+    PLATFORM,
+    TYPE,
+    At,
+    Compare,
+    Every,
+    Holds,
+    IsSelf,
+    May,
+    Node,
+    NotDenied,
+    Owner,
+    Some,
+    children,
+)
+from lakewarden.kernel.model import NONE, Model, Operation
+from lakewarden.kernel.principal import SERVICE_ADMINS, USER
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.subject import Subject
+
+Truths = NDArray[np.bool_]
+Path = tuple[str, ...]
+
+
+class Code(IntEnum):
+    """What a row says of a class."""
+
+    DENIED = 0
+    ALLOWED = 1
+    OWNER = 2
+    """Denied, unless the asker owns the entity or something above it."""
+    OPEN = 3
+    """Only walking the rule tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place of the rule over classes: the selectors that lead there, and its type.
+
+    `path` is None where the place differs from entity to entity in ways that classes do
+    not know (a relation, a target sent with the request); `type` None where it may vary.
+    """
+
+    path: Path | None
+    type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a rule looks at, before any role set is known.
+
+    `paths` are the places whose classes matter; `privileges` all that it names; `owner`:
+    ownership may open it; `other`: something else may.
+    """
+
+    paths: tuple[Path, ...]
+    privileges: frozenset[str]
+    owner: bool
+    other: bool
+
+
+def shape(model: Model, operation: Operation, type: str) -> Shape:
+    """The shape of the operation's rule for targets of `type`."""
+    found = list(_leaves(model, operation, operation.rule(type), Where((), type)))
+    paths = {where.path for where, _ in found if where.path is not None} | {()}
+    privileges = {leaf.privilege for _, leaf in found if isinstance(leaf, (Holds, NotDenied))}
+    return Shape(
+        paths=tuple(sorted(paths)),
+        privileges=frozenset(privileges),
+        owner=any(isinstance(leaf, (Owner, Holds)) for _, leaf in found),
+        other=any(
+            where.path is None or isinstance(leaf, (IsSelf, Compare, Every, Some))
+            for where, leaf in found
+        )
+        or bool(privileges & model.self_privileges),
+    )
+
+
+def _leaves(
+    model: Model, operation: Operation, node: Node, where: Where
+) -> Iterator[tuple[Where, Node]]:
+    yield where, node
+    match node:
+        case At(selector, inner):
+            yield from _leaves(model, operation, inner, moved(model, operation, selector, where))
+        case Every(_, inner) | Some(_, inner):
+            yield from _leaves(model, operation, inner, Where(None, None))
+        case May(name) if where.type is not None:
+            rule = model.operation(name).rule_or_none("" if where.type == NONE else where.type)
+            if rule is not None:
+                yield from _leaves(model, operation, rule, where)
+        case May(name):
+            for rule in model.operation(name).rules.values():
+                yield from _leaves(model, operation, rule, Where(None, None))
+        case _:
+            for child in children(node):
+                yield from _leaves(model, operation, child, where)
+
+
+def moved(model: Model, operation: Operation, selector: str, where: Where) -> Where:
+    """The place that a selector leads to."""
+    if where.path is None or selector in operation.targets:
+        return Where(None, None)
+    if selector == PLATFORM:
+        return Where((PLATFORM,), NONE)
+    path = (*where.path, selector)
+    if selector == TYPE:
+        return Where(path, where.type)
+    if selector == PARENT:
+        declared = model.types.get(where.type or "")
+        parents = declared.parents if declared is not None else ()
+        return Where(path, parents[0] if len(parents) == 1 else None)
+    return Where(path, selector)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The joint classes that a rule's paths need.
+
+    `classes` has a class for each entity id, `view` is the same for single look-ups;
+    `bases[path]` has for each joint class the base class at the path (-1: no such entity).
+    """
+
+    paths: tuple[Path, ...]
+    view: memoryview
+    classes: NDArray[np.uint32]
+    bases: dict[Path, NDArray[np.int64]]
+    count: int
+    origin: tuple[int, ...] | None
+
+
+def columns(snapshot: Snapshot, paths: tuple[Path, ...]) -> Columns | None:
+    """The joint classes of `paths`; None where the snapshot keeps no classes."""
+    base = snapshot.classes
+    if base is None:
+        return None
+    if paths == ((),):
+        numbers = np.arange(base.count, dtype=np.int64)
+        return Columns(paths, base.view, base.classes, {(): numbers}, base.count, base.origin)
+    parts = []
+    for path in paths:
+        ids = snapshot.path(path)
+        parts.append(np.where(ids >= 0, base.classes[ids].astype(np.int64), np.int64(-1)))
+    classes, combos = joint(parts)
+    classes.flags.writeable = False
+    bases = {path: combos[:, i] for i, path in enumerate(paths)}
+    return Columns(paths, classes.data, classes, bases, len(combos), None)
+
+
+class Row(Algebra[Truths, Where]):
+    """Truth for every joint class, with what the bits do not know set to one value."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        operation: Operation,
+        subject: Subject,
+        columns: Columns,
+        *,
+        owners: bool,
+        others: bool,
+    ) -> None:
+        self._snapshot = snapshot
+        self._operation = operation
+        self._subject = subject
+        self._columns = columns
+        self._owners = owners
+        self._others = others
+
+    def both(self, left: Truths, right: Truths) -> Truths:
+        return left & right
+
+    def either(self, left: Truths, right: Truths) -> Truths:
+        return left | right
+
+    def constant(self, truth: bool, place: Where) -> Truths:
+        return np.full(self._columns.count, truth)
+
+    def _unknown(self, place: Where) -> Truths:
+        return self.constant(self._others, place)
+
+    def _bits(self, privilege: str, path: Path) -> NDArray[np.uint8]:
+        cells = self._snapshot.cells(privilege, self._subject)
+        assert isinstance(cells, ByClass)  # noqa: S101 — INVARIANT: there are columns, so classes
+        return cells.row[self._columns.bases[path]]
+
+    def holds(self, privilege: str, place: Where) -> Truths:
+        if place.path is None:
+            return self._unknown(place)
+        bits = self._bits(privilege, place.path)
+        opening = ALLOWED | OWNERS if self._owners else ALLOWED
+        truths: Truths = (bits & opening != 0) & (bits & DENIED == 0)
+        if self._may_be_own(privilege, place):
+            truths |= self._others
+        return truths
+
+    def _may_be_own(self, privilege: str, place: Where) -> bool:
+        model = self._snapshot.model
+        if privilege not in model.self_privileges:
+            return False
+        declared = model.types.get(place.type or "")
+        return place.type is None or (declared is not None and declared.principal == USER)
+
+    def not_denied(self, privilege: str, place: Where) -> Truths:
+        if place.path is None:
+            return self._unknown(place)
+        bits = self._bits(privilege, place.path)
+        free: Truths = bits & DENIED == 0
+        return free
+
+    def owner(self, levels: tuple[str, ...], place: Where) -> Truths:
+        return self._unknown(place) if place.path is None else self.constant(self._owners, place)
+
+    def is_self(self, place: Where) -> Truths:
+        declared = self._snapshot.model.types.get(place.type or "")
+        never = declared is not None and declared.principal is None
+        return self.constant(False, place) if never else self._unknown(place)
+
+    def service_admin(self, place: Where) -> Truths:
+        return self.constant(SERVICE_ADMINS in self._subject.named, place)
+
+    def may(self, operation: str, place: Where) -> Truths:
+        if place.path is None or place.type is None:
+            return self._unknown(place)
+        rules = self._snapshot.model.operation(operation)
+        rule = rules.rule_or_none("" if place.type == NONE else place.type)
+        return self.constant(False, place) if rule is None else self.evaluate(rule, place)
+
+    def elsewhere(self, selector: str, inner: Node, place: Where) -> Truths:
+        at = moved(self._snapshot.model, self._operation, selector, place)
+        if at.path is None:
+            return self._unknown(place)
+        present = self._columns.bases[at.path] >= 0
+        return present & self.evaluate(inner, at)
+
+    def related(self, source: str, inner: Node, place: Where, *, every: bool) -> Truths:
+        return self._unknown(place)
+
+    def compare(self, node: Compare, place: Where) -> Truths:
+        return self._unknown(place)
+
+
+def codes(
+    snapshot: Snapshot,
+    operation: Operation,
+    type: str,
+    shape: Shape,
+    columns: Columns,
+    subject: Subject,
+) -> NDArray[np.uint8]:
+    """The code of every joint class for this subject's role sets."""
+    rule, where = operation.rule(type), Where((), type)
+
+    def judged(*, owners: bool, others: bool) -> Truths:
+        row = Row(snapshot, operation, subject, columns, owners=owners, others=others)
+        return row.evaluate(rule, where)
+
+    sure = judged(owners=False, others=False)
+    if not shape.owner and not shape.other:
+        return sure.astype(np.uint8)
+    possible = judged(owners=True, others=True)
+    unowned = judged(owners=False, others=True) if shape.other else sure
+    open_codes = np.where(unowned, np.uint8(Code.OPEN), np.uint8(Code.OWNER))
+    return np.where(sure, np.uint8(Code.ALLOWED), np.where(possible, open_codes, np.uint8(0)))

@@ -1,0 +1,139 @@
+"""Which entities of a block lie in which scope: columns in, one bitmap per scope out.
+
+This is the one place that says what a scope means. In process it runs over all entities at
+once, for a name that is not stored over one row, and Spark maps it over many blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Reach
+from lakewarden.kernel.statement import Anything, Condition, Criterion, Matching, On, Scope, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Reaching:
+    """A statement's scope as one privilege reaches from it: what is matched against a block."""
+
+    scope: Scope
+    reach: Reach
+
+
+class Column(Protocol):
+    """The values that one field resolves to, for every row of a block."""
+
+    def equal(self, value: str) -> BitMap:
+        """The rows that have this value."""
+        ...
+
+    def starting(self, prefix: str) -> BitMap:
+        """The rows with some value that starts with `prefix`."""
+        ...
+
+
+class Block(Protocol):
+    """Some entities, row by row, as far as scopes look at them. Bitmaps hold row numbers."""
+
+    def everything(self) -> BitMap:
+        """All rows."""
+        ...
+
+    def resources(self) -> BitMap:
+        """The rows that stand for a resource, or for a type alone."""
+        ...
+
+    def exactly(self, entity: Entity) -> BitMap:
+        """The row of the entity, or none."""
+        ...
+
+    def below(self, entity: Entity) -> BitMap:
+        """The rows of the entity and of everything below it."""
+        ...
+
+    def above(self, entity: Entity) -> BitMap:
+        """The rows of the entity and of all its ancestors, or those its name spells."""
+        ...
+
+    def matching(self, type: str, parts: Sequence[str], reach: Reach) -> BitMap:
+        """The rows of the type whose name parts match the patterns.
+
+        Reaching below: also what lies below them. Reaching above: also the rows, of the
+        types that may contain the type, whose parts match the first patterns.
+        """
+        ...
+
+    def column(self, field: str) -> Column:
+        """A criteria field of the model."""
+        ...
+
+
+def match(block: Block, scopes: Iterable[Reaching]) -> list[BitMap]:
+    """For each scope the rows of the block that lie in it, in the order of `scopes`."""
+    return [_match(block, reaching) for reaching in scopes]
+
+
+def _match(block: Block, reaching: Reaching) -> BitMap:
+    match reaching.scope:
+        case Anything():
+            return block.everything()
+        case On(entity):
+            return _reached(block, entity, reaching.reach)
+        case Matching(type, parts):
+            return block.matching(type, parts, reaching.reach)
+        case Where(criteria):
+            return meeting(block, criteria)
+
+
+def _reached(block: Block, entity: Entity, reach: Reach) -> BitMap:
+    match reach:
+        case Reach.EXACTLY:
+            return block.exactly(entity)
+        case Reach.BELOW:
+            return block.below(entity)
+        case Reach.ABOVE:
+            return block.above(entity)
+
+
+def meeting(block: Block, criteria: Sequence[Criterion]) -> BitMap:
+    """The rows of resources on which every criterion holds."""
+    rows = block.resources()
+    for criterion in criteria:
+        rows = rows & _holding(block, criterion, rows)
+    return rows
+
+
+def _holding(block: Block, criterion: Criterion, rows: BitMap) -> BitMap:
+    column = block.column(criterion.field)
+    match criterion.condition:
+        case Condition.EQUALS:
+            return _union(column.equal(value) for value in criterion.values)
+        case Condition.STARTS_WITH:
+            return _union(column.starting(prefix) for prefix in criterion.values if prefix)
+        case Condition.NOT_EQUALS:
+            return rows - _union(column.equal(value) for value in criterion.values)
+
+
+def _union(bitmaps: Iterable[BitMap]) -> BitMap:
+    found = list(bitmaps)
+    return BitMap.union(*found) if found else BitMap()
+
+
+def normal(scope: Scope, reach: Reach) -> Reaching:
+    """The scope as matched; where the reach makes no difference, always the same one."""
+    anchored = isinstance(scope, (On, Matching))
+    return Reaching(scope, reach if anchored else Reach.EXACTLY)
+
+
+def fields_of(scopes: Iterable[Reaching]) -> frozenset[str]:
+    """The criteria fields that any of the scopes reads."""
+    found: set[str] = set()
+    for reaching in scopes:
+        if isinstance(reaching.scope, Where):
+            found.update(criterion.field for criterion in reaching.scope.criteria)
+    return frozenset(found)

@@ -1,0 +1,103 @@
+"""Typed reading of one table of a parsed file: what is there, of which type, what is left.
+
+Every refusal names the file and the path of the field, and says what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lakewarden.kernel.errors import BadInput
+
+
+class Section:
+    """A table whose keys are taken one by one; `close` refuses whatever was not taken."""
+
+    def __init__(self, table: object, where: str) -> None:
+        if not isinstance(table, Mapping):
+            raise BadInput("expected a table", where=where)
+        self._left: dict[str, object] = dict(table)
+        self.where = where
+
+    def at(self, key: str) -> str:
+        """The path of a field of this table, for messages."""
+        return f"{self.where}.{key}"
+
+    def names(self) -> list[str]:
+        """The keys that nobody took yet, in file order."""
+        return list(self._left)
+
+    def take(self, key: str) -> object | None:
+        """The raw value, or None when the key is absent."""
+        return self._left.pop(key, None)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A string; without a default it must be there and not be empty."""
+        value = self.take(key)
+        if value is None and default is not None:
+            return default
+        if not isinstance(value, str) or (not value and default is None):
+            raise BadInput("expected a non-empty string", where=self.at(key))
+        return value
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """A boolean."""
+        value = self.take(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise BadInput("expected true or false", where=self.at(key))
+        return value
+
+    def number(self, key: str) -> float | None:
+        """A number, or None when the key is absent."""
+        value = self.take(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise BadInput("expected a number", where=self.at(key))
+        return float(value)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings, or one string for a list of one; empty when the key is absent."""
+        value = self.take(key)
+        if value is None:
+            return ()
+        items = [value] if isinstance(value, str) else value
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise BadInput("expected a string or a list of strings", where=self.at(key))
+        return tuple(items)
+
+    def choice(self, key: str, options: Mapping[str, object], default: str | None = None) -> str:
+        """A string that is one of `options`."""
+        value = self.text(key, default)
+        if value not in options:
+            expected = ", ".join(sorted(options))
+            raise BadInput(f"unknown `{value}`; expected one of: {expected}", where=self.at(key))
+        return value
+
+    def tables(self, key: str) -> list[Section]:
+        """A list of tables; empty when the key is absent."""
+        value = self.take(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise BadInput("expected a list of tables", where=self.at(key))
+        return [Section(item, f"{self.at(key)}[{i}]") for i, item in enumerate(value)]
+
+    def named(self, key: str) -> dict[str, Section]:
+        """A table of tables, by name and in file order; empty when the key is absent."""
+        value = self.take(key)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            raise BadInput("expected a table of tables", where=self.at(key))
+        return {
+            str(name): Section(item, f'{self.at(key)}."{name}"') for name, item in value.items()
+        }
+
+    def close(self) -> None:
+        """Refuses the keys that nobody took: a misspelt key must never be ignored."""
+        if self._left:
+            unknown = ", ".join(f"`{key}`" for key in sorted(map(str, self._left)))
+            raise BadInput(f"unknown key {unknown}", where=self.where)

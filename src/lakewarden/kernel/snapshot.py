@@ -1,0 +1,306 @@
+"""The compiled state of one realm at one revision, for one interval of time.
+
+Immutable to whoever asks. What is worked out on first use (rows, class tables, subjects) is
+remembered in memos of the snapshot: they hold what could be worked out again, so losing one
+costs time and never changes an answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS, Cells, by_bitmap, by_class
+from lakewarden.kernel.classes import Partition, partition
+from lakewarden.kernel.entity import Entity, Spelling
+from lakewarden.kernel.facts import IMPLIED_ID, Coded, Named, Stored, code
+from lakewarden.kernel.grants import Grant, Table, table
+from lakewarden.kernel.model import MEMBER, Model
+from lakewarden.kernel.principal import Principal, members_of
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.request import Decision, Reason, Scalar
+from lakewarden.kernel.scopes import match
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.kernel.subject import Subject, resolve
+
+Ids = NDArray[np.int32]
+
+SUBJECT = "subject"
+"""Prefix of the attributes that belong to the one who asks."""
+
+CLASS_LIMIT = 16_384
+"""More classes than this, and privileges are kept as bitmaps instead of rows over classes."""
+
+MEMO_BYTES = 256 * 1024 * 1024
+"""Memory that remembered rows may take before they are all dropped."""
+
+NAMED_LIMIT = 10_000
+"""How many names that are not stored are remembered."""
+
+
+@dataclass(slots=True)
+class Memos:
+    """What a snapshot has worked out so far; never part of its meaning."""
+
+    cells: dict[tuple[str, frozenset[int], frozenset[int]], Cells] = field(default_factory=dict)
+    subjects: dict[Principal, Subject] = field(default_factory=dict)
+    named: dict[Entity, NamedPlace] = field(default_factory=dict)
+    paths: dict[tuple[str, ...], Ids] = field(default_factory=dict)
+    types: dict[str, BitMap] = field(default_factory=dict)
+    entities: dict[Principal, BitMap] | None = None
+    bytes: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+
+    def add_cells(self, key: tuple[str, frozenset[int], frozenset[int]], cells: Cells) -> None:
+        self.bytes += cells.size
+        if self.bytes > MEMO_BYTES:
+            self.cells.clear()
+            self.bytes = cells.size
+        self.cells[key] = cells
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlace:
+    """A name that is not stored, with the scopes that it lies in."""
+
+    entity: Entity
+    ancestors: tuple[Entity, ...]
+    scopes: frozenset[int]
+    block: Named
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One realm, compiled.
+
+    `bitmaps[s]` are the entity ids in scope `s` of the table; `classes` is None where there
+    are too many of them; `owned_by` maps a principal id to the entities it owns. Decisions
+    for moments outside `table.start <= now < table.end` are refused.
+    """
+
+    coded: Coded
+    table: Table
+    block: Stored
+    bitmaps: tuple[BitMap, ...]
+    classes: Partition | None
+    owned_by: Mapping[int, BitMap]
+    revision: int
+    decisions: Mapping[Reason, Decision]
+    memos: Memos = field(default_factory=Memos, compare=False, repr=False)
+
+    @property
+    def model(self) -> Model:
+        """The declared system that decides."""
+        return self.coded.model
+
+    def subject(self, principal: Principal) -> Subject:
+        """The principal, resolved; remembered."""
+        subject = self.memos.subjects.get(principal)
+        if subject is None:
+            subject = resolve(principal, self.coded.acting, self.coded.tree, self.owned_by)
+            if len(self.memos.subjects) < NAMED_LIMIT or principal in self.coded.acting.ids:
+                self.memos.subjects[principal] = subject
+        return subject
+
+    def cells(self, privilege: str, subject: Subject) -> Cells:
+        """Where the privilege is allowed, denied or open to owners, for this role set."""
+        key = (privilege, subject.allow, subject.deny)
+        cells = self.memos.cells.get(key)
+        if cells is None:
+            cells = self._cells(privilege, subject)
+            self.memos.add_cells(key, cells)
+        return cells
+
+    def _cells(self, privilege: str, subject: Subject) -> Cells:
+        allows, denies = self.table.allows(privilege), self.table.denies(privilege)
+        layers = (
+            (ALLOWED, (grant.scope for grant in allows.of(subject.allow))),
+            (DENIED, (grant.scope for grant in denies.of(subject.deny))),
+            (OWNERS, (grant.scope for grant in allows.to_owners)),
+        )
+        if self.classes is None:
+            return by_bitmap(self.bitmaps, layers)
+        return by_class(self.classes, layers)
+
+    def place(self, entity: Entity) -> int | NamedPlace:
+        """The entity's id, or for a name that is not stored and has none, what it tells."""
+        id = self.coded.tree.find(entity)
+        if id is not None:
+            return id
+        place = self.memos.named.get(entity)
+        if place is None:
+            place = self._named(entity)
+            if len(self.memos.named) >= NAMED_LIMIT:
+                self.memos.named.clear()
+            self.memos.named[entity] = place
+        return place
+
+    def _named(self, entity: Entity) -> NamedPlace:
+        block = Named(self.coded, entity)
+        rows = match(block, self.table.scopes)
+        scopes = frozenset(number for number, row in enumerate(rows) if row)
+        return NamedPlace(entity, block.ancestors, scopes, block)
+
+    def lies_in(self, place: int | NamedPlace, grant: Grant) -> bool:
+        """Whether the grant's scope contains the place."""
+        if isinstance(place, NamedPlace):
+            return grant.scope in place.scopes
+        return place in self.bitmaps[grant.scope]
+
+    def of_type(self, type: str) -> BitMap:
+        """The stored entities of one type; remembered."""
+        ids = self.memos.types.get(type)
+        if ids is None:
+            ids = self.memos.types[type] = self.coded.tree.of_type(type)
+        return ids
+
+    def is_judged(self, entity: Entity, place: int | NamedPlace) -> bool:
+        """Whether the entity is stored, or of a type whose unknown names are judged too."""
+        known = isinstance(place, int) and place in self.coded.tree.stored
+        return known or self.model.judged(entity.type)
+
+    def stored_attribute(
+        self, name: str, place: int | NamedPlace, principal: Principal
+    ) -> Scalar | None:
+        """The stored value of an attribute of the resource or of the subject, or None."""
+        prefix, _, key = name.partition(".")
+        id: int | NamedPlace | None = place
+        if prefix == SUBJECT:
+            id = self.entities_of([principal]).min() if self.entities_of([principal]) else None
+        if not isinstance(id, int):
+            return None
+        values = self.coded.attributes.get(id, {}).get(key, ())
+        return _typed(values[0], self.model.attributes[name].type) if values else None
+
+    def entities_of(self, principals: Iterable[Principal]) -> BitMap:
+        """The stored entities that are one of the principals, seen as entities."""
+        if self.memos.entities is None:
+            self.memos.entities = _entities_by_principal(self.coded)
+        found = [self.memos.entities[p] for p in principals if p in self.memos.entities]
+        return BitMap.union(*found) if found else BitMap()
+
+    def path(self, selectors: tuple[str, ...]) -> Ids:
+        """For every entity id, the id that a chain of selectors leads to, or -1."""
+        ids = self.memos.paths.get(selectors)
+        if ids is None:
+            ids = self._path(selectors)
+            self.memos.paths[selectors] = ids
+        return ids
+
+    def _path(self, selectors: tuple[str, ...]) -> Ids:
+        if not selectors:
+            return np.arange(len(self.coded.tree), dtype=np.int32)
+        start = self.path(selectors[:-1])
+        reached = self.step(np.arange(len(self.coded.tree), dtype=np.int32), selectors[-1])
+        return np.where(start >= 0, reached[start], np.int32(-1)).astype(np.int32)
+
+    def step(self, ids: Ids, selector: str) -> Ids:
+        """For each id, the id that one selector leads to, or -1."""
+        return _step(self.coded, ids, selector)
+
+
+def _typed(text: str, type: type[str] | type[bool] | type[float]) -> Scalar | None:
+    """The stored text as the declared type; None where it is not of it."""
+    if type is bool:
+        return {"true": True, "false": False}.get(text)
+    if type is float:
+        try:
+            return float(text)
+        except ValueError:
+            return None
+    return text
+
+
+def _entities_by_principal(coded: Coded) -> dict[Principal, BitMap]:
+    found: dict[Principal, BitMap] = {}
+    for declared in coded.model.types.values():
+        if declared.principal is not None:
+            for id in coded.tree.of_type(declared.name):
+                principal = coded.model.principal_kind(coded.tree.entity(id))
+                if principal is not None:
+                    found.setdefault(Principal(*principal), BitMap()).add(id)
+    return found
+
+
+def _step(coded: Coded, ids: Ids, selector: str) -> Ids:
+    tree = coded.tree
+    absent = np.int32(-1)
+    if selector == "platform":
+        return np.zeros(len(ids), dtype=np.int32)
+    if selector == "parent":
+        return np.where(ids >= 0, tree.parents[ids], absent).astype(np.int32)
+    if selector == "type":
+        by_code = [coded.tree.find(Entity(kind, "")) for kind in tree.kinds]
+        table = np.array([-1 if id is None else id for id in by_code], dtype=np.int32)
+        return np.where(ids >= 0, table[tree.types[ids]], absent).astype(np.int32)
+    code = tree.codes.get(selector, -1)
+    reached = np.full(len(ids), -1, dtype=np.int32)
+    at = ids.copy()
+    for _ in range(len(tree)):
+        live = (at >= 0) & (reached < 0)
+        if not live.any():
+            break
+        hit = live & (tree.types[at] == code)
+        reached[hit] = at[hit]
+        at = np.where(live & ~hit, tree.parents[at], absent).astype(np.int32)
+    return reached
+
+
+def compile(
+    facts: Facts, model: Model, spelling: Spelling, *, now: float = 0.0, revision: int = 0
+) -> Snapshot:
+    """The snapshot of `facts` for the interval around `now`.
+
+    Raises `BadInput` for rows that do not hold together and `Unknown` for a statement's
+    privilege or field that the model does not declare.
+    """
+    coded = code(facts, model, spelling)
+    statements = {s.id: s for s in (*facts.statements, *implied(coded))}
+    index = table(statements, model, coded.acting, now)
+    return assemble(coded, index, revision)
+
+
+def assemble(coded: Coded, index: Table, revision: int) -> Snapshot:
+    """The snapshot of coded facts and the statements in force."""
+    block = Stored(coded)
+    bitmaps = tuple(match(block, index.scopes))
+    classes = partition(len(coded.tree), dict(enumerate(bitmaps)), CLASS_LIMIT)
+    return Snapshot(
+        coded=coded,
+        table=index,
+        block=block,
+        bitmaps=bitmaps,
+        classes=classes,
+        owned_by=coded.owners.inverted(),
+        revision=revision,
+        decisions=decisions(revision),
+    )
+
+
+def decisions(revision: int) -> dict[Reason, Decision]:
+    """The prepared answers of one revision."""
+    return {reason: Decision(reason is Reason.ALLOWED, reason, revision) for reason in Reason}
+
+
+def implied(coded: Coded) -> Iterable[Statement]:
+    """The statements that follow from membership containers: their members are members."""
+    for type in sorted(coded.model.membership_types):
+        for id in coded.tree.of_type(type):
+            yield membership(coded.tree.entity(id))
+
+
+def membership(container: Entity) -> Statement:
+    """What being added to a membership container (a metalake) means."""
+    return Statement(
+        id=f"{IMPLIED_ID}member:{container.name}",
+        effect=Effect.ALLOW,
+        privileges=frozenset({MEMBER}),
+        scope=On(container),
+        principals=frozenset({members_of(container.name)}),
+        title=f"members of {container.name}",
+    )

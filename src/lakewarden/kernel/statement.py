@@ -1,0 +1,121 @@
+"""Stored facts that allow or deny: who, which privileges, on what, under which limits.
+
+A statement says where it is anchored; how far a privilege reaches from there (only that
+entity, everything below it, or also what lies above it) is a property of the privilege
+in the model, so one grant of several privileges may reach differently far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import Principal
+
+
+class Effect(Enum):
+    """Whether a statement opens or closes."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+class Condition(Enum):
+    """How a criterion compares the resolved values V of a field with its own values W.
+
+    EQUALS: some w is in V. STARTS_WITH: some v starts with some w. NOT_EQUALS: no w is in
+    V. So with W empty the first two never hold and the third always does.
+    SOURCE: DataHub, PolicyEngine; datahub reference 3.4.
+    """
+
+    EQUALS = "EQUALS"
+    STARTS_WITH = "STARTS_WITH"
+    NOT_EQUALS = "NOT_EQUALS"
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One condition on one field of the resource; the field is declared in the model."""
+
+    field: str
+    condition: Condition
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Every entity, stored or only named, and also a request that names no resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class On:
+    """Anchored at one entity; each privilege reaches from there as the model declares."""
+
+    entity: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Anchored at every entity of a type whose name parts match wildcards, part by part.
+
+    `*` stands for any run of characters, `?` for exactly one; both only here. The number
+    of parts must be equal.
+    """
+
+    type: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Every resource on which all criteria hold; no criteria: every resource.
+
+    Unlike `Anything` it never contains the request without a resource.
+    """
+
+    criteria: tuple[Criterion, ...]
+
+
+Scope = Anything | On | Matching | Where
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The owners of the resource as actors; `types` narrows to ownership types.
+
+    `types` None: an owner of any type, or of none. An empty set matches no owner.
+    """
+
+    types: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One stored fact. It applies while it is active and `valid_from <= now < valid_until`.
+
+    `id` is unique in its realm; `title` is what people call it (a policy's name, a role).
+    `principals` and `owners` are alternatives, as are the members of `principals`.
+    `constraint` limits the sub-resources of a request: each of them must meet all criteria.
+    Times are seconds since the epoch, UTC; None is unbounded.
+    """
+
+    id: str
+    effect: Effect
+    privileges: frozenset[str]
+    scope: Scope
+    principals: frozenset[Principal] = frozenset()
+    owners: Owners | None = None
+    constraint: tuple[Criterion, ...] | None = None
+    valid_from: float | None = None
+    valid_until: float | None = None
+    active: bool = True
+    title: str = ""
+
+    def applies(self, now: float) -> bool:
+        """Whether the statement is in force at `now` (seconds since the epoch)."""
+        return (
+            self.active
+            and (self.valid_from is None or self.valid_from <= now)
+            and (self.valid_until is None or now < self.valid_until)
+        )

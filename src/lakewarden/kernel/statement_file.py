@@ -1,0 +1,264 @@
+"""Statements as people write them: tables of a parsed file to `Statement` values, and back.
+
+============== ==============================================================================
+`id`           unique in the realm
+`effect`       `allow` (default) or `deny`, where the model has DENY
+`privileges`   names or aliases
+`to`           `user:ana`, `group:staff`, `role:lake:readers`, `all-users`, `any-group`,
+               `service-admins`, `master`, `members:lake`, `owners`, `owners:TYPE`
+`on`           `type:name`: that entity, reaching as each privilege does
+`matching`     `type:pattern` with `*` and `?`, where the system has wildcards
+`where`        a list of `{field, condition, values}`; `[]` is every resource
+               (none of the three: anything, also a request without a resource)
+`constraint`   criteria that each sub-resource of a request must meet
+`valid_from`, `valid_until`   seconds since the epoch, or a TOML date-time with an offset
+`active`, `title`
+============== ==============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from math import isnan
+from typing import ParamSpec, TypeVar
+
+from lakewarden.kernel.entity import Entity, Spelling
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.model import ANY, Model
+from lakewarden.kernel.principal import (
+    ALL_USERS,
+    ANY_GROUP,
+    GROUP,
+    IMPLIED,
+    MASTER,
+    ROLE,
+    SERVICE_ADMINS,
+    USER,
+    Principal,
+    members_of,
+)
+from lakewarden.kernel.section import Section
+from lakewarden.kernel.statement import (
+    Anything,
+    Condition,
+    Criterion,
+    Effect,
+    Matching,
+    On,
+    Owners,
+    Scope,
+    Statement,
+    Where,
+)
+
+_IMPLIED = {p.name: p for p in (ALL_USERS, ANY_GROUP, SERVICE_ADMINS, MASTER)}
+_OWNERS = "owners"
+_MEMBERS = "members"
+Found = TypeVar("Found")
+P = ParamSpec("P")
+
+
+def read_statements(
+    tables: Iterable[object],
+    model: Model,
+    spelling: Spelling,
+    where: str,
+    *,
+    builtin: bool = False,
+) -> tuple[Statement, ...]:
+    """The statements that `tables` spell, in order.
+
+    `builtin`: they come from a model file, and may name privileges that nobody can grant.
+
+    Raises `BadInput` with `where`, the index and the field for the first one that is
+    malformed, names an unknown word, or repeats an id; nothing is then returned.
+    """
+    found: dict[str, Statement] = {}
+    for index, table in enumerate(tables):
+        at = f"{where}: statement[{index}]"
+        statement = _statement(Section(table, at), model, spelling, builtin)
+        if statement.id in found:
+            raise BadInput(f"id `{statement.id}` is used twice", where=at)
+        found[statement.id] = statement
+    return tuple(found.values())
+
+
+def _statement(section: Section, model: Model, spelling: Spelling, builtin: bool) -> Statement:
+    effect = Effect(section.choice("effect", {e.value: e for e in Effect}, "allow"))
+    if effect is Effect.DENY and not model.denies:
+        raise BadInput(f"{model.title} has no DENY", where=section.at("effect"))
+    scope = _scope(section, model, spelling)
+    principals, owners = _actors(section)
+    statement = Statement(
+        id=section.text("id"),
+        effect=effect,
+        privileges=_privileges(section, model, scope, builtin),
+        scope=scope,
+        principals=principals,
+        owners=owners,
+        constraint=_criteria(section, "constraint", model),
+        valid_from=_moment(section, "valid_from"),
+        valid_until=_moment(section, "valid_until"),
+        active=section.flag("active", default=True),
+        title=section.text("title", ""),
+    )
+    section.close()
+    return statement
+
+
+def _privileges(section: Section, model: Model, scope: Scope, builtin: bool) -> frozenset[str]:
+    names: set[str] = set()
+    for word in section.texts("privileges"):
+        privilege = _declared(section, "privileges", model.privilege, word)
+        if not (privilege.grantable or builtin):
+            raise BadInput(f"`{word}` cannot be granted", where=section.at("privileges"))
+        if isinstance(scope, On) and not {scope.entity.type, ANY} & privilege.on:
+            expected = ", ".join(sorted(privilege.on)) or "no entity"
+            message = f"`{word}` binds to {expected}, not to a `{scope.entity.type}`"
+            raise BadInput(message, where=section.at("privileges"))
+        names.add(word)
+    return frozenset(names)
+
+
+def _scope(section: Section, model: Model, spelling: Spelling) -> Scope:
+    on, matching = _given(section, "on"), _given(section, "matching")
+    where = _criteria(section, "where", model)
+    if sum(given is not None for given in (on, matching, where)) > 1:
+        raise BadInput("expected one of `on`, `matching` and `where`", where=section.where)
+    if on is not None:
+        return On(_declared(section, "on", read_entity, on, model, spelling))
+    if matching is not None:
+        type, _, text = matching.partition(":")
+        _declared(section, "matching", model.check_type, type)
+        return Matching(type, _declared(section, "matching", spelling.pattern, type, text))
+    return Anything() if where is None else Where(where)
+
+
+def _given(section: Section, key: str) -> str | None:
+    """The text, None where the key is absent: an empty text must not mean everything."""
+    value = section.take(key)
+    return None if value is None else Section({key: value}, section.where).text(key)
+
+
+def read_entity(text: str, model: Model, spelling: Spelling) -> Entity:
+    """The entity that `type:name` spells; raises `BadInput` or `Unknown`."""
+    type, colon, name = text.partition(":")
+    if not colon:
+        raise BadInput(f"expected `type:name`, got `{text}`")
+    model.check_type(type)
+    return spelling.parse(type, name)
+
+
+def read_principal(text: str) -> Principal:
+    """The principal that `kind:name` or the name of an implied set spells; or `BadInput`."""
+    kind, _, name = text.partition(":")
+    if text in _IMPLIED:
+        return _IMPLIED[text]
+    if kind == _MEMBERS and name:
+        return members_of(name)
+    if kind in (USER, GROUP, ROLE) and name:
+        return Principal(kind, name)
+    expected = "`user:NAME`, `group:NAME`, `role:NAME`, `members:NAME`, " + ", ".join(
+        f"`{word}`" for word in _IMPLIED
+    )
+    raise BadInput(f"expected {expected}, got `{text}`")
+
+
+def _actors(section: Section) -> tuple[frozenset[Principal], Owners | None]:
+    principals: set[Principal] = set()
+    types: set[str] = set()
+    owners = any_type = False
+    for text in section.texts("to"):
+        kind, colon, rest = text.partition(":")
+        if kind == _OWNERS and (rest or not colon):
+            owners, any_type = True, any_type or not rest
+            types.add(rest)
+        else:
+            principals.add(_declared(section, "to", read_principal, text))
+    clause = Owners(None if any_type else frozenset(types)) if owners else None
+    return frozenset(principals), clause
+
+
+def _criteria(section: Section, key: str, model: Model) -> tuple[Criterion, ...] | None:
+    present = section.take(key)
+    if present is None:
+        return None
+    inner = Section({key: present}, section.where)
+    return tuple(_criterion(table, model) for table in inner.tables(key))
+
+
+def _criterion(section: Section, model: Model) -> Criterion:
+    name = section.text("field")
+    field = _declared(section, "field", model.field_of, name)
+    condition = Condition(section.choice("condition", {c.value: c for c in Condition}, "EQUALS"))
+    values = section.texts("values")
+    section.close()
+    return Criterion(field.name, condition, values)
+
+
+def _moment(section: Section, key: str) -> float | None:
+    value = section.take(key)
+    if value is None:
+        return None
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.timestamp()
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not isnan(value):
+        return float(value)
+    raise BadInput("expected seconds or a date-time with an offset", where=section.at(key))
+
+
+def _declared(
+    section: Section, key: str, look_up: Callable[P, Found], *args: P.args, **kwargs: P.kwargs
+) -> Found:
+    """The result of `look_up`, its refusal told with the field's path."""
+    try:
+        return look_up(*args, **kwargs)
+    except (BadInput, Unknown) as error:
+        raise BadInput(str(error), where=section.at(key)) from None
+
+
+def write_statement(statement: Statement) -> dict[str, object]:
+    """The table that `read_statements` reads back as the same statement."""
+    table: dict[str, object] = {"id": statement.id, "effect": statement.effect.value}
+    if statement.title:
+        table["title"] = statement.title
+    table["privileges"] = sorted(statement.privileges)
+    table["to"] = _actor_texts(statement)
+    match statement.scope:
+        case On(entity):
+            table["on"] = f"{entity.type}:{entity.name}"
+        case Matching(type, parts):
+            table["matching"] = f"{type}:{'.'.join(parts)}"
+        case Where(criteria):
+            table["where"] = _criterion_tables(criteria)
+        case Anything():
+            pass
+    if statement.constraint is not None:
+        table["constraint"] = _criterion_tables(statement.constraint)
+    for key in ("valid_from", "valid_until"):
+        if getattr(statement, key) is not None:
+            table[key] = getattr(statement, key)
+    if not statement.active:
+        table["active"] = False
+    return table
+
+
+def _actor_texts(statement: Statement) -> list[str]:
+    texts = [principal_text(principal) for principal in sorted(statement.principals)]
+    if statement.owners is not None:
+        types = statement.owners.types
+        texts += [_OWNERS] if types is None else [f"{_OWNERS}:{type}" for type in sorted(types)]
+    return texts
+
+
+def principal_text(principal: Principal) -> str:
+    """The text that `read_principal` reads back as the same principal."""
+    return principal.name if principal.kind == IMPLIED else f"{principal.kind}:{principal.name}"
+
+
+def _criterion_tables(criteria: Sequence[Criterion]) -> list[Mapping[str, object]]:
+    return [
+        {"field": c.field, "condition": c.condition.value, "values": list(c.values)}
+        for c in criteria
+    ]

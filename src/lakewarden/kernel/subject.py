@@ -1,0 +1,63 @@
+"""The one who asks, resolved against one snapshot: what it acts as and what it owns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.principal import ROLE, Principal
+from lakewarden.kernel.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A principal with its role sets.
+
+    `deny` is everything it acts as; `allow` is that, less the roles it has put aside. DENYs
+    and ownership look at `deny`, ALLOWs at `allow`. `owned` are the entities that it owns
+    itself or through a group; `touched` are those and everything below them.
+    """
+
+    principal: Principal
+    allow: frozenset[int]
+    deny: frozenset[int]
+    named: frozenset[Principal]
+    owned: BitMap
+    touched: BitMap
+
+    @property
+    def key(self) -> tuple[frozenset[int], frozenset[int]]:
+        """What every privilege depends on: subjects with equal keys share their rows."""
+        return self.allow, self.deny
+
+
+def resolve(
+    principal: Principal,
+    acting: Acting,
+    tree: Tree,
+    owned_by: Mapping[int, BitMap],
+    groups: Iterable[Principal] = (),
+    roles: frozenset[Principal] | None = None,
+) -> Subject:
+    """The subject; `groups` are sent with the request, `roles` narrows the ALLOW side."""
+    everything = acting.acts_as(principal, groups)
+    allow = everything
+    if roles is not None:
+        allow = frozenset(
+            id
+            for id in everything
+            if acting.principals[id].kind != ROLE or acting.principals[id] in roles
+        )
+    owned = [owned_by[id] for id in everything if id in owned_by]
+    entities = BitMap.union(*owned) if owned else BitMap()
+    return Subject(
+        principal=principal,
+        allow=allow,
+        deny=everything,
+        named=frozenset({principal, *groups, *(acting.principals[id] for id in everything)}),
+        owned=entities,
+        touched=tree.below(entities),
+    )

@@ -1,0 +1,193 @@
+"""Who may do an operation on an entity: the matrix read by column.
+
+One pass over the rule with sets of users as truth values; no user is judged one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.algebra import Algebra
+from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.kernel.expression import SELF, Compare, Node
+from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.point import Point, Spot
+from lakewarden.kernel.principal import (
+    ALL_USERS,
+    ANY_GROUP,
+    GROUP,
+    SERVICE_ADMINS,
+    USER,
+    Principal,
+)
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.snapshot import NamedPlace, Snapshot
+from lakewarden.kernel.subject import Subject
+
+
+def who(matrix: Matrix, request: Request) -> frozenset[Principal]:
+    """The stored users for whom the request would be allowed; its own principal is not read.
+
+    Raises as `Matrix.decide`. Groups and active roles belong to one asker and are not
+    looked at here; sub-resources are.
+    """
+    matrix.require(request.now)
+    operation = matrix.operation(request.operation)
+    snapshot, target = matrix.snapshot, request.target
+    if target != NO_RESOURCE:
+        snapshot.model.check_type(target.type)
+    rule = operation.rule(target.type)
+    place = snapshot.place(target)
+    if target != NO_RESOURCE and not snapshot.is_judged(target, place):
+        return frozenset()
+    users = Users(snapshot, request).evaluate(rule, place)
+    return frozenset(snapshot.coded.acting.principals[id] for id in users)
+
+
+class Users(Algebra[BitMap, Spot]):
+    """Truth as the set of stored users (principal ids) for whom it holds."""
+
+    def __init__(self, snapshot: Snapshot, request: Request) -> None:
+        self._snapshot = snapshot
+        self._acting = snapshot.coded.acting
+        stored = self._acting.stored
+        self.everyone = BitMap([id for id in stored if self._acting.principals[id].kind == USER])
+        nobody = Subject(
+            request.principal, frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
+        )
+        self._point = Point(snapshot, nobody, request)
+        self._request = request
+        self._acting_as: dict[int, BitMap] = {}
+
+    def both(self, left: BitMap, right: BitMap) -> BitMap:
+        return left & right
+
+    def either(self, left: BitMap, right: BitMap) -> BitMap:
+        return left | right
+
+    def constant(self, truth: bool, place: Spot) -> BitMap:
+        return self.everyone if truth else BitMap()
+
+    def of(self, principals: Iterable[int]) -> BitMap:
+        """The stored users that act as any of the principals."""
+        found = [self._users(id) for id in principals]
+        return BitMap.union(*found) if found else BitMap()
+
+    def _users(self, id: int) -> BitMap:
+        users = self._acting_as.get(id)
+        if users is None:
+            users = self._acting_as[id] = self._reaching(id)
+        return users
+
+    def _reaching(self, id: int) -> BitMap:
+        """Users whose closure contains the principal; implied sets spread to their members."""
+        members = self._acting.acting_as(id)
+        users = BitMap(members) & self.everyone
+        if self._acting.ids[ALL_USERS] in members:
+            users = self.everyone
+        elif self._acting.ids[ANY_GROUP] in members:
+            users |= self._in_some_group()
+        return users
+
+    def _in_some_group(self) -> BitMap:
+        groups = (i for i, p in enumerate(self._acting.principals) if p.kind == GROUP)
+        reached = (BitMap(self._acting.acting_as(id)) for id in groups)
+        return BitMap.union(BitMap(), *reached) & self.everyone
+
+    def holds(self, privilege: str, place: Spot) -> BitMap:
+        grants = self._snapshot.table.allows(privilege).every
+        allowed = [self._opened(grant, place) for grant in self._here(grants, place)]
+        users = BitMap.union(BitMap(), *allowed) - self._denied(privilege, place)
+        if privilege in self._snapshot.model.self_privileges:
+            users |= self._own(place)
+        return users
+
+    def _here(self, grants: Iterable[Grant], place: Spot) -> Iterator[Grant]:
+        for grant in grants:
+            if self._snapshot.lies_in(place, grant) and self._covers(grant):
+                yield grant
+
+    def _covers(self, grant: Grant) -> bool:
+        return grant.constraint is None or all(
+            self._point.covers(sub, grant.constraint) for sub in self._request.subresources
+        )
+
+    def _opened(self, grant: Grant, place: Spot) -> BitMap:
+        users = self.of(grant.principals)
+        if grant.owners is not None and isinstance(place, int):
+            coded, types = self._snapshot.coded, grant.owners.types
+            labels = None if types is None else {coded.label(type) for type in types}
+            owners = (o for o, n in coded.owners.of(place) if labels is None or n in labels)
+            users = users | self.of(owners)
+        return users
+
+    def _own(self, place: Spot) -> BitMap:
+        principal = self._principal(place)
+        if principal is None or principal.kind != USER:
+            return BitMap()
+        return BitMap(
+            [self._acting.ids.get(principal, -1)] if principal in self._acting.ids else []
+        )
+
+    def _principal(self, place: Spot) -> Principal | None:
+        entity = (
+            place.entity
+            if isinstance(place, NamedPlace)
+            else self._snapshot.coded.tree.entity(place)
+        )
+        found = self._snapshot.model.principal_kind(entity)
+        return None if found is None else Principal(*found)
+
+    def _denied(self, privilege: str, place: Spot) -> BitMap:
+        grants = self._snapshot.table.denies(privilege).every
+        here = (grant for grant in grants if self._snapshot.lies_in(place, grant))
+        return BitMap.union(BitMap(), *(self.of(grant.principals) for grant in here))
+
+    def not_denied(self, privilege: str, place: Spot) -> BitMap:
+        return self.everyone - self._denied(privilege, place)
+
+    def owner(self, levels: tuple[str, ...], place: Spot) -> BitMap:
+        users = BitMap()
+        for level in levels:
+            at = place if level == SELF else self._point.ancestor(level, place)
+            if isinstance(at, int):
+                users |= self.of(owner for owner, _ in self._snapshot.coded.owners.of(at))
+        return users
+
+    def is_self(self, place: Spot) -> BitMap:
+        principal = self._principal(place)
+        if principal is None or principal not in self._acting.ids:
+            return BitMap()
+        return self.of([self._acting.ids[principal]])
+
+    def service_admin(self, place: Spot) -> BitMap:
+        return self.of([self._acting.ids[SERVICE_ADMINS]])
+
+    def may(self, operation: str, place: Spot) -> BitMap:
+        rules = self._snapshot.model.operation(operation)
+        rule = rules.rule_or_none(self._point.entity(place).type)
+        return BitMap() if rule is None else self.evaluate(rule, place)
+
+    def elsewhere(self, selector: str, inner: Node, place: Spot) -> BitMap:
+        at = self._point.selected(selector, place)
+        return BitMap() if at is None else self.evaluate(inner, at)
+
+    def related(self, source: str, inner: Node, place: Spot, *, every: bool) -> BitMap:
+        found = [
+            BitMap() if at is None else self.evaluate(inner, at)
+            for at in self._point.related_spots(source, place)
+        ]
+        if not found:
+            return BitMap()
+        return BitMap.intersection(*found) if every else BitMap.union(*found)
+
+    def compare(self, node: Compare, place: Spot) -> BitMap:
+        if not node.attribute.startswith("subject."):
+            return self.constant(self._point.compare(node, place), place)
+        principals = self._acting.principals
+        return BitMap(
+            [id for id in self.everyone if self._point.compare_for(node, place, principals[id])]
+        )

@@ -1,0 +1,178 @@
+"""What the spellings share: characters and lengths of names, and the segments of a path.
+
+A name that passes here can be stored, sorted, logged and sent on every engine. Names are
+compared byte for byte: nothing is folded, trimmed or normalised, what would need it is
+refused. Two strengths: `check_text` is for every name that is read, `check_identifier`
+and `check_user_name` only for names that are being created.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from string import ascii_letters, digits, hexdigits
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+
+MAX_NAME_BYTES: Final = 2_048
+"""Longest name of an entity, in UTF-8; a PostgreSQL index entry ends at 2,704 bytes."""
+
+MAX_USER_CHARACTERS: Final = 256
+"""Longest name of a new user or group."""
+
+WORD: Final = frozenset(ascii_letters + digits + "_")
+"""Letters, digits and underscore, ASCII only."""
+
+_SHOWN = 80
+
+_BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
+
+# Printable for Python, yet drawn as nothing: joiners, fillers, variation selectors.
+_INVISIBLE = frozenset(
+    chr(code)
+    for first, last in (
+        (0x034F, 0x034F),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+        (0x2800, 0x2800),
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),
+        (0xFFA0, 0xFFA0),
+        (0xE0100, 0xE01EF),
+    )
+    for code in range(first, last + 1)
+)
+
+_USER_REFUSED = frozenset("/\\'\";%")
+
+_BYTE_BY_HEX = {
+    (high + low).encode(): bytes((int(high + low, 16),)) for high in hexdigits for low in hexdigits
+}
+
+
+def quoted(text: str) -> str:
+    r"""`text` in backticks for an error message: one line, unreadable characters escaped, cut.
+
+    >>> quoted("a\nb")
+    '`a\\nb`'
+    """
+    cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return "`" + escaped(cut) + "`"
+
+
+def escaped(text: str) -> str:
+    """`text` with the characters that cannot be read in a log line written as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+
+
+def lower_word(word: str) -> str:
+    """A type word in lower case; left alone when not ASCII, so that it stays unknown.
+
+    Unicode folds further than intended: the Kelvin sign becomes the letter k.
+
+    >>> lower_word("TABLE")
+    'table'
+    """
+    return word.lower() if word.isascii() else word
+
+
+def check_text(text: str, what: str = "the name") -> None:
+    """Refuses what no engine stores or no log line shows: the rules for any name that is read.
+
+    Empty, over `MAX_NAME_BYTES`, control characters and line breaks, lone surrogates.
+    Raises `BadInput`.
+    """
+    if not text:
+        raise BadInput(f"{what} is empty")
+    if not text.isprintable():
+        for character in text:
+            if unicodedata.category(character) in _BREAKING:
+                raise BadInput(f"{what} holds the control character {quoted(character)}")
+    size = len(text) if text.isascii() else len(text.encode("utf-8"))
+    if size > MAX_NAME_BYTES:
+        raise BadInput(f"{what} has {size} bytes, at most {MAX_NAME_BYTES} are allowed")
+
+
+def check_identifier(text: str, *, what: str, limit: int) -> None:
+    """Refuses what a new name must not hold, whatever its alphabet.
+
+    Not in normal form NFC, over `limit` characters, invisible or direction-changing
+    characters, a space at either end; and all that `check_text` refuses. Raises `BadInput`.
+    Source: security reference, R-40.
+    """
+    check_text(text, what)
+    if len(text) > limit:
+        raise BadInput(f"{what} has {len(text)} characters, at most {limit} are allowed")
+    if not unicodedata.is_normalized("NFC", text):
+        raise BadInput(f"{what} {quoted(text)} is not in Unicode normal form NFC")
+    for character in text:
+        if not character.isprintable() or character in _INVISIBLE:
+            raise BadInput(f"{what} holds the invisible character U+{ord(character):04X}")
+    if text[0] == " " or text[-1] == " ":
+        raise BadInput(f"{what} {quoted(text)} begins or ends with a space")
+
+
+def check_user_name(name: str, *, what: str = "the user name") -> None:
+    r"""Refuses what the name of a new user or group must not be. Raises `BadInput`.
+
+    At most 256 readable characters, none of `/ \ ' " ; %`. Source: security reference, R-40.
+    """
+    check_identifier(name, what=what, limit=MAX_USER_CHARACTERS)
+    for character in name:
+        if character in _USER_REFUSED:
+            raise BadInput(f"{what} {quoted(name)} holds {quoted(character)}")
+
+
+def split_path(raw: bytes | str, *, encoded_slash: bool = False) -> tuple[str, ...]:
+    """The segments of a request path: split first, then each decoded, exactly once.
+
+    `raw` is the path as sent, without query. One slash at the end is allowed. With
+    `encoded_slash` a segment may hold `%2F` and `%5C`, which then are characters of one
+    name and split nothing; a route whose names have slashes (URNs, Kerberos principals)
+    declares that.
+
+    Raises `BadInput` for an empty segment, `.` and `..`, `;`, a backslash, a query, a
+    broken escape, what is not strict UTF-8, and control characters, NUL included.
+    Source: security reference, R-42.
+
+    >>> split_path("/api/metalakes/lk/objects/table/c.s.t%20x")
+    ('api', 'metalakes', 'lk', 'objects', 'table', 'c.s.t x')
+    """
+    try:
+        path = raw.encode("utf-8") if isinstance(raw, str) else raw
+    except UnicodeEncodeError:
+        raise BadInput("not UTF-8", where="path") from None
+    if not path.startswith(b"/"):
+        raise BadInput("expected a `/` at the beginning", where="path")
+    for refused in (b"//", b";", b"\\", b"?", b"#"):
+        if refused in path:
+            raise BadInput(f"`{refused.decode()}` is not allowed", where="path")
+    body = path[1:].removesuffix(b"/")
+    return tuple(_segment(part, encoded_slash) for part in body.split(b"/")) if body else ()
+
+
+def _segment(raw: bytes, encoded_slash: bool) -> str:
+    """One segment of a path, decoded."""
+    first, *escapes = raw.split(b"%")
+    pieces = [first]
+    for escape in escapes:
+        byte = _BYTE_BY_HEX.get(escape[:2])
+        if byte is None:
+            raise BadInput("`%` without two hexadecimal digits", where="path")
+        pieces += (byte, escape[2:])
+    try:
+        text = b"".join(pieces).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput("not UTF-8", where="path") from None
+    if text in (".", ".."):
+        raise BadInput(f"{quoted(text)} is not allowed", where="path")
+    if not encoded_slash and ("/" in text or "\\" in text):
+        raise BadInput("an encoded slash or backslash is not allowed", where="path")
+    if not text.isprintable() and any(unicodedata.category(c) in _BREAKING for c in text):
+        raise BadInput("an encoded control character is not allowed", where="path")
+    return text

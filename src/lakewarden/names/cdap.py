@@ -1,0 +1,403 @@
+"""How CDAP spells names: `namespace.name`, and wildcards where something is granted.
+
+A full id has the type in front (`dataset:sales.orders`); a canonical name is the id
+without it. Type words are read in any case, names in their own.
+
+    instance, namespace, system_service         name
+    kerberosprincipal                           the whole text, dots and `/ @` kept
+    artifact, application, stream,
+    securekey, profile                          ns.name
+    dataset, dataset_module, dataset_type       ns.name, where the name may hold dots
+    program                                     ns.app.type.name, of which type.name is one part
+
+Versions are no part of a name. Other types have no privileges of their own; asking for one
+is refused with the type that is checked instead. Wildcards stand in a `Pattern` only,
+never in an entity.
+
+SOURCE: cdap reference 1.2, 3.2, 4.3; CDAP 5.1, classes EntityId and Authorizable.
+AMBIGUOUS: EntityId lets an artifact's name hold dots, Authorizable reads them as parts of
+a version. Such a name is refused, for its id could not be told from one with a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.statement import Matching
+from lakewarden.kernel.wildcard import is_pattern, matches
+from lakewarden.names.canonical import WORD, check_text, escaped, lower_word, quoted
+
+Pattern: TypeAlias = Matching
+"""A type and the parts of a name, any of which may hold `*` and `?`; an anchor of grants.
+
+One class with the kernel's, which gives it its meaning. A wildcard in a program's type
+and the part `*` alone are allowed only here.
+"""
+
+PROGRAM_TYPES: Final = ("flow", "mapreduce", "service", "spark", "worker", "workflow")
+"""The words that a program's type may be, as names spell them."""
+
+_GENERAL = WORD | frozenset("-")
+_CLASS_NAME = _GENERAL | frozenset("$.")
+_WILDCARDS = frozenset("*?")
+_ANYTHING: frozenset[str] = frozenset()
+"""Stands for an alphabet without limits: `_check_part` then looks at the length alone."""
+
+
+class _Grammar(NamedTuple):
+    """How the names of one type are built.
+
+    `parts` from the outermost inwards; `last` is the alphabet of the last one, which with
+    `rest` is everything behind the earlier dots; `legacy` are the fields on the wire of
+    releases 3.4 to 4.2; `parent` is the type that all parts but the last name.
+    """
+
+    parts: tuple[str, ...]
+    last: frozenset[str] = _GENERAL
+    rest: bool = False
+    legacy: tuple[str, ...] = ()
+    parent: str = ""
+
+
+def _in_namespace(name: str, *legacy: str, dotted: bool = False) -> _Grammar:
+    """`ns.name`; a `dotted` name is a class name, which may hold dots and dollar signs."""
+    return _Grammar(
+        ("namespace", name),
+        _CLASS_NAME if dotted else _GENERAL,
+        rest=dotted,
+        legacy=legacy,
+        parent="namespace",
+    )
+
+
+# SOURCE: cdap reference 1.2 (parts, characters), 1.1 (parents), 4.3 (fields of 3.4 to 4.2).
+_GRAMMARS: Mapping[str, _Grammar] = {
+    "instance": _Grammar(("instance",), legacy=("instance",)),
+    "namespace": _Grammar(("namespace",), WORD, legacy=("namespace",)),
+    "kerberosprincipal": _Grammar(
+        ("kerberosprincipal",), _ANYTHING, rest=True, legacy=("principal",)
+    ),
+    "artifact": _in_namespace("artifact", "namespace", "artifact"),
+    "application": _in_namespace("application", "namespace", "application"),
+    "program": _Grammar(
+        ("namespace", "application", "program"),
+        rest=True,
+        legacy=("namespace", "application", "type", "program"),
+        parent="application",
+    ),
+    "stream": _in_namespace("stream", "namespace", "stream"),
+    "dataset": _in_namespace("dataset", "namespace", "dataset", dotted=True),
+    "dataset_module": _in_namespace("dataset_module", "namespace", "module", dotted=True),
+    "dataset_type": _in_namespace("dataset_type", "namespace", "type", dotted=True),
+    "securekey": _in_namespace("securekey", "namespace", "name"),
+    "profile": _in_namespace("profile"),
+    "system_service": _Grammar(("system_service",)),
+}
+
+TYPES: Final = tuple(_GRAMMARS)
+"""Every type that has privileges of its own."""
+
+CHECKED_INSTEAD: Final[Mapping[str, str]] = {
+    "stream_view": "stream",
+    "schedule": "application",
+    "program_run": "program",
+    "flowlet": "program",
+    "flowlet_queue": "program",
+    "topic": "namespace",
+    "notification_feed": "namespace",
+    "query": "namespace",
+}
+"""Types without privileges, and the type of the entity above that is checked instead."""
+
+_VERSIONED = frozenset({"artifact", "application", "program"})
+
+
+def parse(type: str, text: str) -> Entity:
+    """The entity of a canonical name; a program's type is put in lower case.
+
+    Raises `BadInput` for a wildcard, a version, a wrong number of parts, a character
+    outside the part's alphabet, or a type that is checked on its parent; `Unknown` for a
+    type that CDAP does not have.
+
+    >>> parse("program", "sales.ingest.Workflow.nightly")
+    Entity(type='program', name='sales.ingest.workflow.nightly')
+    """
+    word = _type(type)
+    return _entity(word, _split(word, text))
+
+
+def parent(entity: Entity) -> Entity | None:
+    """Program → application → namespace, other members of a namespace → namespace.
+
+    None for a namespace: the instance is in no chain. Source: cdap reference 1.1.
+
+    >>> parent(Entity("program", "sales.ingest.workflow.nightly"))
+    Entity(type='application', name='sales.ingest')
+    """
+    above = _GRAMMARS[entity.type].parent
+    return Entity(above, ".".join(parts(entity)[:-1])) if above else None
+
+
+def parts(entity: Entity) -> tuple[str, ...]:
+    """The parts that wildcards are held against; a program's `type.name` is one.
+
+    >>> parts(Entity("program", "sales.ingest.workflow.nightly"))
+    ('sales', 'ingest', 'workflow.nightly')
+    """
+    return tuple(entity.name.split(".", len(_GRAMMARS[entity.type].parts) - 1))
+
+
+def parse_id(text: str) -> Entity:
+    """The entity of a full id. Raises as `parse` does.
+
+    >>> parse_id("dataset:sales.com.acme.Table")
+    Entity(type='dataset', name='sales.com.acme.Table')
+    """
+    return parse(*_split_id(text))
+
+
+def format_id(item: Entity | Pattern) -> str:
+    """The full id of an entity or a pattern, type word in lower case.
+
+    >>> format_id(Entity("stream", "sales.clicks"))
+    'stream:sales.clicks'
+    """
+    name = item.name if isinstance(item, Entity) else ".".join(item.parts)
+    return f"{item.type}:{name}"
+
+
+def pattern(type: str, text: str) -> tuple[str, ...]:
+    """The parts of a pattern, to be held against `parts`. Raises as `parse_pattern` does."""
+    return parse_pattern(type, text).parts
+
+
+def parse_pattern(type: str, text: str) -> Pattern:
+    """The pattern of a name in which `*` and `?` may stand anywhere.
+
+    As many parts as a name of the type has, except that `ns.app.*` covers every program
+    of an application. Raises as `parse` does. Source: cdap reference 1.2, 3.2.
+
+    >>> parse_pattern("program", "sales.*.worker.*").parts
+    ('sales', '*', 'worker.*')
+    """
+    word = _type(type)
+    return _pattern(word, _split(word, text))
+
+
+def parse_pattern_id(text: str) -> Pattern:
+    """The pattern of a full id, such as `dataset:sales.*`. Raises as `parse` does."""
+    return parse_pattern(*_split_id(text))
+
+
+def covers(pattern: Pattern, entity: Entity) -> bool:
+    """Whether the pattern matches the entity: same type, same number of parts, each part.
+
+    >>> covers(parse_pattern("dataset", "sa*s.*"), Entity("dataset", "sales.orders"))
+    True
+    """
+    if pattern.type != entity.type:
+        return False
+    found = parts(entity)
+    return len(found) == len(pattern.parts) and all(map(matches, pattern.parts, found))
+
+
+def from_authorizable(body: Mapping[str, object]) -> Entity | Pattern:
+    """What a grant or revoke request names, in the form of either family of releases.
+
+    `{"entityType", "entityParts"}` gives an entity, or a pattern where a part holds a
+    wildcard. `{"entity", …fields}`, the older form, knows no wildcards and drops a version.
+    Type words are in upper case, as the enumeration on the wire is. Unknown fields are
+    ignored, but `childType`, which would narrow the grant, is refused.
+    Raises as `parse` does. Source: cdap reference 4.3.
+    """
+    if "entityType" in body and "entity" in body:
+        raise BadInput("expected one of `entityType` and `entity`, got both")
+    if "entity" in body:
+        return _from_legacy(body)
+    if body.get("childType") is not None:
+        raise BadInput("`childType` is not supported")
+    word = _wire_type(_string(body, "entityType"))
+    keys = tuple(label.upper() for label in _GRAMMARS[word].parts)
+    given = body.get("entityParts")
+    if not isinstance(given, Mapping) or set(given) != set(keys):
+        raise BadInput(f"expected {_listed(keys)} in `entityParts`")
+    found = tuple(_string(given, key) for key in keys)
+    if any(map(is_pattern, found)):
+        return _pattern(word, found)
+    return _entity(word, found)
+
+
+def to_authorizable(item: Entity | Pattern) -> dict[str, str | dict[str, str]]:
+    """The request and list form since release 4.3; keys from the outermost part inwards.
+
+    >>> to_authorizable(Entity("stream", "sales.clicks"))["entityParts"]
+    {'NAMESPACE': 'sales', 'STREAM': 'clicks'}
+    """
+    found = parts(item) if isinstance(item, Entity) else item.parts
+    keys = (label.upper() for label in _GRAMMARS[item.type].parts)
+    return {
+        "entityType": item.type.upper(),
+        "entityParts": dict(zip(keys, found, strict=True)),
+    }
+
+
+def to_legacy(entity: Entity) -> dict[str, str]:
+    """The request form of releases 3.4 to 4.2.
+
+    Raises `BadInput` for a type that those releases did not have.
+
+    >>> to_legacy(Entity("securekey", "sales.dbpass"))
+    {'namespace': 'sales', 'name': 'dbpass', 'entity': 'SECUREKEY'}
+    """
+    fields = _legacy_fields(entity.type)
+    found = entity.name.split(".", len(fields) - 1)
+    return {**dict(zip(fields, found, strict=True)), "entity": entity.type.upper()}
+
+
+def user_of(principal_name: str) -> str:
+    """The user name of an owner principal: the text before the first `/` or `@`.
+
+    Raises `BadInput` for anything but `name` and `name[/host]@REALM`.
+    Source: cdap reference 4.10, P9.
+
+    >>> user_of("eve/h1.corp@CORP"), user_of("eve")
+    ('eve', 'eve')
+    """
+    check_text(principal_name, "the principal")
+    front, at, realm = principal_name.partition("@")
+    user, slash, host = front.partition("/")
+    whole = user and bool(realm) == bool(at) and bool(host) == bool(slash)
+    if not whole or (slash and not at) or "@" in realm or "/" in host:
+        raise BadInput(f"expected `name` or `name[/host]@REALM`, got {quoted(principal_name)}")
+    return user
+
+
+def _split_id(text: str) -> tuple[str, str]:
+    """Type word and name of a full id."""
+    type, colon, name = text.partition(":")
+    if not colon:
+        raise BadInput(f"expected `type:name`, got {quoted(text)}")
+    return type, name
+
+
+def _type(text: str) -> str:
+    """The type of a type word; refuses those that have no privileges of their own."""
+    word = lower_word(text)
+    if word in _GRAMMARS:
+        return word
+    instead = CHECKED_INSTEAD.get(word)
+    if instead is None:
+        raise Unknown("type", escaped(text), f"expected one of {', '.join(TYPES)}")
+    raise BadInput(
+        f"type `{word}` does not support authorization; its {instead} is checked instead"
+    )
+
+
+def _wire_type(text: str) -> str:
+    """The type of an enumeration word on the wire, which is in upper case."""
+    if not text.isupper():
+        raise Unknown("type", escaped(text), "type words are in upper case here")
+    return _type(text)
+
+
+def _split(type: str, text: str) -> tuple[str, ...]:
+    """The parts of a name or pattern, as many as the type has."""
+    check_text(text)
+    grammar = _GRAMMARS[type]
+    found = tuple(text.split(".", len(grammar.parts) - 1 if grammar.rest else -1))
+    labels = grammar.parts
+    fits = len(found) == len(labels)
+    if type == "program":
+        labels = ("namespace", "application", "type", "name")
+        fits = text.count(".") == 3 or (fits and found[-1] == "*")
+    if not fits:
+        raise BadInput(_wrong_count(type, labels, text))
+    return found
+
+
+def _wrong_count(type: str, labels: tuple[str, ...], text: str) -> str:
+    got = text.count(".") + 1
+    noun = "part" if len(labels) == 1 else "parts"
+    message = f"expected {len(labels)} {noun} `{'.'.join(labels)}`, got {got} in {quoted(text)}"
+    if type in _VERSIONED and got > len(labels):
+        return f"{message}; a version is no part of the name, remove it"
+    return message
+
+
+def _entity(type: str, found: tuple[str, ...]) -> Entity:
+    """The entity of these parts, each checked."""
+    for part in found:
+        if is_pattern(part):
+            raise BadInput(f"a wildcard in {quoted(part)}; only grants take wildcards")
+    return Entity(type, ".".join(_checked(type, found, frozenset())))
+
+
+def _pattern(type: str, found: tuple[str, ...]) -> Pattern:
+    """The pattern of these parts, each checked."""
+    return Pattern(type, _checked(type, found, _WILDCARDS))
+
+
+def _checked(type: str, found: tuple[str, ...], also: frozenset[str]) -> tuple[str, ...]:
+    """The parts in canonical form, each of its alphabet or of `also`."""
+    grammar = _GRAMMARS[type]
+    check_text(".".join(found))
+    for label, part in zip(grammar.parts[:-1], found, strict=False):
+        _check_part(label, part, (WORD if label == "namespace" else _GENERAL) | also)
+    if type == "program" and found[-1] != "*":
+        return (*found[:-1], _program(found[-1], also))
+    last = _ANYTHING if grammar.last == _ANYTHING else grammar.last | also
+    _check_part(grammar.parts[-1], found[-1], last)
+    return found
+
+
+def _program(text: str, also: frozenset[str]) -> str:
+    """`type.name` of a program, the type in lower case."""
+    type, dot, name = text.partition(".")
+    word = lower_word(type)
+    if not dot or "." in name:
+        raise BadInput(f"expected `type.name` for the program, got {quoted(text)}")
+    if word not in PROGRAM_TYPES and not is_pattern(word):
+        known = ", ".join(PROGRAM_TYPES)
+        raise BadInput(f"unknown program type {quoted(type)}, expected one of {known}")
+    _check_part("program type", word, _GENERAL | also)
+    _check_part("program", name, _GENERAL | also)
+    return f"{word}.{name}"
+
+
+def _check_part(label: str, part: str, alphabet: frozenset[str]) -> None:
+    if not part:
+        raise BadInput(f"the {label} name is empty")
+    if alphabet and not alphabet.issuperset(part):
+        odd = next(character for character in part if character not in alphabet)
+        raise BadInput(f"the {label} name {quoted(part)} holds {quoted(odd)}")
+
+
+def _from_legacy(body: Mapping[str, object]) -> Entity:
+    """The entity of the older form: the fields of its id."""
+    word = _wire_type(_string(body, "entity"))
+    found = [_string(body, field) for field in _legacy_fields(word)]
+    if word == "program":
+        found[2:] = [".".join(found[2:])]
+    return _entity(word, tuple(found))
+
+
+def _legacy_fields(type: str) -> tuple[str, ...]:
+    fields = _GRAMMARS[type].legacy
+    if not fields:
+        raise BadInput(f"type `{type}` has no form before release 4.3")
+    return fields
+
+
+def _string(body: Mapping[str, object], key: str) -> str:
+    value = body.get(key)
+    if not isinstance(value, str):
+        raise BadInput(f"expected text in `{key}`")
+    return value
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    """The keys for a message: `A`, `B`."""
+    return ", ".join(f"`{key}`" for key in keys)

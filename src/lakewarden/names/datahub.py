@@ -1,0 +1,279 @@
+"""How DataHub spells names: URNs, kept and compared as exact strings.
+
+    urn:li:<entity type>:<key>
+    key = text that does not begin with a parenthesis, or (part,part,…) with two parts or more
+
+A part may be a URN again. Types are case sensitive and irregular (`corpuser`, `corpGroup`).
+Types that are not in the tables below are taken as they come, since DataHub's own list
+grows; those in the tables must have the parts that they have there. Percent escapes are
+characters like any other. A key `(x)` is refused: clients read it as `x`.
+
+Two entities here stand for no stored thing, as in our AuthZEN mapping: type `platform`
+with the name `platform` is the question without a resource, any type with an empty name
+is the question about the type alone.
+
+SOURCE: datahub reference 6.8; arity of the types: URN classes of acryl-datahub 1.7.0.17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import ascii_letters, digits
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.names.canonical import check_text, quoted
+
+ANY_SUBRESOURCE: Final = "urn:li:allEntities:all"
+"""The sub-resource that stands for every one ("may any tag be edited at all")."""
+
+ENVIRONMENTS: Final = frozenset(
+    (
+        *("DEV", "TEST", "QA", "UAT", "EI", "PRE", "STG", "NON_PROD", "PROD", "CORP"),
+        *("RVW", "PRD", "TST", "SIT", "SBX", "SANDBOX", "CERT"),
+    )
+)
+"""What the last part of a dataset may be."""
+
+MAX_NESTING: Final = 8
+"""Deepest URN inside URN; real ones have three levels (field, dataset, platform)."""
+
+_PREFIX = "urn:li:"
+
+_ANY_URN = ""
+
+
+class _Key(NamedTuple):
+    """How many parts a key has, and of which type the URN in its first part must be."""
+
+    arity: int
+    first: str | None = None
+
+
+_TUPLES: Mapping[str, _Key] = {
+    "chart": _Key(2),
+    "dashboard": _Key(2),
+    "dataFlow": _Key(3),
+    "dataHubRetention": _Key(2),
+    "dataJob": _Key(2, "dataFlow"),
+    "dataPlatformInstance": _Key(2, "dataPlatform"),
+    "dataProcess": _Key(3),
+    "dataset": _Key(3, "dataPlatform"),
+    "metric": _Key(3, "dataPlatform"),
+    "mlFeature": _Key(2),
+    "mlFeatureTable": _Key(2, "dataPlatform"),
+    "mlModel": _Key(3, "dataPlatform"),
+    "mlModelDeployment": _Key(3, "dataPlatform"),
+    "mlModelGroup": _Key(3, "dataPlatform"),
+    "mlPrimaryKey": _Key(2),
+    "notebook": _Key(2),
+    "schemaField": _Key(2, _ANY_URN),
+    "semanticModel": _Key(3, "dataPlatform"),
+    "versionSet": _Key(2),
+}
+
+_PLAIN: Mapping[str, _Key] = dict.fromkeys(
+    (
+        "container",
+        "corpGroup",
+        "corpuser",
+        "dataHubAccessToken",
+        "dataHubPolicy",
+        "dataHubRole",
+        "dataPlatform",
+        "dataProduct",
+        "domain",
+        "glossaryNode",
+        "glossaryTerm",
+        "ownershipType",
+        "query",
+        "structuredProperty",
+        "tag",
+    ),
+    _Key(1),
+)
+
+_KEYS = {**_TUPLES, **_PLAIN}
+
+_CONTAINED = frozenset({"schemaField", "dataJob"})
+"""Types whose name spells their parent: the URN in the first part."""
+
+_KINDS = {"corpuser": USER, "corpGroup": GROUP, "dataHubRole": ROLE}
+
+_TYPE_CHARACTERS = frozenset(ascii_letters + digits)
+
+
+def parse(type: str, text: str) -> Entity:
+    """The entity of a URN, which must be of type `type`; an empty `type` takes the URN's.
+
+    `("platform", "platform")` is `NO_RESOURCE`; a type with an empty text is the question
+    about that type alone. Raises `BadInput` naming the offending part. There is no
+    unknown type.
+
+    >>> parse("", "urn:li:domain:sales")
+    Entity(type='domain', name='urn:li:domain:sales')
+    """
+    if (type, text) == ("platform", "platform"):
+        return NO_RESOURCE
+    if not text:
+        # INVARIANT: an empty type and an empty text never meet, for that is NO_RESOURCE.
+        _check_type(type)
+        return Entity(type, "")
+    found, _ = _read(text)
+    if type and type != found:
+        raise BadInput(f"expected a URN of type {quoted(type)}, got {quoted(text)}")
+    return Entity(found, text)
+
+
+def parent(entity: Entity) -> Entity | None:
+    """Schema field → the entity that has the field, data job → its data flow, others None.
+
+    Containers, domains and the like are stored relations; a name does not spell them.
+    """
+    if entity.type not in _CONTAINED or not entity.name:
+        return None
+    outer = _tuple_parts(_key(entity.name))[0]
+    return Entity(_type(outer), outer)
+
+
+def parts(entity: Entity) -> tuple[str, ...]:
+    """The URN as one part; DataHub has no wildcards."""
+    return (entity.name,)
+
+
+def pattern(type: str, text: str) -> tuple[str, ...]:
+    """Always `BadInput`: in DataHub `*` and `?` are characters like any other."""
+    raise BadInput(f"DataHub names have no wildcards, got {quoted(f'{type}:{text}')}")
+
+
+def urn_type(urn: str) -> str:
+    """The entity type of a URN. Raises `BadInput` when it is malformed.
+
+    >>> urn_type("urn:li:corpuser:ana")
+    'corpuser'
+    """
+    return _read(urn)[0]
+
+
+def key_parts(urn: str) -> tuple[str, ...]:
+    """The parts of a URN's key, one for a plain key. Raises `BadInput` when it is malformed.
+
+    >>> key_parts("urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
+    ('urn:li:dataPlatform:hive', 'shop.orders', 'PROD')
+    """
+    return _read(urn)[1]
+
+
+def actor(text: str) -> Principal:
+    """The user, group or role of a URN; the principal's name is the URN.
+
+    Raises `BadInput` for a URN of another type.
+
+    >>> actor("urn:li:corpGroup:stewards")
+    Principal(kind='group', name='urn:li:corpGroup:stewards')
+    """
+    kind = _KINDS.get(urn_type(text))
+    if kind is None:
+        raise BadInput(f"expected the URN of a user, group or role, got {quoted(text)}")
+    return Principal(kind, text)
+
+
+def user_urn(name: str) -> str:
+    """The URN of a person by the name that the directory has. Raises `BadInput`.
+
+    >>> user_urn("ana@corp.test")
+    'urn:li:corpuser:ana@corp.test'
+    """
+    urn = f"{_PREFIX}corpuser:{name}"
+    _read(urn)
+    return urn
+
+
+def name_of(urn: str) -> str:
+    """The directory's name of the person that a `corpuser` URN names. Raises `BadInput`.
+
+    >>> name_of("urn:li:corpuser:ana@corp.test")
+    'ana@corp.test'
+    """
+    type, found = _read(urn)
+    if type != "corpuser":
+        raise BadInput(f"expected a URN of type `corpuser`, got {quoted(urn)}")
+    return found[0]
+
+
+def _read(urn: str, nesting: int = 1) -> tuple[str, tuple[str, ...]]:
+    """Type and key parts of a well-formed URN.
+
+    Each level scans its own text once, so the work is at most `MAX_NESTING` times its length.
+    """
+    if nesting > MAX_NESTING:
+        raise BadInput(f"URNs are nested deeper than {MAX_NESTING} levels")
+    if nesting == 1:
+        check_text(urn, "the URN")
+    if not urn.startswith(_PREFIX) or urn.count(":") < 3:
+        raise BadInput(f"expected `urn:li:type:key`, got {quoted(urn)}")
+    type, key = _type(urn), _key(urn)
+    _check_type(type)
+    if not key or key != key.strip():
+        raise BadInput(f"the key of {quoted(urn)} is empty or has a space at an end")
+    found = _tuple_parts(key) if key[0] == "(" else (key,)
+    if key[0] == "(" and len(found) == 1:
+        raise BadInput(f"a key in parentheses needs two parts or more, got {quoted(key)}")
+    _check_parts(type, found, nesting)
+    return type, found
+
+
+def _check_parts(type: str, found: tuple[str, ...], nesting: int) -> None:
+    """The parts against the tables, and every URN among them."""
+    rule = _KEYS.get(type)
+    if rule is not None and len(found) != rule.arity:
+        noun = "part" if rule.arity == 1 else "parts"
+        raise BadInput(f"expected {rule.arity} {noun} in the key of a `{type}`, got {len(found)}")
+    nested = ""
+    for position, part in enumerate(found):
+        if not part:
+            raise BadInput(f"part {position + 1} in the key of a {quoted(type)} is empty")
+        if len(found) > 1 and part.startswith(_PREFIX):
+            inner, _ = _read(part, nesting + 1)
+            nested = nested if position else inner
+    wanted = rule.first if rule else None
+    if wanted is not None and (not nested or wanted not in (_ANY_URN, nested)):
+        expected = f"a URN of type `{wanted}`" if wanted else "a URN"
+        raise BadInput(f"expected {expected} first in a `{type}`, got {quoted(found[0])}")
+    if type == "dataset" and found[2] not in ENVIRONMENTS:
+        raise BadInput(f"unknown environment {quoted(found[2])} in a dataset")
+
+
+def _check_type(type: str) -> None:
+    if not type or not _TYPE_CHARACTERS.issuperset(type):
+        raise BadInput(f"expected an entity type of letters and digits, got {quoted(type)}")
+
+
+def _type(urn: str) -> str:
+    return urn.split(":", 3)[2]
+
+
+def _key(urn: str) -> str:
+    return urn.split(":", 3)[3]
+
+
+def _tuple_parts(key: str) -> tuple[str, ...]:
+    """What the commas of the outermost parentheses separate; `key` begins with one."""
+    found: list[str] = []
+    depth = 0
+    start = 1
+    for at, character in enumerate(key):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+            if depth == 0 and at != len(key) - 1:
+                raise BadInput(f"text follows the parentheses in the key {quoted(key)}")
+        elif character == "," and depth == 1:
+            found.append(key[start:at])
+            start = at + 1
+    if depth != 0:
+        raise BadInput(f"a parenthesis is not closed in the key {quoted(key)}")
+    return (*found, key[start:-1])

@@ -1,0 +1,199 @@
+"""How Apache Gravitino spells names: `metalake` and `metalake:catalog.schema.table`.
+
+Gravitino's own full names leave the metalake out, because the path has it; ours put it in
+front, up to the first `:`, so that one name is enough. Everything behind that colon is
+the full name, dots and further colons included (a hierarchical schema `A:B:C` is one
+part). Types are in lower case here and in any case on the wire.
+
+    metalake                                          lk
+    catalog, schema, table, column                    lk:c, lk:c.s, lk:c.s.t, lk:c.s.t.col
+    topic, fileset, model, view, function             lk:c.s.x
+    role, tag, policy, job, job_template, user, group lk:name, where dots belong to the name
+
+SOURCE: apache/gravitino v1.1.0, MetadataObject and NameIdentifier; views and functions
+from commit f461aa31aa75.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.names.canonical import (
+    WORD,
+    check_identifier,
+    check_text,
+    check_user_name,
+    escaped,
+    lower_word,
+    quoted,
+)
+
+_DOTTED: Final = {
+    "catalog": ("catalog",),
+    "schema": ("catalog", "schema"),
+    "table": ("catalog", "schema", "table"),
+    "topic": ("catalog", "schema", "topic"),
+    "fileset": ("catalog", "schema", "fileset"),
+    "model": ("catalog", "schema", "model"),
+    "view": ("catalog", "schema", "view"),
+    "function": ("catalog", "schema", "function"),
+    "column": ("catalog", "schema", "table", "column"),
+}
+"""Types whose full name has parts, and what each part names."""
+
+_WHOLE: Final = frozenset({"role", "tag", "policy", "job", "job_template", "user", "group"})
+"""Types whose full name is one name, dots included, directly below the metalake."""
+
+TYPES: Final = ("metalake", *_DOTTED, *sorted(_WHOLE))
+"""Every type that can be named."""
+
+RESERVED: Final = "*"
+"""The one name that no part may have."""
+
+MAX_NEW_CHARACTERS: Final = 64
+"""Longest name of a new object or role."""
+
+_NEW_OBJECT = WORD | frozenset("/=-")
+_NEW_WHOLE = _NEW_OBJECT | frozenset(".")
+
+
+def parse(type: str, text: str) -> Entity:
+    """The entity of a canonical name; `text` is kept as it is.
+
+    Raises `BadInput` naming the part that is wrong, `Unknown` for a type that Gravitino
+    does not have (types are lower case here; `entity` takes any case).
+
+    >>> parse("table", "lk:sales.raw.orders")
+    Entity(type='table', name='lk:sales.raw.orders')
+    """
+    if type == "metalake":
+        _check_metalake(text)
+        return Entity(type, text)
+    labels = _labels(type)
+    metalake_name, colon, full = text.partition(":")
+    if not colon:
+        raise BadInput(f"expected `metalake:{'.'.join(labels)}`, got {quoted(text)}")
+    _check_metalake(metalake_name)
+    check_text(text)
+    parts = (full,) if type in _WHOLE else tuple(full.split("."))
+    if len(parts) != len(labels):
+        noun = "part" if len(labels) == 1 else "parts"
+        expected = f"{len(labels)} {noun} `{'.'.join(labels)}`"
+        raise BadInput(f"expected {expected}, got {len(parts)} in {quoted(full)}")
+    for label, part in zip(labels, parts, strict=True):
+        _check_part(label, part)
+    return Entity(type, text)
+
+
+def entity(metalake: str, type: str, full_name: str) -> Entity:
+    """The entity that a request names by its path: metalake, type word in any case, full name.
+
+    A metalake's full name is its own name and must be the path's. Raises as `parse` does.
+    Source: gravitino reference 1.1.
+
+    >>> entity("lk", "TABLE", "sales.raw.orders").name
+    'lk:sales.raw.orders'
+    """
+    _check_metalake(metalake)
+    word = lower_word(type)
+    if word != "metalake":
+        return parse(word, f"{metalake}:{full_name}")
+    if full_name != metalake:
+        raise BadInput(f"expected the metalake {quoted(metalake)}, got {quoted(full_name)}")
+    return Entity(word, metalake)
+
+
+def full_name(entity: Entity) -> str:
+    """The name as Gravitino writes it, without the metalake in front.
+
+    >>> full_name(Entity("schema", "lk:sales.raw")), full_name(Entity("metalake", "lk"))
+    ('sales.raw', 'lk')
+    """
+    return entity.name if entity.type == "metalake" else entity.name.partition(":")[2]
+
+
+def metalake(entity: Entity) -> str:
+    """The name of the metalake that the entity is, or is in."""
+    return entity.name.partition(":")[0]
+
+
+def parent(entity: Entity) -> Entity | None:
+    """Column → table, leaf → schema → catalog → metalake, the rest → metalake → None.
+
+    >>> parent(Entity("schema", "lk:sales.raw"))
+    Entity(type='catalog', name='lk:sales')
+    """
+    if entity.type == "metalake":
+        return None
+    labels = _DOTTED.get(entity.type, ())
+    if len(labels) < 2:
+        return Entity("metalake", metalake(entity))
+    return Entity(labels[-2], entity.name.rpartition(".")[0])
+
+
+def parts(entity: Entity) -> tuple[str, ...]:
+    """The metalake, then the parts of the full name.
+
+    >>> parts(Entity("table", "lk:sales.raw.orders"))
+    ('lk', 'sales', 'raw', 'orders')
+    """
+    if entity.type == "metalake":
+        return (entity.name,)
+    full = full_name(entity)
+    return (metalake(entity), *((full,) if entity.type in _WHOLE else full.split(".")))
+
+
+def pattern(type: str, text: str) -> tuple[str, ...]:
+    """Always `BadInput`: Gravitino grants on one object, and what lies below inherits."""
+    raise BadInput(f"Gravitino names have no wildcards, got {quoted(f'{type}:{text}')}")
+
+
+def check_new_name(type: str, name: str) -> None:
+    """Refuses what the last part of a new entity's name must not be. Raises `BadInput`.
+
+    Objects and roles: 1 to 64 ASCII letters, digits, `_`, and behind the first also `/ = -`,
+    and `.` where the whole full name is one name. Users and groups: any readable name.
+    Names that exist already are only ever compared, so older ones stay reachable.
+    Source: security reference, R-40; Gravitino's default name pattern.
+    """
+    if type != "metalake":
+        _labels(type)
+    what = f"the {type} name"
+    _check_part(type, name)
+    if type in ("user", "group"):
+        check_user_name(name, what=what)
+        return
+    check_identifier(name, what=what, limit=MAX_NEW_CHARACTERS)
+    if name[0] not in WORD:
+        raise BadInput(f"{what} {quoted(name)} begins with {quoted(name[0])}")
+    allowed = _NEW_WHOLE if type in _WHOLE else _NEW_OBJECT
+    for character in name:
+        if character not in allowed:
+            raise BadInput(f"{what} {quoted(name)} holds {quoted(character)}")
+
+
+def _labels(type: str) -> tuple[str, ...]:
+    """What each part of the type's full name names."""
+    if type in _WHOLE:
+        return (type,)
+    try:
+        return _DOTTED[type]
+    except KeyError:
+        raise Unknown("type", escaped(type), f"expected one of {', '.join(TYPES)}") from None
+
+
+def _check_metalake(name: str) -> None:
+    check_text(name, "the metalake name")
+    _check_part("metalake", name)
+    for separator in ".:":
+        if separator in name:
+            raise BadInput(f"the metalake name {quoted(name)} holds {quoted(separator)}")
+
+
+def _check_part(label: str, part: str) -> None:
+    if not part or part.isspace():
+        raise BadInput(f"the {label} name is blank")
+    if part == RESERVED:
+        raise BadInput(f"the {label} name `{RESERVED}` is reserved")

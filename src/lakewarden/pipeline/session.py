@@ -1,0 +1,113 @@
+"""The Spark session that every job runs in.
+
+Owns the choice between a local run, which is tuned here, and a Spark that somebody else
+has configured, which is left as it is: no master, no memory and no JVM flags are set then.
+Imports PySpark only when a session is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pipeline.java import OLDEST, ensure_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Any of these says that Spark is set up outside: spark-submit, a shell, a cluster's files.
+_SET_UP_OUTSIDE = (
+    "MASTER",
+    "PYSPARK_GATEWAY_PORT",
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_CONF_DIR",
+    "SPARK_HOME",
+    "SPARK_REMOTE",
+)
+
+# What the jobs mean must not depend on where they run.
+_ALWAYS = {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+_LOCAL = {
+    # Nothing of a local run is reachable from other machines.
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    # Jobs are short and their heavy part is in Python: the quick compiler alone starts
+    # faster than the optimising one pays back.
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        f" -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
+    ),
+}
+
+
+def spark_session(
+    app_name: str, master: str | None = None, remote: str | None = None
+) -> SparkSession:
+    """The current Spark session, made first where there is none.
+
+    `master` is a Spark master (`local[2]`, `spark://host:7077`), `remote` a Spark Connect
+    address (`sc://host`); give at most one of them. With neither, the session is the one
+    that the surroundings configure (spark-submit, `SPARK_HOME`, `SPARK_REMOTE`, …), else a
+    local one on every core.
+
+    Sets `JAVA_HOME` where a Java has to be started, and for a local run `PYSPARK_PYTHON`
+    unless it is set, so that workers use this Python. Raises `BadInput` for both `master`
+    and `remote`, `Unavailable` when PySpark is not installed or no Java is found.
+    """
+    if master and remote:
+        raise BadInput(f"expected a master or a remote, got both: `{master}`, `{remote}`")
+    if _starts_java(remote):
+        _provide_java()
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise Unavailable("pyspark is not installed; install `lakewarden[spark]`") from error
+
+    settings = dict(_ALWAYS)
+    if _is_ours(master or remote):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # A Connect client may only set what concerns queries.
+        settings |= {} if remote else _LOCAL
+    builder = SparkSession.builder.appName(app_name)
+    if master:
+        builder = builder.master(master)
+    if remote:
+        builder = builder.remote(remote)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _is_ours(address: str | None) -> bool:
+    """Whether the run is local and nobody else has configured Spark."""
+    is_local = address is None or address == "local" or address.startswith("local[")
+    return is_local and not any(os.environ.get(name) for name in _SET_UP_OUTSIDE)
+
+
+def _starts_java(remote: str | None) -> bool:
+    """Whether PySpark will start a Java itself: not below spark-submit, not for a server."""
+    address = remote or os.environ.get("SPARK_REMOTE", "")
+    return not address.startswith("sc://") and "PYSPARK_GATEWAY_PORT" not in os.environ
+
+
+def _provide_java() -> None:
+    home = ensure_java()
+    if home is None:
+        raise Unavailable(
+            f"no java of version {OLDEST} or later was found; install one"
+            " (on Debian or Ubuntu: `apt-get install openjdk-17-jre-headless`)"
+            " or name it in `JAVA_HOME`"
+        )
+    os.environ["JAVA_HOME"] = str(home)

@@ -1,0 +1,53 @@
+"""The statements that a system ships: what is built in, and what the first start applies.
+
+A default of the model file that belongs to no set is part of the system and always there.
+One that belongs to a set is there when the setting `bootstrap` chooses that set; where it
+is editable, somebody may have deleted it, and deleted ones stay deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Table
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.system import System
+
+BOOTSTRAP = "bootstrap"
+"""The setting that chooses the set of defaults."""
+
+
+def built_in(system: System) -> tuple[Statement, ...]:
+    """The statements that are part of the system, whatever is configured."""
+    return _read(system, (table for table in system.model.defaults if "set" not in table))
+
+
+def default_statements(
+    system: System, deleted: frozenset[str] = frozenset()
+) -> tuple[Statement, ...]:
+    """The built-in statements and those of the chosen set, less the `deleted` ones.
+
+    Raises `BadInput` for a deleted id that is no default, or one that cannot be deleted.
+    """
+    chosen = system.model.settings.get(BOOTSTRAP, "")
+    tables = {str(table["id"]): table for table in system.model.defaults}
+    for id in sorted(deleted):
+        if id not in tables:
+            raise BadInput(f"`{id}` is no default statement of {system.model.title}")
+        if not tables[id].get("editable", False):
+            raise BadInput(f"the default statement `{id}` cannot be deleted")
+    kept = (table for id, table in tables.items() if id not in deleted)
+    return _read(system, (table for table in kept if _is_chosen(table, chosen)))
+
+
+def _is_chosen(table: Table, chosen: str) -> bool:
+    sets = table.get("set", chosen)
+    return sets == chosen or (isinstance(sets, list) and chosen in sets)
+
+
+def _read(system: System, tables: Iterable[Table]) -> tuple[Statement, ...]:
+    plain = [{k: v for k, v in t.items() if k not in ("set", "editable")} for t in tables]
+    where = f"{system.model.name}: defaults"
+    return read_statements(plain, system.model, system.spelling, where, builtin=True)

@@ -1,0 +1,200 @@
+"""The embedded engine: a system, its facts, and the questions, in one object.
+
+>>> from lakewarden import Warden
+>>> w = Warden("gravitino")
+>>> w.add_entities("metalake:lake", "catalog:lake:sales", "schema:lake:sales.raw")
+>>> w.add_entities("table:lake:sales.raw.orders")
+>>> w.add_members("members:lake", "user:ana", "user:ben")
+>>> w.add_members("role:lake:readers", "user:ana")
+>>> w.state(id="use", to="role:lake:readers", privileges=["USE_CATALOG"], on="catalog:lake:sales")
+>>> w.state(id="see", to="role:lake:readers", privileges=["USE_SCHEMA", "SELECT_TABLE"],
+...         on="schema:lake:sales.raw")
+>>> w.check("ana", "table.load", "table:lake:sales.raw.orders").allow
+True
+>>> w.check("ben", "table.load", "table:lake:sales.raw.orders").allow
+False
+>>> w.list("ana", "table.load")
+('table:lake:sales.raw.orders',)
+>>> w.who("table.load", "table:lake:sales.raw.orders")
+('ana',)
+>>> why_not = w.explain("ben", "table.load", "table:lake:sales.raw.orders")
+>>> [need.privilege for need in why_not.ways[0].needs]
+['MODIFY_TABLE', 'USE_CATALOG', 'USE_SCHEMA']
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from lakewarden.kernel.change import (
+    Change,
+    EntityAdded,
+    EntityDropped,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    StatementAdded,
+    StatementRemoved,
+    apply,
+)
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.explain import Explanation, explain
+from lakewarden.kernel.listing import filtered, listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import IMPLIED, USER, Principal
+from lakewarden.kernel.privileges import privileges_of
+from lakewarden.kernel.relations import Facts, MembershipRow, OwnerRow
+from lakewarden.kernel.request import Decision, Request
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement_file import read_entity, read_principal, read_statements
+from lakewarden.kernel.who import who
+from lakewarden.service.system import System, load_system
+
+Clock = Callable[[], float]
+
+
+class Warden:
+    """One realm in memory: facts go in, decisions come out, each write at once visible.
+
+    Entities are written `type:name`, principals `kind:name`; a bare name is a user. Every
+    write is whole or not at all, and raises `BadInput`, `Unknown` or `Conflict`.
+    """
+
+    def __init__(
+        self,
+        system: str | System,
+        facts: Facts | None = None,
+        *,
+        settings: Mapping[str, str] | None = None,
+        clock: Clock = time.time,
+    ) -> None:
+        self.system = load_system(system, settings) if isinstance(system, str) else system
+        self._clock = clock
+        model, spelling = self.system.model, self.system.spelling
+        self._matrix = Matrix(compile(facts or Facts(), model, spelling, now=clock()))
+
+    @property
+    def matrix(self) -> Matrix:
+        """The compiled state that answers, moved to the present interval first."""
+        now = self._clock()
+        table = self._matrix.snapshot.table
+        if not table.start <= now < table.end:
+            self._matrix = apply(self._matrix, (), now=now, revision=self.revision)
+        return self._matrix
+
+    @property
+    def revision(self) -> int:
+        """How many writes have been taken."""
+        return self._matrix.revision
+
+    def apply(self, changes: Iterable[Change]) -> int:
+        """Takes all the changes or none, and returns the new revision."""
+        later = apply(self.matrix, changes, now=self._clock(), revision=self.revision + 1)
+        self._matrix = later
+        return later.revision
+
+    def entity(self, text: str | None) -> Entity:
+        """The entity that `type:name` spells; None is the request without a resource."""
+        if text is None:
+            return NO_RESOURCE
+        return read_entity(text, self.system.model, self.system.spelling)
+
+    def principal(self, text: str) -> Principal:
+        """The principal that `kind:name` spells; a bare name is a user."""
+        kind = text.partition(":")[0]
+        if kind in ("user", "group", "role", "members") or text == "service-admins":
+            return read_principal(text)
+        return Principal(USER, text)
+
+    def add_entities(self, *texts: str) -> None:
+        """Stores entities under the parents that their names spell, in the order given."""
+        entities = [self.entity(text) for text in texts]
+        self.apply(EntityAdded(e, self.system.spelling.parent(e)) for e in entities)
+
+    def place(self, text: str, parent: str | None) -> None:
+        """Stores one entity under a parent that its name does not spell."""
+        above = None if parent is None else self.entity(parent)
+        self.apply([EntityAdded(self.entity(text), above)])
+
+    def drop(self, text: str) -> None:
+        """Takes an entity away, with what goes with it in this system."""
+        self.apply([EntityDropped(self.entity(text))])
+
+    def add_members(self, of: str, *members: str) -> None:
+        """Enters members into a group, a role, a membership container or an implied set."""
+        group = self.principal(of)
+        rows = [MembershipRow(self.principal(member), group) for member in members]
+        stored = {p for row in rows for p in (row.member, group) if p.kind != IMPLIED}
+        self.apply(
+            [
+                *(PrincipalChanged(principal, True) for principal in sorted(stored)),
+                *(MembershipChanged(row, True) for row in rows),
+            ]
+        )
+
+    def remove_member(self, of: str, member: str) -> None:
+        """Takes one member out."""
+        row = MembershipRow(self.principal(member), self.principal(of))
+        self.apply([MembershipChanged(row, False)])
+
+    def set_owner(self, text: str, owner: str, ownership: str = "") -> None:
+        """Makes the principal the entity's only owner."""
+        entity, coded = self.entity(text), self.matrix.snapshot.coded
+        new = OwnerRow(entity, self.principal(owner), ownership)
+        id = coded.tree.find(entity)
+        old = [] if id is None else coded.owners.of(id)
+        rows = [OwnerRow(entity, coded.acting.principals[o], coded.ownerships[n]) for o, n in old]
+        gone: list[Change] = [OwnerChanged(row, False) for row in rows if row != new]
+        self.apply([*gone, OwnerChanged(new, True)])
+
+    def state(self, **statement: object) -> None:
+        """Stores one statement, written as in a statement file; the same id replaces it."""
+        model, spelling = self.system.model, self.system.spelling
+        read = read_statements([statement], model, spelling, "statement")
+        self.apply(StatementAdded(one) for one in read)
+
+    def retract(self, id: str) -> None:
+        """Takes the statement with this id away."""
+        self.apply([StatementRemoved(id)])
+
+    def request(self, user: str, operation: str, on: str | None = None) -> Request:
+        """The question as a value, asked now."""
+        return Request(self.principal(user), operation, self.entity(on), self._clock())
+
+    def check(self, user: str, operation: str, on: str | None = None) -> Decision:
+        """May the user do the operation (or holds the user the privilege) on the entity?"""
+        request = self.request(user, operation, on)
+        return self.matrix.decide(request)
+
+    def list(self, user: str, operation: str, within: str | None = None) -> tuple[str, ...]:
+        """All entities on which the user may do the operation, in canonical order."""
+        below = None if within is None else self.entity(within)
+        ids = listing(self.matrix, self.request(user, operation), below)
+        tree = self._matrix.snapshot.coded.tree
+        return tuple(text(tree.entity(id)) for id in tree.ordered(ids))
+
+    def filter(self, user: str, operation: str, entities: Iterable[str]) -> tuple[str, ...]:
+        """Those of the given entities on which the user may do the operation, in order."""
+        texts = tuple(entities)
+        found = [self.entity(one) for one in texts]
+        indexes = filtered(self.matrix, self.request(user, operation), found)
+        return tuple(texts[index] for index in indexes)
+
+    def who(self, operation: str, on: str | None = None) -> tuple[str, ...]:
+        """The names of the stored users who may do the operation on the entity."""
+        request = Request(Principal(USER, ""), operation, self.entity(on), self._clock())
+        return tuple(sorted(principal.name for principal in who(self.matrix, request)))
+
+    def explain(self, user: str, operation: str, on: str | None = None) -> Explanation:
+        """The decision with its reasons, and for a denial what would turn it."""
+        return explain(self.matrix, self.request(user, operation, on))
+
+    def privileges(self, user: str, on: str | None = None) -> tuple[str, ...]:
+        """All privileges that the user holds on the entity."""
+        return privileges_of(self.matrix, self.request(user, "", on))
+
+
+def text(entity: Entity) -> str:
+    """The entity as it is written: `type:name`."""
+    return f"{entity.type}:{entity.name}"

@@ -1,0 +1,601 @@
+"""Scenario files: a small world and what it must answer, run against any target.
+
+A file names a model, describes a world (entities, people, memberships, owners, relations,
+statements) and lists cases. A case either *checks*: these users are allowed, those denied;
+or *lists*: exactly these entities for each user. A file is refused as a whole when any
+word in it is unknown or misplaced, so that a misspelt name never passes for a denial.
+
+A target is whatever answers: the compiled kernel, the tests' literal evaluator, a server
+behind its wire protocol. It is given the facts once per moment and then asked.
+
+The fields of a file are those of `tests/scenarios`; its world's statements are read by
+`lakewarden.kernel.statement_file`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, Unknown, WardenError
+from lakewarden.kernel.model import ANY, NONE, Attribute, Operation, Source
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.relations import (
+    AttributeRow,
+    EntityRow,
+    Facts,
+    MembershipRow,
+    OwnerRow,
+    RelationRow,
+)
+from lakewarden.kernel.section import Section
+from lakewarden.kernel.statement_file import (
+    principal_text,
+    read_entity,
+    read_principal,
+    read_statements,
+)
+from lakewarden.service.defaults import built_in, default_statements
+from lakewarden.service.system import System, load_system
+
+NOW = 1_700_000_000.0
+"""The moment at which a case asks unless it names another (seconds since the epoch)."""
+
+Value = str | bool | float
+Loader = Callable[[str, Mapping[str, str]], System]
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One expectation. Exactly one of `operation` and `privilege` is set.
+
+    `lists` is None for a check. For a listing it holds what each user is listed, `within`
+    the container or, if that is None, everywhere. `lists_sent` are the lists of entities
+    that come with a check, as `targets`, `attributes`, `subresources` and `groups` do.
+    `roles` None: every role that is held is active.
+    """
+
+    title: str
+    rows: tuple[str, ...] = ()
+    operation: str | None = None
+    privilege: str | None = None
+    on: Entity = NO_RESOURCE
+    allow: tuple[Principal, ...] = ()
+    deny: tuple[Principal, ...] = ()
+    within: Entity | None = None
+    lists: Mapping[Principal, frozenset[Entity]] | None = None
+    targets: Mapping[str, Entity] = field(default_factory=dict)
+    lists_sent: Mapping[str, tuple[Entity, ...]] = field(default_factory=dict)
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+    subresources: tuple[Entity, ...] = ()
+    groups: frozenset[Principal] = frozenset()
+    roles: frozenset[Principal] | None = None
+    now: float = NOW
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A file that was read: the world as facts, and the cases in file order."""
+
+    model_name: str
+    settings: Mapping[str, str]
+    title: str
+    source: str
+    path: Path
+    system: System
+    facts: Facts
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a target is asked: may the principal do the operation, or does it hold the
+    privilege, on the entity, with what the request carries.
+    """
+
+    principal: Principal
+    operation: str | None
+    privilege: str | None
+    entity: Entity
+    targets: Mapping[str, Entity] = field(default_factory=dict)
+    lists: Mapping[str, tuple[Entity, ...]] = field(default_factory=dict)
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+    subresources: tuple[Entity, ...] = ()
+    groups: frozenset[Principal] = frozenset()
+    roles: frozenset[Principal] | None = None
+    now: float = NOW
+
+
+class Session(Protocol):
+    """A target that holds one world at one moment."""
+
+    def check(self, question: Question) -> bool:
+        """Whether the answer is yes."""
+        ...
+
+    def listing(
+        self,
+        user: Principal,
+        operation: str,
+        within: Entity | None,
+        *,
+        groups: frozenset[Principal] = frozenset(),
+        roles: frozenset[Principal] | None = None,
+    ) -> frozenset[Entity]:
+        """The stored entities below `within` (None: anywhere) on which the operation's own
+        rule allows the user. `groups` and `roles` are given only when a case names them.
+        """
+        ...
+
+
+class Target(Protocol):
+    """Something that answers authorization questions."""
+
+    def prepare(self, system: System, facts: Facts, now: float) -> Session:
+        """A session over these facts, asked only at `now` (seconds since the epoch)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that a target answered otherwise; `expected` and `got` are words for people."""
+
+    path: Path
+    title: str
+    user: str
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.title}: {self.user}: expected {self.expected}, got {self.got}"
+
+
+def find(folder: Path) -> list[Path]:
+    """The scenario files in the folder and below it, sorted."""
+    return sorted(folder.rglob("*.toml"))
+
+
+def run(scenario: Scenario, target: Target) -> list[Failure]:
+    """What the target answers otherwise than the scenario expects, in file order.
+
+    An error that the target raises counts as a wrong answer. The world is prepared once
+    for each moment that the cases ask at.
+    """
+    sessions: dict[float, Session] = {}
+    failures: list[Failure] = []
+    for case in scenario.cases:
+        if case.now not in sessions:
+            sessions[case.now] = target.prepare(scenario.system, scenario.facts, case.now)
+        answers = _checked(case, sessions[case.now])
+        if case.lists is not None:
+            answers = _listed(case, case.lists, sessions[case.now])
+        failures += [
+            Failure(scenario.path, case.title, principal_text(user), expected, got)
+            for user, expected, got in answers
+            if expected != got
+        ]
+    return failures
+
+
+def question(case: Case, user: Principal) -> Question:
+    """What the case asks about one of its users."""
+    return Question(
+        principal=user,
+        operation=case.operation,
+        privilege=case.privilege,
+        entity=case.on,
+        targets=case.targets,
+        lists=case.lists_sent,
+        attributes=case.attributes,
+        subresources=case.subresources,
+        groups=case.groups,
+        roles=case.roles,
+        now=case.now,
+    )
+
+
+def _checked(case: Case, session: Session) -> Iterator[tuple[Principal, str, str]]:
+    for word, users in (("allow", case.allow), ("deny", case.deny)):
+        for user in users:
+            try:
+                got = "allow" if session.check(question(case, user)) else "deny"
+            except WardenError as error:
+                got = f"error: {error}"
+            yield user, word, got
+
+
+def _listed(
+    case: Case, lists: Mapping[Principal, frozenset[Entity]], session: Session
+) -> Iterator[tuple[Principal, str, str]]:
+    for user, expected in lists.items():
+        try:
+            got = _texts(_listing(case, user, session))
+        except WardenError as error:
+            got = f"error: {error}"
+        yield user, _texts(expected), got
+
+
+def _listing(case: Case, user: Principal, session: Session) -> frozenset[Entity]:
+    operation = case.operation or ""
+    if not case.groups and case.roles is None:
+        return session.listing(user, operation, case.within)
+    return session.listing(user, operation, case.within, groups=case.groups, roles=case.roles)
+
+
+def _texts(entities: Iterable[Entity]) -> str:
+    return "[" + ", ".join(sorted(f"{entity.type}:{entity.name}" for entity in entities)) + "]"
+
+
+def read(path: Path, load: Loader = load_system) -> Scenario:
+    """The scenario in the file; `load` gives the system of a model's name and settings.
+
+    Raises `BadInput` with the file and the path of the field for anything malformed.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput("not UTF-8", where=str(path)) from None
+    return reads(text, path, load)
+
+
+def reads(text: str, path: Path, load: Loader = load_system) -> Scenario:
+    """The scenario that TOML `text` spells; `path` names it in refusals (`BadInput`)."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(str(error).lower(), where=str(path)) from None
+    file = Section(data, str(path))
+    name = file.text("model")
+    settings = {key: inner.text(key) for key, inner in _keys(file, "settings")}
+    system = _declared(file, "model", load, name, settings)
+    world = _World(Section(file.take("world"), file.at("world")), system)
+    cases = [_Cases(system, world).read(section) for section in file.tables("case")]
+    if not cases:
+        raise BadInput("expected at least one `case`", where=str(path))
+    scenario = Scenario(
+        model_name=name,
+        settings=settings,
+        title=file.text("title"),
+        source=file.text("source"),
+        path=path,
+        system=system,
+        facts=world.facts,
+        cases=tuple(cases),
+    )
+    file.close()
+    return scenario
+
+
+class _World:
+    """The world of a file, as facts, and what the cases may name."""
+
+    def __init__(self, section: Section, system: System) -> None:
+        self._section = section
+        self._system = system
+        self._model = system.model
+        self.entities = frozenset(self._entities("entities"))
+        stored = self._rows()
+        principals = tuple(self._principals())
+        members = tuple(self._memberships())
+        relations = tuple(self._relations())
+        attributes = tuple(self._attributes())
+        owners = tuple(self._owners())
+        raw = section.take("statement")
+        tables = [] if raw is None else raw
+        if not isinstance(tables, list):
+            raise BadInput("expected a list of tables", where=section.at("statement"))
+        written = read_statements(tables, self._model, system.spelling, section.where)
+        shipped = default_statements(system) if section.flag("defaults") else built_in(system)
+        statements = (*shipped, *written)
+        section.close()
+        roles = {row.of for row in members if row.of.kind == ROLE}
+        self.facts = Facts(
+            entities=stored,
+            relations=relations,
+            attributes=attributes,
+            owners=owners,
+            principals=tuple(dict.fromkeys((*principals, *sorted(roles)))),
+            memberships=members,
+            statements=statements,
+        )
+        self._mentioned = {
+            *self.facts.principals,
+            *(row.member for row in members),
+            *(row.owner for row in owners),
+            *(actor for statement in statements for actor in statement.principals),
+        }
+        people = [t for t in self._model.types.values() if t.principal == USER]
+        self._strangers = not people or any(t.judged for t in people)
+
+    def entity(self, text: str, section: Section, key: str) -> Entity:
+        """The entity that `type:name` spells, stored or not; `type:` is the type alone."""
+        type, colon, name = text.partition(":")
+        if type and colon and not name:
+            _declared(section, key, self._model.check_type, type)
+            return Entity(type, "")
+        return _declared(section, key, read_entity, text, self._model, self._system.spelling)
+
+    def known(self, text: str, section: Section, key: str) -> Entity:
+        """The entity, which must be stored unless the model judges names of its type."""
+        entity = self.entity(text, section, key)
+        if entity not in self.entities and not self._model.judged(entity.type):
+            raise BadInput(f"`{text}` is not in the world", where=section.at(key))
+        return entity
+
+    def stored(self, text: str, section: Section, key: str) -> Entity:
+        """The entity, which must be stored."""
+        entity = self.entity(text, section, key)
+        if entity not in self.entities:
+            raise BadInput(f"`{text}` is not in the world", where=section.at(key))
+        return entity
+
+    def asker(self, text: str, section: Section, key: str) -> Principal:
+        """A user by the bare name, or any principal by `kind:name`; someone of this world."""
+        kind, colon, _ = text.partition(":")
+        if colon and kind in (USER, GROUP, ROLE):
+            principal = _declared(section, key, read_principal, text)
+        elif text:
+            principal = Principal(USER, text)
+        else:
+            raise BadInput("expected a name", where=section.at(key))
+        if principal not in self._mentioned and not self._strangers:
+            raise BadInput(f"`{text}` is not in the world", where=section.at(key))
+        return principal
+
+    def _entities(self, key: str) -> list[Entity]:
+        texts = self._section.texts(key)
+        if len(set(texts)) < len(texts):
+            twice = next(text for text in texts if texts.count(text) > 1)
+            raise BadInput(f"`{twice}` is there twice", where=self._section.at(key))
+        return [self.entity(text, self._section, key) for text in texts]
+
+    def _rows(self) -> tuple[EntityRow, ...]:
+        placed: dict[Entity, Entity] = {}
+        for text, section in _keys(self._section, "placed"):
+            child = self.stored(text, section, text)
+            placed[child] = self.known(section.text(text), section, text)
+        rows: list[EntityRow] = []
+        for entity in sorted(self.entities):
+            parent = placed.get(entity) or self._system.spelling.parent(entity)
+            if parent and parent not in self.entities and not self._model.judged(parent.type):
+                message = f"`{parent.type}:{parent.name}`, above `{entity.name}`, is missing"
+                raise BadInput(message, where=self._section.at("entities"))
+            rows.append(EntityRow(entity, parent))
+        return tuple(rows)
+
+    def _principals(self) -> Iterator[Principal]:
+        """Those listed, and those that a stored entity also is."""
+        for key, kind in (("users", USER), ("groups", GROUP)):
+            for name in self._section.texts(key):
+                if not name:
+                    raise BadInput("expected a name", where=self._section.at(key))
+                yield Principal(kind, name)
+        for entity in sorted(self.entities):
+            found = self._model.principal_kind(entity)
+            if found is not None:
+                yield Principal(*found)
+
+    def _memberships(self) -> Iterator[MembershipRow]:
+        for text, section in _keys(self._section, "members"):
+            of = _declared(section, text, read_principal, text)
+            for name in section.texts(text):
+                member = _declared(section, text, read_principal, name)
+                yield MembershipRow(member, of)
+
+    def _owners(self) -> Iterator[OwnerRow]:
+        for text, section in _keys(self._section, "owners"):
+            entity = self.known(text, section, text)
+            declared = self._model.types.get(entity.type)
+            if declared is not None and not declared.owned:
+                raise BadInput(f"a `{entity.type}` has no owner", where=section.at(text))
+            for owner in section.texts(text):
+                name, _, ownership = owner.partition("=")
+                principal = _declared(section, text, read_principal, name)
+                yield OwnerRow(entity, principal, ownership)
+
+    def _relations(self) -> Iterator[RelationRow]:
+        for kind, section in _keys(self._section, "relations"):
+            declared = self._model.relations.get(kind)
+            if declared is None:
+                raise BadInput(f"unknown relation `{kind}`", where=section.where)
+            for text, inner in _keys(section, kind):
+                source = self.known(text, inner, text)
+                _check_type(source, declared.sources, inner, text)
+                for other in inner.texts(text):
+                    target = self.entity(other, inner, text)
+                    _check_type(target, declared.targets, inner, text)
+                    yield RelationRow(kind, source, target)
+
+    def _attributes(self) -> Iterator[AttributeRow]:
+        free = any("attribute" in f.origin for f in self._model.fields.values())
+        for text, section in _keys(self._section, "attributes"):
+            entity = self.known(text, section, text)
+            for name, inner in _keys(section, text):
+                declared = self._model.attributes.get(name)
+                if not free and (declared is None or declared.source is Source.REQUEST):
+                    raise BadInput(f"no stored attribute `{name}`", where=inner.at(name))
+                for value in inner.texts(name):
+                    yield AttributeRow(entity, name, value)
+
+
+class _Cases:
+    """Reads the cases of a file over its world."""
+
+    def __init__(self, system: System, world: _World) -> None:
+        self._model = system.model
+        self._world = world
+
+    def read(self, section: Section) -> Case:
+        """The case of one table."""
+        operation, privilege = self._act(section)
+        checks = {key: self._askers(section, key) for key in ("allow", "deny")}
+        is_check = bool(checks["allow"] or checks["deny"])
+        title = section.text("title", "")
+        rows = section.texts("rows")
+        on = self._target(section, operation, is_check=is_check)
+        case = Case(
+            title=title or f"{operation.name if operation else privilege} in {section.where}",
+            rows=rows,
+            operation=operation.name if operation else None,
+            privilege=privilege,
+            on=on,
+            allow=checks["allow"],
+            deny=checks["deny"],
+            within=None if is_check else self._within(section),
+            lists=None if is_check else self._lists(section, operation),
+            targets=self._targets(section, operation),
+            lists_sent=self._lists_sent(section, operation) if is_check else {},
+            attributes=self._attributes(section),
+            subresources=tuple(
+                self._world.entity(text, section, "subresources")
+                for text in section.texts("subresources")
+            ),
+            groups=frozenset(self._groups(section)),
+            roles=self._roles(section),
+            now=self._now(section),
+        )
+        section.close()
+        if not is_check and (case.targets or case.attributes or case.subresources):
+            message = "a listing carries no targets, attributes or subresources"
+            raise BadInput(message, where=section.where)
+        both = set(case.allow) & set(case.deny)
+        if both:
+            raise BadInput(f"`{min(both).name}` is allowed and denied", where=section.where)
+        return case
+
+    def _act(self, section: Section) -> tuple[Operation | None, str | None]:
+        name, privilege = section.text("operation", ""), section.text("privilege", "")
+        if bool(name) == bool(privilege):
+            raise BadInput("expected one of `operation` and `privilege`", where=section.where)
+        if privilege:
+            _declared(section, "privilege", self._model.privilege, privilege)
+            return None, privilege
+        return _declared(section, "operation", self._model.operation, name), None
+
+    def _askers(self, section: Section, key: str) -> tuple[Principal, ...]:
+        return tuple(self._world.asker(text, section, key) for text in section.texts(key))
+
+    def _target(self, section: Section, operation: Operation | None, *, is_check: bool) -> Entity:
+        text = section.text("on", "")
+        if not is_check and text:
+            raise BadInput("a listing names its container by `within`", where=section.at("on"))
+        entity = self._world.entity(text, section, "on") if text else NO_RESOURCE
+        if is_check and operation is not None:
+            _declared(section, "on", operation.rule, entity.type or NONE)
+        return entity
+
+    def _within(self, section: Section) -> Entity | None:
+        text = section.text("within", "")
+        return self._world.entity(text, section, "within") if text else None
+
+    def _lists(
+        self, section: Section, operation: Operation | None
+    ) -> dict[Principal, frozenset[Entity]]:
+        lists = {
+            self._world.asker(user, inner, user): frozenset(
+                self._world.stored(text, inner, user) for text in inner.texts(user)
+            )
+            for user, inner in _keys(section, "lists")
+        }
+        if operation is None or not lists:
+            message = "expected `allow` or `deny`, or `lists` of an operation"
+            raise BadInput(message, where=section.where)
+        return lists
+
+    def _targets(self, section: Section, operation: Operation | None) -> dict[str, Entity]:
+        declared = operation.targets if operation else {}
+        found: dict[str, Entity] = {}
+        for name, inner in _keys(section, "targets"):
+            if name not in declared:
+                raise BadInput(f"the operation has no target `{name}`", where=inner.at(name))
+            found[name] = self._world.entity(inner.text(name), inner, name)
+            _check_type(found[name], declared[name], inner, name)
+        return found
+
+    def _lists_sent(
+        self, section: Section, operation: Operation | None
+    ) -> dict[str, tuple[Entity, ...]]:
+        declared = operation.lists if operation else {}
+        found: dict[str, tuple[Entity, ...]] = {}
+        for name, inner in _keys(section, "lists"):
+            if name not in declared:
+                raise BadInput(f"the operation takes no list `{name}`", where=inner.at(name))
+            found[name] = tuple(self._world.entity(t, inner, name) for t in inner.texts(name))
+            for entity in found[name]:
+                _check_type(entity, declared[name], inner, name)
+        return found
+
+    def _attributes(self, section: Section) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for name, inner in _keys(section, "attributes"):
+            declared = self._model.attributes.get(name)
+            if declared is None or declared.source is Source.STORED:
+                raise BadInput(f"no request carries an attribute `{name}`", where=inner.at(name))
+            found[name] = _value(declared, inner)
+        return found
+
+    def _groups(self, section: Section) -> Iterator[Principal]:
+        for text in section.texts("groups"):
+            name = text.removeprefix(f"{GROUP}:")
+            yield _declared(section, "groups", read_principal, f"group:{name}")
+
+    def _roles(self, section: Section) -> frozenset[Principal] | None:
+        raw = section.take("roles")
+        if raw is None:
+            return None
+        texts = Section({"roles": raw}, section.where).texts("roles")
+        roles = {_declared(section, "roles", read_principal, text) for text in texts}
+        if any(role.kind != ROLE for role in roles):
+            raise BadInput("expected `role:NAME`", where=section.at("roles"))
+        return frozenset(roles)
+
+    def _now(self, section: Section) -> float:
+        now = section.number("now")
+        return NOW if now is None else now
+
+
+def _value(declared: Attribute, section: Section) -> Value:
+    value: Value | None
+    if declared.type is bool:
+        value = section.flag(declared.name)
+    elif declared.type is float:
+        value = section.number(declared.name)
+    else:
+        value = section.text(declared.name)
+    if value is None:
+        raise BadInput("expected a number", where=section.at(declared.name))
+    return value
+
+
+def _check_type(entity: Entity, allowed: frozenset[str], section: Section, key: str) -> None:
+    if allowed and not {entity.type, ANY} & allowed:
+        expected = ", ".join(sorted(allowed))
+        message = f"expected one of: {expected}; got a `{entity.type}`"
+        raise BadInput(message, where=section.at(key))
+
+
+def _keys(section: Section, key: str) -> list[tuple[str, Section]]:
+    """The keys of the inner table `key`, each with a section from which to take it."""
+    value = section.take(key)
+    if value is None:
+        return []
+    if not isinstance(value, Mapping):
+        raise BadInput("expected a table", where=section.at(key))
+    inner = Section(value, section.at(key))
+    return [(str(name), inner) for name in value]
+
+
+def _declared(
+    section: Section, key: str, look_up: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """The result of the look-up, its refusal told with the field's path."""
+    try:
+        return look_up(*args, **kwargs)
+    except (BadInput, Unknown) as error:
+        raise BadInput(str(error), where=section.at(key)) from None

@@ -1,0 +1,88 @@
+"""What every test may use: servers and a Spark session, each started once and only if asked for.
+
+A test that takes one of them is marked accordingly, and all tests of one mark run in the
+same worker process, so that there is one of each however many workers there are.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+from tests import servers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MARK_BY_FIXTURE = {"spark": "spark", "postgres_url": "postgres", "mariadb_url": "mariadb"}
+
+settings.register_profile("quick", max_examples=50, deadline=None, print_blob=True)
+settings.register_profile("ci", max_examples=300, deadline=None, print_blob=True, derandomize=False)
+settings.load_profile("ci" if os.environ.get("CI") else "quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Under CI, draw the seed of the random worlds here, so that it can be shown."""
+    is_worker = hasattr(config, "workerinput")
+    if os.environ.get("CI") and not is_worker and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Show the seed with which the same random worlds come again."""
+    seed = config.option.hypothesis_seed
+    return None if seed is None else f"random worlds: --hypothesis-seed={seed}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests by what they take, and keep the tests of one mark together."""
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if fixture in _MARK_BY_FIXTURE:
+                item.add_marker(_MARK_BY_FIXTURE[fixture])
+        for mark in _MARK_BY_FIXTURE.values():
+            if item.get_closest_marker(mark):
+                item.add_marker(pytest.mark.xdist_group(mark))
+                break
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one local Spark session of the test run."""
+    from lakewarden.pipeline.session import spark_session
+
+    session = spark_session("lakewarden tests", master="local[2]")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """SQLAlchemy URL of an empty PostgreSQL database, as a superuser."""
+    yield from _running(servers.postgres)
+
+
+@pytest.fixture(scope="session")
+def mariadb_url() -> Iterator[str]:
+    """SQLAlchemy URL of an empty MariaDB database, as an account with every right."""
+    yield from _running(servers.mariadb)
+
+
+def _running(server: Callable[[], AbstractContextManager[str]]) -> Iterator[str]:
+    try:
+        started = server()
+        url = started.__enter__()
+    except servers.NoServer as error:
+        pytest.skip(str(error))
+    try:
+        yield url
+    finally:
+        started.__exit__(None, None, None)

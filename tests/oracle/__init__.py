@@ -1,0 +1,1 @@
+"""The literal evaluator that every other one is compared with."""

@@ -1,0 +1,299 @@
+"""The definition of meaning: what a set of stored rows answers, said as literally as can be.
+
+A reviewer holds this file beside the source documents. It reads stored rows and the model's
+declarations, nothing compiled. The compiled kernel must agree with it on every world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from lakewarden.kernel import expression as rules
+from lakewarden.kernel import principal as people
+from lakewarden.kernel import statement as said
+from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
+from lakewarden.kernel.model import MEMBER, Field, Model, Operation, Reach, Source, above
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.request import Request, Scalar
+from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.wildcard import matches
+
+ANY_SUBRESOURCE = "urn:li:allEntities:all"
+
+
+class Oracle:
+    """Answers questions about one set of facts under one model."""
+
+    def __init__(self, facts: Facts, model: Model, spelling: Spelling) -> None:
+        self.facts, self.model, self.spelling = facts, model, spelling
+        self.stored = {row.entity: row.parent for row in facts.entities}
+        # Nothing is known about what is not stored itself, whatever rows there are.
+        self.owners = [row for row in facts.owners if row.entity in self.stored]
+        self.attributes = [row for row in facts.attributes if row.entity in self.stored]
+        self.relations = [row for row in facts.relations if row.source in self.stored]
+        self.statements = (*facts.statements, *self._implied())
+
+    def check(self, request: Request) -> bool:
+        """Whether the request is allowed; raises `Unknown` for what the model has not."""
+        name, target, roles = request.operation, request.target, request.roles
+        operation = self.model.operations.get(name)
+        alone = rules.Holds(name if operation else self.model.privilege(name).name)
+        rule = operation.rule(target.type) if operation else alone
+        acts = self.acts_as(request.principal, request.groups)
+        if not self.stands(target) or not (roles is None or roles <= acts):
+            return False
+        return _Question(self, request, acts).meets(rule, target, operation)
+
+    def listing(self, request: Request, within: Entity | None = None) -> frozenset[Entity]:
+        """The stored entities, at or below `within`, on which the request is allowed."""
+        operation = self.model.operations.get(request.operation)
+        inside = [e for e in self.stored if within in (None, e, *self.ancestors(e))]
+        asked = [e for e in inside if operation is None or operation.rule_or_none(e.type)]
+        return frozenset(e for e in asked if self.check(replace(request, target=e)))
+
+    def who(self, request: Request) -> frozenset[Principal]:
+        """The stored users who are allowed the request."""
+        users = {p for p in self.facts.principals if p.kind == people.USER}
+        return frozenset(u for u in users if self.check(replace(request, principal=u)))
+
+    def acts_as(self, asker: Principal, groups: Iterable[Principal] = ()) -> frozenset[Principal]:
+        """Everything the asker acts as, through memberships of any depth."""
+        reached = {asker, *groups}
+        while True:
+            wider = {row.of for row in self.facts.memberships if row.member in reached}
+            wider |= {people.ALL_USERS} if asker.kind == people.USER else set()
+            wider |= {people.ANY_GROUP} if any(p.kind == people.GROUP for p in reached) else set()
+            if wider <= reached:
+                return frozenset(reached)
+            reached |= wider
+
+    def as_principal(self, e: Entity) -> Principal | None:
+        """The user, group or role that the entity also is."""
+        found = self.model.principal_kind(e) if e.name else None
+        return None if found is None else Principal(*found)
+
+    def ancestors(self, e: Entity) -> tuple[Entity, ...]:
+        """All above, nearest first: a stored entity's stored parent, else the one spelled."""
+        found: list[Entity] = []
+        at: Entity | None = e
+        while at is not None and at not in found:
+            found.append(at)
+            spelled = self.spelling.parent(at) if at.name and at not in self.stored else None
+            at = self.stored.get(at, spelled)
+        return tuple(found[1:])
+
+    def nearest(self, e: Entity, type: str) -> Entity | None:
+        """`e` itself or its nearest ancestor of the type."""
+        return next((a for a in (e, *self.ancestors(e)) if a.type == type), None)
+
+    def stands(self, e: Entity) -> bool:
+        """Whether the entity is judged at all: it is stored, or any name of its type is."""
+        return e == NO_RESOURCE or e in self.stored or self.model.judged(e.type)
+
+    def _implied(self) -> Iterator[Statement]:
+        """To be a member of a container is a privilege on it that nobody has to grant."""
+        for e in self.stored:
+            if e.type in self.model.membership_types:
+                members = frozenset({people.members_of(e.name)})
+                yield Statement("", Effect.ALLOW, frozenset({MEMBER}), said.On(e), members)
+
+    def speaking(self, effect: Effect, privilege: str, e: Entity, now: float) -> list[Statement]:
+        """The statements in force that allow, or deny, the privilege on `e`."""
+        declared = self.model.privilege(privilege)
+        wanted = {declared.name, *(declared.implied_by if effect is Effect.ALLOW else ())}
+        return [
+            s
+            for s in self.statements
+            if s.effect is effect
+            and s.applies(now)
+            and any(self.model.privilege(word).name in wanted for word in s.privileges)
+            and self.contains(s.scope, declared.reach, e)
+        ]
+
+    def contains(self, scope: said.Scope, reach: Reach, e: Entity) -> bool:
+        """Whether `e` lies in the scope, for a privilege of that reach."""
+        here = (e, *self.ancestors(e)) if reach is Reach.BELOW else (e,)
+        match scope:
+            case said.Anything():
+                return True
+            case said.Where(criteria):
+                return e != NO_RESOURCE and self.meets(e, criteria)
+            case said.On(x):
+                return x in here or (reach is Reach.ABOVE and e in self.ancestors(x))
+            case said.Matching(type, patterns):
+                fits = any(self._fits(a, type, patterns) for a in here)
+                return fits or (reach is Reach.ABOVE and self._lies_above(e, type, patterns))
+
+    def _fits(self, e: Entity, type: str, patterns: tuple[str, ...]) -> bool:
+        """Of the type, with as many parts, each of the form of its pattern."""
+        parts = self.spelling.parts(e) if e.type == type and e.name else ()
+        return len(parts) == len(patterns) and all(map(matches, patterns, parts))
+
+    def _lies_above(self, e: Entity, type: str, patterns: tuple[str, ...]) -> bool:
+        """Of a type above the pattern's, its parts of the form of the first patterns."""
+        types = above(self.model.types, type) - {type}
+        parts = self.spelling.parts(e) if e.type in types and e.name else ()
+        return 0 < len(parts) <= len(patterns) and all(map(matches, patterns, parts))
+
+    def meets(self, e: Entity, criteria: Iterable[said.Criterion]) -> bool:
+        """Whether every criterion holds on what its field resolves to for `e`."""
+        return all(_holds(c, self.values(self.model.field_of(c.field), e)) for c in criteria)
+
+    def values(self, field: Field, e: Entity) -> set[str]:
+        """What the field resolves to for `e`: the first origin that has anything, and itself."""
+        resolved = (set(self._resolved(origin, field, e)) for origin in field.origin)
+        itself = {e.name, *self._up(field, e)} if e.type in field.itself and e.name else set()
+        return itself.union(next(filter(None, resolved), set()))
+
+    def _resolved(self, origin: str, field: Field, e: Entity) -> Iterable[str]:
+        match origin:
+            case "type":
+                return {e.type}
+            case "name":
+                return {e.name} - {""}
+            case "owners":
+                return {row.owner.name for row in self.owners if row.entity == e}
+            case "groups":  # those that a user is in directly
+                rows = (r for r in self.facts.memberships if r.member == self.as_principal(e))
+                both = (people.USER, people.GROUP)
+                return {of.name for member, of in rows if (member.kind, of.kind) == both}
+            case "attribute":
+                rows_of_e = (r for r in self.attributes if r.entity == e)
+                return {t for _, a, v in rows_of_e for t in (a, f"{a}={v}")}
+            case "parent":
+                return self._up(field, e)
+            case _:
+                targets = [r.target for r in self.relations if (r.kind, r.source) == (origin, e)]
+                return {name for t in targets for name in (t.name, *self._up(field, t))}
+
+    def _up(self, field: Field, e: Entity) -> list[str]:
+        """The names of the ancestors, as long as these are of the types that the field names."""
+        return [a.name for a in takewhile(lambda a: a.type in field.up, self.ancestors(e))]
+
+
+@dataclass
+class _Question:
+    """One request, everything that the asker acts as, and what a rule comes to for it."""
+
+    world: Oracle
+    request: Request
+    acts: frozenset[Principal]
+
+    def meets(self, node: rules.Node, e: Entity, within: Operation | None) -> bool:
+        """Whether the rule is met on `e`; `within` is the operation in which it stands."""
+        match node:
+            case rules.Anyone() | rules.Nobody():
+                return isinstance(node, rules.Anyone)
+            case rules.And(parts):
+                return all(self.meets(part, e, within) for part in parts)
+            case rules.Or(parts):
+                return any(self.meets(part, e, within) for part in parts)
+            case rules.Holds(privilege):
+                return self._holds(privilege, e)
+            case rules.NotDenied(privilege):
+                return not self._denied(privilege, e)
+            case rules.Owner(levels):
+                owned = [e if v == rules.SELF else self.world.nearest(e, v) for v in levels]
+                return any(r.entity in owned and r.owner in self.acts for r in self.world.owners)
+            case rules.IsSelf():
+                return self.world.as_principal(e) in self.acts
+            case rules.ServiceAdmin():
+                return people.SERVICE_ADMINS in self.acts
+            case rules.At(selector, inner):
+                return self._meets_at(self._selected(selector, e, within), inner, within)
+            case rules.Every(source, inner):
+                met = [self._meets_at(x, inner, within) for x in self._related(source, e)]
+                return bool(met) and all(met)
+            case rules.Some(source, inner):
+                return any(self._meets_at(x, inner, within) for x in self._related(source, e))
+            case rules.May(name):
+                other = self.world.model.operation(name)
+                rule = other.rule_or_none(e.type)
+                return rule is not None and self.meets(rule, e, other)
+            case rules.Compare(name, operator, value):
+                return any(_compares(v, operator, value) for v in self._values(name, e))
+
+    def _holds(self, privilege: str, e: Entity) -> bool:
+        """Allowed and not denied; or one of those that all have on what they are themselves."""
+        asker = self.request.principal
+        own = asker.kind == people.USER and self.world.as_principal(e) == asker
+        if own and privilege in self.world.model.self_privileges:
+            return True
+        allowing = self.world.speaking(Effect.ALLOW, privilege, e, self.request.now)
+        return not self._denied(privilege, e) and any(self._opens(s, e) for s in allowing)
+
+    def _denied(self, privilege: str, e: Entity) -> bool:
+        """A DENY counts for everything that the asker acts as, active or not."""
+        denying = self.world.speaking(Effect.DENY, privilege, e, self.request.now)
+        return any(self._names(s, self.acts, e) for s in denying)
+
+    def _opens(self, s: Statement, e: Entity) -> bool:
+        """An ALLOW opens for active roles only, and for all sub-resources or for none."""
+        active = self.request.roles
+        acts = {p for p in self.acts if p.kind != people.ROLE or active is None or p in active}
+        return self._names(s, acts, e) and all(
+            s.constraint is None or x.name == ANY_SUBRESOURCE or self.world.meets(x, s.constraint)
+            for x in self.request.subresources
+        )
+
+    def _names(self, s: Statement, acts: Iterable[Principal], e: Entity) -> bool:
+        """By a principal, or as an owner of `e` with one of the types of ownership, if any."""
+        return not s.principals.isdisjoint(acts) or any(
+            s.owners.types is None or row.ownership in s.owners.types - {""}
+            for row in self.world.owners
+            if s.owners is not None and row.entity == e and row.owner in self.acts
+        )
+
+    def _meets_at(self, x: Entity | None, inner: rules.Node, within: Operation | None) -> bool:
+        """Whether `inner` is met there: not where there is nothing, or nothing to be judged."""
+        return x is not None and self.world.stands(x) and self.meets(inner, x, within)
+
+    def _selected(self, selector: str, e: Entity, within: Operation | None) -> Entity | None:
+        parent = next(iter(self.world.ancestors(e)), None)
+        fixed = {rules.PLATFORM: NO_RESOURCE, rules.TYPE: Entity(e.type, ""), rules.PARENT: parent}
+        if within is not None and selector in within.targets:
+            return self.request.targets.get(selector)
+        return fixed[selector] if selector in fixed else self.world.nearest(e, selector)
+
+    def _related(self, source: str, e: Entity) -> Iterable[Entity | None]:
+        if source == rules.ANCESTORS:
+            return self.world.ancestors(e)
+        if source.startswith("request."):
+            return self.request.lists.get(source.removeprefix("request."), ())
+        over = self.world.model.relations[source].within  # a table in the place of its column
+        rows = (r for r in self.world.relations if (r.kind, r.source) == (source, e))
+        return [self.world.nearest(t, over.get(t.type, t.type)) for _, _, t in rows]
+
+    def _values(self, name: str, e: Entity) -> list[Scalar]:
+        """The attribute as it was sent, where that counts, else as it is stored; or nothing."""
+        declared, sent = self.world.model.attributes[name], self.request.attributes
+        if declared.source is not Source.STORED and name in sent:
+            kinds = (int, float) if declared.type is float else (declared.type,)
+            return [sent[name]] if type(sent[name]) in kinds else []
+        whose, _, stored = name.partition(".")
+        rows = () if declared.source is Source.REQUEST else self.world.attributes
+        resource = [r for r in rows if r.entity == e]
+        asker = [r for r in rows if self.world.as_principal(r.entity) == self.request.principal]
+        about = {"resource": resource, "subject": asker}.get(whose, [])
+        return [v for r in about if r.attribute == stored for v in _read(r.value, declared.type)]
+
+
+def _holds(criterion: said.Criterion, found: set[str]) -> bool:
+    if criterion.condition is said.Condition.STARTS_WITH:
+        return any(v.startswith(w) for v in found for w in criterion.values if w)
+    return (criterion.condition is said.Condition.EQUALS) != found.isdisjoint(criterion.values)
+
+
+def _compares(found: Scalar, operator: str, value: object) -> bool:
+    return found in value if isinstance(value, tuple) else (found == value) == (operator == "==")
+
+
+def _read(text: str, type: type) -> list[Scalar]:
+    """A stored text as a value of the type; nothing when it is none."""
+    try:
+        return [{"true": True, "false": False}[text] if type is bool else type(text)]
+    except (KeyError, ValueError):
+        return []

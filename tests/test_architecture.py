@@ -1,0 +1,114 @@
+"""What the import contracts of `make lint` cannot say, read from the source itself."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import lakewarden
+from lakewarden.service.warden import Warden
+
+ROOT = Path(lakewarden.__file__).parent
+KERNEL = sorted((ROOT / "kernel").rglob("*.py"))
+
+# All that meaning may need. An addition is a decision: it must neither reach outside nor
+# depend on when, where or in which process it runs.
+ALLOWED_IN_KERNEL = {
+    "__future__",
+    "abc",
+    "array",
+    "ast",
+    "bisect",
+    "collections",
+    "collections.abc",
+    "dataclasses",
+    "datetime",  # the type of a TOML date-time; its clock is refused below
+    "enum",
+    "functools",
+    "hashlib",  # the digest of a model
+    "heapq",
+    "itertools",
+    "json",  # the canonical text that is digested
+    "math",
+    "numpy",
+    "numpy.typing",
+    "operator",
+    "pyroaring",
+    "struct",
+    "typing",
+}
+# The first read the clock or the local zone, the next reach outside, and the last would make
+# Python judge what a model file says.
+REFUSED_CALLS = {
+    *("astimezone", "now", "today", "utcnow"),
+    *("input", "open", "print"),
+    *("__import__", "eval", "exec"),
+}
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Every module that a file imports, wherever it does."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            assert node.module is not None
+            yield node.module
+
+
+def calls(tree: ast.AST) -> Iterator[str]:
+    """The last name of everything that a file calls."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)):
+                yield name
+
+
+def test_the_kernel_is_found() -> None:
+    assert KERNEL
+
+
+@pytest.mark.parametrize("path", KERNEL, ids=lambda path: path.stem)
+def test_the_kernel_imports_only_what_is_listed(path: Path) -> None:
+    imported = set(imports(ast.parse(path.read_text("utf-8"))))
+    ours = {name for name in imported if f"{name}.".startswith("lakewarden.kernel.")}
+    assert imported - ours <= ALLOWED_IN_KERNEL
+
+
+@pytest.mark.parametrize("path", KERNEL, ids=lambda path: path.stem)
+def test_the_kernel_reads_no_clock_and_reaches_nothing_outside(path: Path) -> None:
+    assert not REFUSED_CALLS & set(calls(ast.parse(path.read_text("utf-8"))))
+
+
+def test_importing_the_package_imports_none_of_its_rooms_and_no_library() -> None:
+    program = (
+        "import sys; before = set(sys.modules)\n"
+        "import lakewarden\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    new = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert new == ["__future__", "lakewarden"]
+
+
+def test_public_names_are_fetched_on_first_use_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = vars(lakewarden)
+    for name in lakewarden.__all__:
+        monkeypatch.delitem(names, name, raising=False)
+        assert getattr(lakewarden, name) is names[name]
+    assert lakewarden.Warden is Warden
+    assert lakewarden.__version__ == version("lakewarden")
+
+
+def test_the_package_lists_its_public_names_and_refuses_others() -> None:
+    assert dir(lakewarden) == sorted(lakewarden.__all__)
+    with pytest.raises(AttributeError, match="has no attribute `nonsense`"):
+        _ = lakewarden.nonsense

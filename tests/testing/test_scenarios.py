@@ -307,6 +307,13 @@ def test_the_world_is_prepared_once_for_each_moment() -> None:
     assert [question.now for question in fake.asked] == [5.0, 6.0, 5.0]
 
 
+def test_a_moment_may_be_a_date_and_time_with_an_offset() -> None:
+    found = case('operation = "server.see"\ndeny = ["ana"]\nnow = 2024-01-01T01:00:00+01:00')
+    assert found.cases[0].now == 1_704_067_200.0
+    with pytest.raises(BadInput, match="now: expected a number"):
+        case('operation = "server.see"\ndeny = ["ana"]\nnow = 2024-01-01T00:00:00')
+
+
 def test_someone_who_is_not_in_the_world_is_refused_unless_the_model_judges_users() -> None:
     text = 'operation = "server.see"\ndeny = ["stranger"]'
     with pytest.raises(BadInput, match=r"case\[0\]\.deny: `stranger` is not in the world"):

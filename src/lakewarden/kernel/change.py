@@ -442,7 +442,7 @@ class _Step:
             table=index,
             block=block,
             bitmaps=bitmaps,
-            classes=self._classes(bitmaps),
+            classes=self._advanced(self._before.classes, range(len(bitmaps)), bitmaps),
             owned_by=self._owned_by,
             revision=revision,
             decisions=decisions(revision),
@@ -474,15 +474,18 @@ class _Step:
             )
         return (*old, *match(block, index.scopes[len(old) :]))
 
-    def _classes(self, bitmaps: tuple[BitMap, ...]) -> Partition | None:
-        classes, size = self._before.classes, len(self._coded.tree)
-        known = len(self._before.bitmaps)
+    def _advanced(
+        self, classes: Partition | None, scopes: Iterable[int], bitmaps: tuple[BitMap, ...]
+    ) -> Partition | None:
+        """The classes after the changes, over `scopes`; None where there are none or too many."""
+        size = len(self._coded.tree)
         if classes is not None and self._rematched:
-            classes = reclassed(classes, size, self._rematched, bitmaps[:known], CLASS_LIMIT)
-        if classes is None or len(bitmaps) == known:
-            return classes
-        fresh = dict(enumerate(bitmaps[known:], start=known))
-        return partition(size, fresh, CLASS_LIMIT, classes)
+            known = {number: bitmaps[number] for number in classes.scopes}
+            classes = reclassed(classes, size, self._rematched, known, CLASS_LIMIT)
+        if classes is None:
+            return None
+        fresh = {n: bitmaps[n] for n in sorted(scopes) if n not in classes.scopes}
+        return partition(size, fresh, CLASS_LIMIT, classes) if fresh else classes
 
     def _keeps(self, plan: Plan, subject: Subject, touch: _Touch) -> bool:
         return self._same(subject) and not (
@@ -501,11 +504,15 @@ class _Step:
         old, new = self._before.memos, snapshot.memos
         new.errors = old.errors
         new.subjects = {p: s for p, s in list(old.subjects.items()) if self._same(s)}
+        for privileges, classes in list(old.partitions.items()):
+            scopes = snapshot.table.scopes_of(privileges)
+            new.partitions[privileges] = self._advanced(classes, scopes, snapshot.bitmaps)
         if snapshot.coded.tree is self._before.coded.tree:
             new.paths, new.types, new.entities = old.paths, old.types, old.entities
         if snapshot.classes is self._before.classes and not self._rematched:
             for key, cells in list(old.cells.items()):
-                if key[0] not in touch.privileges:
+                same = key[3] is None or new.partitions[key[3]] is old.partitions[key[3]]
+                if same and key[0] not in touch.privileges:
                     new.add_cells(key, cells)
 
 

@@ -7,7 +7,7 @@ where no scope tells them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,8 @@ class Partition:
 
     `view` is `classes` as a memoryview, for single look-ups; `origin[c]` is the class that
     `c` was split from (itself for class 0), always a smaller number; `within[s]` are the
-    classes inside scope `s`; `inside[c]` are the scopes that class `c` lies in.
+    classes inside scope `s`; `inside[c]` are the scopes that class `c` lies in. `scopes`
+    are all that the partition knows.
     """
 
     classes: Classes
@@ -33,12 +34,7 @@ class Partition:
     origin: tuple[int, ...]
     within: Mapping[int, Ints]
     inside: tuple[tuple[int, ...], ...]
-
-    def members(self, classes: Iterable[int]) -> BitMap:
-        """The entity ids of the given classes."""
-        wanted = np.zeros(self.count, dtype=bool)
-        wanted[list(classes)] = True
-        return BitMap(np.flatnonzero(wanted[self.classes]).astype(np.uint32))
+    scopes: frozenset[int]
 
 
 def partition(
@@ -53,20 +49,23 @@ def partition(
         splitter.split(number, scopes[number])
         if splitter.count > limit:
             return None
-    return splitter.finished()
+    known = frozenset() if start is None else start.scopes
+    return splitter.finished(known.union(scopes))
 
 
 def reclassed(
-    before: Partition, size: int, ids: BitMap, scopes: Sequence[BitMap], limit: int
+    before: Partition, size: int, ids: BitMap, scopes: Mapping[int, BitMap], limit: int
 ) -> Partition | None:
     """The classes after the scopes of some `ids` changed, or ids were added (`size` in all).
+
+    `scopes` are those that `before` knows, as they are now.
 
     All classes keep their numbers; a set of scopes not met before gets a new class, which
     came from none (origin -1).
     """
     inside_of: dict[int, list[int]] = {id: [] for id in ids}
-    for number, scope in enumerate(scopes):
-        for id in scope & ids:
+    for number in sorted(scopes):
+        for id in scopes[number] & ids:
             inside_of[id].append(number)
     inside = list(before.inside)
     origin = list(before.origin)
@@ -80,7 +79,7 @@ def reclassed(
             inside.append(key)
             origin.append(-1)
         classes[id] = numbers[key]
-    return None if len(inside) > limit else _partition(classes, inside, origin)
+    return None if len(inside) > limit else _partition(classes, inside, origin, before.scopes)
 
 
 class _Splitter:
@@ -122,16 +121,20 @@ class _Splitter:
         self._inside.append([*self._inside[number], scope])
         return self.count - 1
 
-    def finished(self) -> Partition:
-        return _partition(self._classes, [tuple(scopes) for scopes in self._inside], self._origin)
+    def finished(self, scopes: frozenset[int]) -> Partition:
+        inside = [tuple(sorted(found)) for found in self._inside]
+        return _partition(self._classes, inside, self._origin, scopes)
 
 
 def _partition(
-    classes: Classes, inside: Sequence[tuple[int, ...]], origin: Sequence[int]
+    classes: Classes,
+    inside: Sequence[tuple[int, ...]],
+    origin: Sequence[int],
+    scopes: frozenset[int],
 ) -> Partition:
     within: dict[int, list[int]] = {}
-    for number, scopes in enumerate(inside):
-        for scope in scopes:
+    for number, found in enumerate(inside):
+        for scope in found:
             within.setdefault(scope, []).append(number)
     classes.flags.writeable = False
     return Partition(
@@ -139,8 +142,9 @@ def _partition(
         view=classes.data,
         count=len(inside),
         origin=tuple(origin),
-        within={scope: np.array(found, dtype=np.int64) for scope, found in within.items()},
+        within={scope: np.array(held, dtype=np.int64) for scope, held in within.items()},
         inside=tuple(inside),
+        scopes=scopes,
     )
 
 

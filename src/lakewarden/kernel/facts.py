@@ -366,14 +366,22 @@ class _Column:
         rows, answered = BitMap(), BitMap()
         for origin in self._field.origin:
             if origin == "parent":
-                hit = np.isin(self._coded.tree.parents, np.asarray(targets.to_array(), np.int32))
-                found_rows = BitMap(np.flatnonzero(hit).astype(np.uint32))
+                found_rows = self._below_directly(targets)
             else:
                 found_rows = self._coded.relations[origin].sources_of(targets)
             rows |= found_rows - answered
             if origin != self._field.origin[-1]:
                 answered |= _having(self._coded, origin)
         return rows
+
+
+    def _below_directly(self, targets: BitMap) -> BitMap:
+        """The rows whose parent is one of the targets and of a type that the field follows."""
+        tree = self._coded.tree
+        up = [tree.codes[type] for type in self._field.up if type in tree.codes]
+        ids = np.asarray(targets.to_array(), dtype=np.int32)
+        followed = ids[np.isin(tree.types[ids], up)]
+        return BitMap(np.flatnonzero(np.isin(tree.parents, followed)).astype(np.uint32))
 
 
 def _having(coded: Coded, kind: str) -> BitMap:

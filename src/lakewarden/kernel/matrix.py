@@ -261,7 +261,7 @@ class Matrix:
         snapshot = self.snapshot
         found = shape(snapshot.model, operation, type)
         index = snapshot.coded.tree.named.get(type, {})
-        return Plan(operation, type, found, columns(snapshot, found.paths), index)
+        return Plan(operation, type, found, columns(snapshot, found), index)
 
     def entry(self, plan: Plan, subject: Subject) -> Entry:
         """The subject's row; worked out on first use, shared by subjects with equal role sets."""

@@ -140,7 +140,6 @@ class Columns:
     `bases[path]` has for each joint class the base class at the path (-1: no such entity).
     """
 
-    paths: tuple[Path, ...]
     view: memoryview
     classes: NDArray[np.uint32]
     bases: dict[Path, NDArray[np.int64]]
@@ -148,22 +147,22 @@ class Columns:
     origin: tuple[int, ...] | None
 
 
-def columns(snapshot: Snapshot, paths: tuple[Path, ...]) -> Columns | None:
-    """The joint classes of `paths`; None where the snapshot keeps no classes."""
-    base = snapshot.classes
+def columns(snapshot: Snapshot, shape: Shape) -> Columns | None:
+    """The joint classes that the shape needs; None where there are too many classes."""
+    base = snapshot.partition(shape.privileges)
     if base is None:
         return None
-    if paths == ((),):
+    if shape.paths == ((),):
         numbers = np.arange(base.count, dtype=np.int64)
-        return Columns(paths, base.view, base.classes, {(): numbers}, base.count, base.origin)
+        return Columns(base.view, base.classes, {(): numbers}, base.count, base.origin)
     parts = []
-    for path in paths:
+    for path in shape.paths:
         ids = snapshot.path(path)
         parts.append(np.where(ids >= 0, base.classes[ids].astype(np.int64), np.int64(-1)))
     classes, combos = joint(parts)
     classes.flags.writeable = False
-    bases = {path: combos[:, i] for i, path in enumerate(paths)}
-    return Columns(paths, classes.data, classes, bases, len(combos), None)
+    bases = {path: combos[:, i] for i, path in enumerate(shape.paths)}
+    return Columns(classes.data, classes, bases, len(combos), None)
 
 
 class Row(Algebra[Truths, Where]):
@@ -175,6 +174,7 @@ class Row(Algebra[Truths, Where]):
         operation: Operation,
         subject: Subject,
         columns: Columns,
+        privileges: frozenset[str],
         *,
         owners: bool,
         others: bool,
@@ -183,6 +183,7 @@ class Row(Algebra[Truths, Where]):
         self._operation = operation
         self._subject = subject
         self._columns = columns
+        self._privileges = privileges
         self._owners = owners
         self._others = others
 
@@ -199,7 +200,7 @@ class Row(Algebra[Truths, Where]):
         return self.constant(self._others, place)
 
     def _bits(self, privilege: str, path: Path) -> NDArray[np.uint8]:
-        cells = self._snapshot.cells(privilege, self._subject)
+        cells = self._snapshot.cells(privilege, self._subject, self._privileges)
         assert isinstance(cells, ByClass)  # noqa: S101 — INVARIANT: there are columns, so classes
         return cells.row[self._columns.bases[path]]
 
@@ -271,7 +272,8 @@ def codes(
     rule, where = operation.rule(type), Where((), type)
 
     def judged(*, owners: bool, others: bool) -> Truths:
-        row = Row(snapshot, operation, subject, columns, owners=owners, others=others)
+        known = shape.privileges
+        row = Row(snapshot, operation, subject, columns, known, owners=owners, others=others)
         return row.evaluate(rule, where)
 
     sure = judged(owners=False, others=False)

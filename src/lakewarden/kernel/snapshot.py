@@ -34,7 +34,9 @@ SUBJECT = "subject"
 """Prefix of the attributes that belong to the one who asks."""
 
 CLASS_LIMIT = 16_384
-"""More classes than this, and privileges are kept as bitmaps instead of rows over classes."""
+"""More classes than this over all privileges, and each group of privileges that some
+operation combines has classes of its own; more even there, and it is kept as bitmaps.
+"""
 
 MEMO_BYTES = 256 * 1024 * 1024
 """Memory that remembered rows may take before they are all dropped."""
@@ -43,11 +45,16 @@ NAMED_LIMIT = 10_000
 """How many names that are not stored are remembered."""
 
 
+CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
+"""Privilege, allow side, deny side, and the privileges whose classes the cells are over."""
+
+
 @dataclass(slots=True)
 class Memos:
     """What a snapshot has worked out so far; never part of its meaning."""
 
-    cells: dict[tuple[str, frozenset[int], frozenset[int]], Cells] = field(default_factory=dict)
+    cells: dict[CellsKey, Cells] = field(default_factory=dict)
+    partitions: dict[frozenset[str], Partition | None] = field(default_factory=dict)
     subjects: dict[Principal, Subject] = field(default_factory=dict)
     named: dict[Entity, NamedPlace] = field(default_factory=dict)
     paths: dict[tuple[str, ...], Ids] = field(default_factory=dict)
@@ -56,7 +63,8 @@ class Memos:
     bytes: int = 0
     errors: Counter[str] = field(default_factory=Counter)
 
-    def add_cells(self, key: tuple[str, frozenset[int], frozenset[int]], cells: Cells) -> None:
+    def add_cells(self, key: CellsKey, cells: Cells) -> None:
+        """Remembers cells, within the memory that remembered rows may take."""
         self.bytes += cells.size
         if self.bytes > MEMO_BYTES:
             self.cells.clear()
@@ -107,25 +115,43 @@ class Snapshot:
                 self.memos.subjects[principal] = subject
         return subject
 
-    def cells(self, privilege: str, subject: Subject) -> Cells:
-        """Where the privilege is allowed, denied or open to owners, for this role set."""
-        key = (privilege, subject.allow, subject.deny)
+    def partition(self, privileges: frozenset[str]) -> Partition | None:
+        """Classes that tell these privileges apart: those over all where there are few.
+
+        Else classes over their own scopes alone; None where even these are too many.
+        """
+        if self.classes is not None:
+            return self.classes
+        if privileges not in self.memos.partitions:
+            scopes = {n: self.bitmaps[n] for n in sorted(self.table.scopes_of(privileges))}
+            found = partition(len(self.coded.tree), scopes, CLASS_LIMIT)
+            self.memos.partitions[privileges] = found
+        return self.memos.partitions[privileges]
+
+    def cells(self, privilege: str, subject: Subject, of: frozenset[str] | None = None) -> Cells:
+        """Where the privilege is allowed, denied or open to owners, for this role set.
+
+        Over the classes of the privileges `of`, among which it must be; by default over
+        those of the whole snapshot, or as bitmaps where that has none.
+        """
+        key = (privilege, subject.allow, subject.deny, None if self.classes else of)
         cells = self.memos.cells.get(key)
         if cells is None:
-            cells = self._cells(privilege, subject)
+            classes = self.classes if of is None else self.partition(of)
+            cells = self._cells(privilege, subject, classes)
             self.memos.add_cells(key, cells)
         return cells
 
-    def _cells(self, privilege: str, subject: Subject) -> Cells:
+    def _cells(self, privilege: str, subject: Subject, classes: Partition | None) -> Cells:
         allows, denies = self.table.allows(privilege), self.table.denies(privilege)
         layers = (
             (ALLOWED, (grant.scope for grant in allows.of(subject.allow))),
             (DENIED, (grant.scope for grant in denies.of(subject.deny))),
             (OWNERS, (grant.scope for grant in allows.to_owners)),
         )
-        if self.classes is None:
+        if classes is None:
             return by_bitmap(self.bitmaps, layers)
-        return by_class(self.classes, layers)
+        return by_class(classes, layers)
 
     def place(self, entity: Entity) -> int | NamedPlace:
         """The entity's id, or for a name that is not stored and has none, what it tells."""

@@ -232,8 +232,6 @@ def write_statement(statement: Statement) -> dict[str, object]:
             table["matching"] = f"{type}:{'.'.join(parts)}"
         case Where(criteria):
             table["where"] = _criterion_tables(criteria)
-        case Anything():
-            pass
     if statement.constraint is not None:
         table["constraint"] = _criterion_tables(statement.constraint)
     for key in ("valid_from", "valid_until"):

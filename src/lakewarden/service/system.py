@@ -6,10 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lakewarden import models
-from lakewarden.kernel.entity import Spelling
+from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import (
+    ALL_USERS,
+    ANY_GROUP,
+    GROUP,
+    MASTER,
+    ROLE,
+    SERVICE_ADMINS,
+    USER,
+    Principal,
+)
+from lakewarden.kernel.statement_file import read_entity, read_principal
 from lakewarden.names import cdap, datahub, gravitino
+
+_URN = "urn:li:"
+_IMPLIED = {ALL_USERS.name, ANY_GROUP.name, SERVICE_ADMINS.name, MASTER.name}
 
 _SPELLINGS: dict[str, Spelling] = {"cdap": cdap, "datahub": datahub, "gravitino": gravitino}
 
@@ -20,6 +34,30 @@ class System:
 
     model: Model
     spelling: Spelling
+
+    def entity(self, text: str | None) -> Entity:
+        """The entity that people write `type:name`, or by its URN alone where it has one.
+
+        None is the request without a resource. Raises `BadInput` or `Unknown`.
+        """
+        if text is None:
+            return NO_RESOURCE
+        if self.spelling is datahub and text.startswith(_URN):
+            return datahub.parse("", text)
+        return read_entity(text, self.model, self.spelling)
+
+    def principal(self, text: str) -> Principal:
+        """The principal that people write `kind:name`; a bare name, or a URN, is a user's.
+
+        >>> load_system("gravitino").principal("ana")
+        Principal(kind='user', name='ana')
+        """
+        kind = text.partition(":")[0]
+        if self.spelling is datahub and text.startswith(_URN):
+            return datahub.actor(text)
+        if kind in (USER, GROUP, ROLE, "members") or text in _IMPLIED:
+            return read_principal(text)
+        return Principal(USER, datahub.user_urn(text) if self.spelling is datahub else text)
 
 
 def load_system(name: str, settings: Mapping[str, str] | None = None) -> System:

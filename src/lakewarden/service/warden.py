@@ -38,7 +38,7 @@ from lakewarden.kernel.change import (
     StatementRemoved,
     apply,
 )
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Explanation, explain
 from lakewarden.kernel.listing import filtered, listing
 from lakewarden.kernel.matrix import Matrix
@@ -47,8 +47,9 @@ from lakewarden.kernel.privileges import privileges_of
 from lakewarden.kernel.relations import Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.request import Decision, Request
 from lakewarden.kernel.snapshot import compile
-from lakewarden.kernel.statement_file import read_entity, read_principal, read_statements
+from lakewarden.kernel.statement_file import read_statements
 from lakewarden.kernel.who import who
+from lakewarden.service.defaults import built_in
 from lakewarden.service.system import System, load_system
 
 Clock = Callable[[], float]
@@ -58,7 +59,9 @@ class Warden:
     """One realm in memory: facts go in, decisions come out, each write at once visible.
 
     Entities are written `type:name`, principals `kind:name`; a bare name is a user. Every
-    write is whole or not at all, and raises `BadInput`, `Unknown` or `Conflict`.
+    write is whole or not at all, and raises `BadInput`, `Unknown` or `Conflict`. What the
+    system has built in is there from the start; its other default statements are the
+    caller's to add (`lakewarden.service.defaults`).
     """
 
     def __init__(
@@ -72,7 +75,8 @@ class Warden:
         self.system = load_system(system, settings) if isinstance(system, str) else system
         self._clock = clock
         model, spelling = self.system.model, self.system.spelling
-        self._matrix = Matrix(compile(facts or Facts(), model, spelling, now=clock()))
+        rows = facts if facts is not None else Facts(statements=built_in(self.system))
+        self._matrix = Matrix(compile(rows, model, spelling, now=clock()))
 
     @property
     def matrix(self) -> Matrix:
@@ -94,37 +98,24 @@ class Warden:
         self._matrix = later
         return later.revision
 
-    def entity(self, text: str | None) -> Entity:
-        """The entity that `type:name` spells; None is the request without a resource."""
-        if text is None:
-            return NO_RESOURCE
-        return read_entity(text, self.system.model, self.system.spelling)
-
-    def principal(self, text: str) -> Principal:
-        """The principal that `kind:name` spells; a bare name is a user."""
-        kind = text.partition(":")[0]
-        if kind in ("user", "group", "role", "members") or text == "service-admins":
-            return read_principal(text)
-        return Principal(USER, text)
-
     def add_entities(self, *texts: str) -> None:
         """Stores entities under the parents that their names spell, in the order given."""
-        entities = [self.entity(text) for text in texts]
+        entities = [self.system.entity(text) for text in texts]
         self.apply(EntityAdded(e, self.system.spelling.parent(e)) for e in entities)
 
     def place(self, text: str, parent: str | None) -> None:
         """Stores one entity under a parent that its name does not spell."""
-        above = None if parent is None else self.entity(parent)
-        self.apply([EntityAdded(self.entity(text), above)])
+        above = None if parent is None else self.system.entity(parent)
+        self.apply([EntityAdded(self.system.entity(text), above)])
 
     def drop(self, text: str) -> None:
         """Takes an entity away, with what goes with it in this system."""
-        self.apply([EntityDropped(self.entity(text))])
+        self.apply([EntityDropped(self.system.entity(text))])
 
     def add_members(self, of: str, *members: str) -> None:
         """Enters members into a group, a role, a membership container or an implied set."""
-        group = self.principal(of)
-        rows = [MembershipRow(self.principal(member), group) for member in members]
+        group = self.system.principal(of)
+        rows = [MembershipRow(self.system.principal(member), group) for member in members]
         stored = {p for row in rows for p in (row.member, group) if p.kind != IMPLIED}
         self.apply(
             [
@@ -135,13 +126,13 @@ class Warden:
 
     def remove_member(self, of: str, member: str) -> None:
         """Takes one member out."""
-        row = MembershipRow(self.principal(member), self.principal(of))
+        row = MembershipRow(self.system.principal(member), self.system.principal(of))
         self.apply([MembershipChanged(row, False)])
 
     def set_owner(self, text: str, owner: str, ownership: str = "") -> None:
         """Makes the principal the entity's only owner."""
-        entity, coded = self.entity(text), self.matrix.snapshot.coded
-        new = OwnerRow(entity, self.principal(owner), ownership)
+        entity, coded = self.system.entity(text), self.matrix.snapshot.coded
+        new = OwnerRow(entity, self.system.principal(owner), ownership)
         id = coded.tree.find(entity)
         old = [] if id is None else coded.owners.of(id)
         rows = [OwnerRow(entity, coded.acting.principals[o], coded.ownerships[n]) for o, n in old]
@@ -160,7 +151,7 @@ class Warden:
 
     def request(self, user: str, operation: str, on: str | None = None) -> Request:
         """The question as a value, asked now."""
-        return Request(self.principal(user), operation, self.entity(on), self._clock())
+        return Request(self.system.principal(user), operation, self.system.entity(on), self._clock())
 
     def check(self, user: str, operation: str, on: str | None = None) -> Decision:
         """May the user do the operation (or holds the user the privilege) on the entity?"""
@@ -169,7 +160,7 @@ class Warden:
 
     def list(self, user: str, operation: str, within: str | None = None) -> tuple[str, ...]:
         """All entities on which the user may do the operation, in canonical order."""
-        below = None if within is None else self.entity(within)
+        below = None if within is None else self.system.entity(within)
         ids = listing(self.matrix, self.request(user, operation), below)
         tree = self._matrix.snapshot.coded.tree
         return tuple(text(tree.entity(id)) for id in tree.ordered(ids))
@@ -177,13 +168,13 @@ class Warden:
     def filter(self, user: str, operation: str, entities: Iterable[str]) -> tuple[str, ...]:
         """Those of the given entities on which the user may do the operation, in order."""
         texts = tuple(entities)
-        found = [self.entity(one) for one in texts]
+        found = [self.system.entity(one) for one in texts]
         indexes = filtered(self.matrix, self.request(user, operation), found)
         return tuple(texts[index] for index in indexes)
 
     def who(self, operation: str, on: str | None = None) -> tuple[str, ...]:
         """The names of the stored users who may do the operation on the entity."""
-        request = Request(Principal(USER, ""), operation, self.entity(on), self._clock())
+        request = Request(Principal(USER, ""), operation, self.system.entity(on), self._clock())
         return tuple(sorted(principal.name for principal in who(self.matrix, request)))
 
     def explain(self, user: str, operation: str, on: str | None = None) -> Explanation:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -337,13 +338,9 @@ class _World:
 
     def asker(self, text: str, section: Section, key: str) -> Principal:
         """A user by the bare name, or any principal by `kind:name`; someone of this world."""
-        kind, colon, _ = text.partition(":")
-        if colon and kind in (USER, GROUP, ROLE):
-            principal = _declared(section, key, read_principal, text)
-        elif text:
-            principal = Principal(USER, text)
-        else:
+        if not text:
             raise BadInput("expected a name", where=section.at(key))
+        principal = _declared(section, key, self._system.principal, text)
         if principal not in self._mentioned and not self._strangers:
             raise BadInput(f"`{text}` is not in the world", where=section.at(key))
         return principal
@@ -556,7 +553,11 @@ class _Cases:
         return frozenset(roles)
 
     def _now(self, section: Section) -> float:
-        now = section.number("now")
+        """Seconds since the epoch, or a date-time with an offset."""
+        value = section.take("now")
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            return value.timestamp()
+        now = None if value is None else Section({"now": value}, section.where).number("now")
         return NOW if now is None else now
 
 

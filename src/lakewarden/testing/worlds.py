@@ -1,0 +1,275 @@
+"""Random worlds: facts and questions for any declared system, drawn from a seed.
+
+A world is made twice over. First at random: entities in their containers, people in groups
+and roles, owners, relations, attributes, and statements of every kind that the model admits.
+Then on purpose: for some users and operations exactly what the rule asks for is put there,
+with a gap now and then, because rules of many conditions are hardly ever met by accident.
+The questions are aimed at both, and at what lies just beside.
+
+Nothing here says what the right answer is. The same seed and size always make the same
+world, and every name is of its system's grammar.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.expression import (
+    Holds,
+    IsSelf,
+    Node,
+    children,
+)
+from lakewarden.kernel.model import NONE, Source
+from lakewarden.kernel.principal import (
+    ALL_USERS,
+    ANY_GROUP,
+    GROUP,
+    MASTER,
+    ROLE,
+    SERVICE_ADMINS,
+    USER,
+    Principal,
+    members_of,
+)
+from lakewarden.kernel.relations import (
+    AttributeRow,
+    Facts,
+    MembershipRow,
+    OwnerRow,
+    RelationRow,
+)
+from lakewarden.kernel.request import Request
+from lakewarden.service.system import System
+from lakewarden.testing.draft import ANY_SUBRESOURCE, OWNERSHIPS, Draft
+from lakewarden.testing.granting import Granting
+from lakewarden.testing.meeting import Aim, Meeting
+
+_VALUES = ("high", "low", "1.0", "true", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """About how much there is of each; `goals` are the rules that are met on purpose."""
+
+    entities: int = 24
+    users: int = 6
+    groups: int = 3
+    roles: int = 3
+    statements: int = 12
+    goals: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Facts about one realm, and the questions for which they were arranged."""
+
+    system: System
+    facts: Facts
+    aims: tuple[Request, ...] = ()
+
+
+def make(system: System, seed: int, size: Size | None = None) -> World:
+    """The world of that seed."""
+    return _Maker(system, random.Random(seed), size or Size()).make()
+
+
+class _Maker:
+    """Makes one world."""
+
+    def __init__(self, system: System, rng: random.Random, size: Size) -> None:
+        self._draft = Draft(system, rng)
+        self._model = system.model
+        self._rng = rng
+        self._size = size
+        self._granting = Granting(self._draft)
+
+    def make(self) -> World:
+        """The world; called once."""
+        self._entities()
+        self._people()
+        self._memberships()
+        self._metadata()
+        for _ in range(self._size.statements):
+            self._draft.statements.append(self._granting.anything())
+        aims = tuple(self._aim() for _ in range(self._size.goals))
+        return World(self._draft.system, self._draft.facts(), aims)
+
+    # what there is
+
+    def _entities(self) -> None:
+        types = self._draft.listed_types()
+        kept = types if len(types) <= self._size.entities else self._with_containers(types)
+        for type in self._outermost_first(kept):
+            self._store(type)
+        for _ in range(4 * self._size.entities):
+            if len(self._draft.parents) >= self._size.entities:
+                break
+            self._store(self._rng.choice(kept))
+
+    def _with_containers(self, types: list[str]) -> list[str]:
+        """A choice of the types that a small world has room for."""
+        chosen: dict[str, None] = {}
+        for type in self._rng.sample(types, len(types)):
+            if len(chosen) < max(2, self._size.entities // 2):
+                chosen.update(dict.fromkeys(self._and_above(type)))
+        return list(chosen)
+
+    def _and_above(self, type: str) -> list[str]:
+        found = [type]
+        for at in found:
+            declared = self._model.types.get(at)
+            found += [p for p in (declared.parents if declared else ()) if p not in found]
+        return found
+
+    def _outermost_first(self, types: list[str]) -> list[str]:
+        return sorted(types, key=lambda type: (len(self._and_above(type)), types.index(type)))
+
+    def _store(self, type: str) -> None:
+        draft = self._draft
+        parent = draft.container_for(type)
+        declared = self._model.types.get(type)
+        if parent is None and declared and declared.parents and draft.often(0.5):
+            # Where names are judged, what is inside may be stored before its container.
+            parent = draft.unstored(declared.parents[0]) if declared.judged else None
+        entity = draft.names.entity(type, parent) or draft.names.entity(type, None)
+        if entity is None or entity in draft.parents:
+            return
+        spelled = draft.system.spelling.parent(entity)
+        free = spelled is None and (parent is None or parent in draft.parents)
+        draft.parents[entity] = (None if draft.often(0.3) else parent) if free else spelled
+        if spelled is not None and draft.often(0.02):
+            draft.parents[entity] = draft.container_for(type) or spelled
+
+    def _people(self) -> None:
+        draft = self._draft
+        counts = ((USER, self._size.users), (GROUP, self._size.groups), (ROLE, self._size.roles))
+        for entity in draft.parents:
+            found = draft.as_principal(entity)
+            if found is not None and found not in draft.principals:
+                draft.principals.append(found)
+        for kind, count in counts:
+            types = [t for t in self._model.types.values() if t.principal == kind]
+            for _ in range(6 * count):
+                if len(draft.people(kind)) >= count:
+                    break
+                container = draft.container_for(types[0].name) if types else None
+                found = draft.names.principal(kind, container)
+                if found not in draft.principals:
+                    draft.principals.append(found)
+
+    def _memberships(self) -> None:
+        draft = self._draft
+        users, groups, roles = (draft.people(kind) for kind in (USER, GROUP, ROLE))
+        rows = draft.memberships
+        for user in users:
+            rows += [MembershipRow(user, g) for g in draft.some(groups, 2, 0)]
+            rows += [MembershipRow(user, r) for r in draft.some(roles, 2, 0)]
+            for container in draft.of_types(self._model.membership_types or "-"):
+                if draft.often(0.7):
+                    rows.append(MembershipRow(user, members_of(container.name)))
+        for at, group in enumerate(groups):
+            rows += [MembershipRow(group, g) for g in draft.some(groups[at + 1 :], 1, 0)]
+            rows += [MembershipRow(group, r) for r in draft.some(roles, 1, 0)]
+            if draft.often(0.1):
+                rows.append(MembershipRow(group, self._rng.choice(groups)))
+        for implied in (SERVICE_ADMINS, MASTER, ALL_USERS, ANY_GROUP):
+            self._imply(implied, users, roles)
+
+    def _imply(self, implied: Principal, users: list[Principal], roles: list[Principal]) -> None:
+        """Whom the operator put there, and what everybody there holds."""
+        draft = self._draft
+        if implied in (SERVICE_ADMINS, MASTER) and draft.often(0.6):
+            draft.memberships += [MembershipRow(u, implied) for u in draft.some(users, 1)]
+        if draft.often(0.08):
+            draft.memberships += [MembershipRow(implied, r) for r in draft.some(roles, 1)]
+
+    def _metadata(self) -> None:
+        draft = self._draft
+        stored = list(draft.parents)
+        for kind, declared in self._model.relations.items():
+            sources = draft.of_types(declared.sources)
+            targets = draft.of_types(declared.targets)
+            for source in draft.some(sources, max(1, len(sources) // 2)):
+                for target in draft.some(targets, 2):
+                    draft.relations.append(RelationRow(kind, source, target))
+                if draft.often(0.1):
+                    self._name_only(kind, source)
+        owned = [e for e in stored if self._may_be_owned(e)]
+        for entity in draft.some(owned, len(owned), len(owned) // 2):
+            for owner in draft.some([*draft.people(USER), *draft.people(GROUP)], 2):
+                draft.owners.append(OwnerRow(entity, owner, self._rng.choice(OWNERSHIPS)))
+        self._attributes(stored)
+
+    def _name_only(self, kind: str, source: Entity) -> None:
+        """An edge to something that nobody described."""
+        draft = self._draft
+        type = self._rng.choice(draft.types_of(self._model.relations[kind].targets))
+        target = draft.unstored(type)
+        if target is not None:
+            draft.relations.append(RelationRow(kind, source, target))
+
+    def _may_be_owned(self, entity: Entity) -> bool:
+        declared = self._model.types.get(entity.type)
+        return declared is None or declared.owned
+
+    def _attributes(self, stored: list[Entity]) -> None:
+        draft = self._draft
+        names = [
+            name.partition(".")[2]
+            for name, declared in self._model.attributes.items()
+            if declared.source is not Source.REQUEST
+        ]
+        if any("attribute" in f.origin for f in self._model.fields.values()):
+            names += ["urn:li:structuredProperty:tier", "urn:li:structuredProperty:tier2"]
+        if names:
+            for entity in draft.some(stored, len(stored) // 2, len(stored) // 4):
+                name, value = self._rng.choice(names), self._rng.choice(_VALUES)
+                draft.attributes.append(AttributeRow(entity, name, value))
+
+    # what is asked
+
+    def _aim(self) -> Request:
+        draft = self._draft
+        users = draft.people(USER) or [Principal(USER, "a")]
+        name = draft.act()
+        operation = self._model.operations.get(name)
+        user = self._rng.choice(users)
+        if operation is None:
+            privilege = self._model.privilege(name)
+            on = self._rng.choice(sorted(privilege.on)) if privilege.on else NONE
+            rule: Node = Holds(privilege.name)
+        else:
+            on = self._rng.choice(list(operation.rules))
+            rule = operation.rules[on]
+        target = self._self_target(rule, on, user) or draft.target(on)
+        aim = Aim(user, name, target)
+        meeting = Meeting(draft, self._granting, aim)
+        if operation is None:
+            meeting.meet(rule, target, None)
+        elif draft.often(0.85):
+            meeting.ask_for(operation, target)
+        if draft.often(0.12):
+            aim.subresources = tuple(draft.some([*draft.parents, ANY_SUBRESOURCE]))
+        return aim.request()
+
+    def _self_target(self, rule: Node, on: str, user: Principal) -> Entity | None:
+        """The asker's own entity, for rules and privileges that ask about it."""
+        draft = self._draft
+        if not draft.often(0.4) or not _asks_about_self(rule, self._model.self_privileges):
+            return None
+        types = draft.types_of({on}) if on != NONE else []
+        own = [e for e in draft.parents if draft.as_principal(e) == user and e.type in types]
+        return draft.one(own)
+
+
+def _asks_about_self(node: Node, self_privileges: frozenset[str]) -> bool:
+    match node:
+        case IsSelf():
+            return True
+        case Holds(privilege):
+            return privilege in self_privileges
+        case _:
+            return any(_asks_about_self(child, self_privileges) for child in children(node))

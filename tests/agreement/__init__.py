@@ -1,0 +1,1 @@
+"""Everything that answers must answer alike."""

@@ -116,7 +116,7 @@ def _roles(numbers: Sequence[int]) -> list[Json]:
 class Cedar:
     """Cedar with workload W loaded."""
 
-    arguments: Sequence[tuple[object, ...]]
+    arguments: Sequence[tuple[Json, Any, Any]]
     handles: tuple[Any, Any]
     tables: Sequence[Json]
     build_s: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 
 import numpy as np
@@ -20,6 +20,7 @@ from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.grants import table
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import assemble, compile
@@ -42,9 +43,7 @@ def built(facts: Facts, system: System) -> Matrix:
 
 def questions(workload: Workload) -> list[tuple[str, str, str, float]]:
     """The queries as arguments of `Matrix.check`."""
-    return [
-        (user(u).name, OPERATION, workload.entity(t).name, NOW) for u, t in workload.queries
-    ]
+    return [(user(u).name, OPERATION, workload.entity(t).name, NOW) for u, t in workload.queries]
 
 
 class Lists:
@@ -75,7 +74,7 @@ class Lists:
         return listing.page(self._matrix, self._request(name), PAGE, after)
 
     def _request(self, name: str) -> Request:
-        return Request(replace(user(0), name=name), OPERATION, now=NOW)
+        return Request(Principal(USER, name), OPERATION, now=NOW)
 
     def middles(self) -> list[tuple[str, Entity]]:
         """Each user with the entity in the middle of its list."""
@@ -141,7 +140,8 @@ class Batches:
 
     def by_ids(self) -> list[bool]:
         """The verdicts, by numbers."""
-        return self.batch.decide(self.principals, self.entities, NOW).tolist()
+        verdicts: list[bool] = self.batch.decide(self.principals, self.entities, NOW).tolist()
+        return verdicts
 
     def by_names(self, matrix: Matrix) -> list[bool]:
         """The verdicts, by names."""
@@ -268,4 +268,3 @@ def while_swapping(
         stop.set()
         writer.join()
     return taken
-

@@ -26,7 +26,6 @@ from bench.timing import (
     timed,
 )
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.relations import Facts
 from lakewarden.service.system import load_system
 from lakewarden.testing.workload import Workload, answers_digest, user
 
@@ -90,7 +89,7 @@ def build(
 ) -> World:
     """The engines, built in turns from decoded rows."""
     system = load_system("gravitino")
-    facts: Facts = workload.facts()
+    facts = workload.facts()
     seconds = interleaved(
         effort.builds,
         {
@@ -104,7 +103,6 @@ def build(
     if cedar is not None:
         results.cedar["build_s"] = cedar.build_s
     matrix, baseline = ours.built(facts, system), Baseline(workload)
-    del facts
     gc.collect()
     gc.freeze()
     return World(workload, Literal(workload), answers, matrix, baseline, cedar)
@@ -136,7 +134,7 @@ def checks(world: World, effort: Effort, results: Results) -> None:
     )
     for name, figures in engines:
         if name in passes:
-            figures |= _summary(passes[name], len(world.workload.queries), results)
+            figures.update(_summary(passes[name], len(world.workload.queries), results))
     mine = [one.p50 for one in passes["ours"]]
     by_hand = [one.p50 for one in passes["baseline"]]
     results.ratios[f"check{results.tag}_vs_baseline"] = ratio(mine, by_hand)

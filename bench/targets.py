@@ -55,7 +55,7 @@ def found(result: Mapping[str, Any], key: str) -> float | None:
     at: Any = result
     for part in key.split("."):
         at = at.get(part) if isinstance(at, Mapping) else None
-    return at
+    return None if at is None else float(at)
 
 
 def _judged(target: Target, value: float | None) -> dict[str, Any]:

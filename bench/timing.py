@@ -37,10 +37,12 @@ def stretch(*, collecting: bool = False) -> Iterator[None]:
         gc.enable()
 
 
-def latencies(call: Call, arguments: Arguments, *, collecting: bool = False) -> list[int]:
+def latencies(
+    call: Call, arguments: Arguments, *, warm: int = WARM, collecting: bool = False
+) -> list[int]:
     """Nanoseconds of each call, the clock's own share (about 50 ns) included."""
     clock = time.perf_counter_ns
-    for each in arguments[:WARM]:
+    for each in arguments[:warm]:
         call(*each)
     taken = []
     with stretch(collecting=collecting):

@@ -9,28 +9,25 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.system import System
 
-_PARTS = {"realm": 1, "area": 2, "note": 3, "thing": 3, "part": 4}
+# A thing that is not in an area has one part, and may lie in any box.
+_PARTS = {"area": (2,), "note": (3,), "thing": (3, 1), "part": (4, 2), "hat": (2,)}
 _ABOVE = {"area": "realm", "note": "area", "thing": "area", "part": "thing"}
-_IN_A_BOX = "-"
-"""First character of a thing's name that spells no container: it may lie in any box."""
 
 
 class _Spelling:
     """The spelling of the made-up system."""
 
     def parse(self, type: str, text: str) -> Entity:
-        whole = type == "hat" or text.startswith(_IN_A_BOX)
         parts = text.split(":" if type == "hat" else ".")
-        wanted = 2 if type == "hat" else 1 if whole else _PARTS.get(type, 1)
-        if len(parts) != wanted or not all(parts):
-            raise BadInput(f"expected {wanted} parts, got `{text}`")
+        if len(parts) not in _PARTS.get(type, (1,)) or not all(parts):
+            raise BadInput(f"a `{type}` has not {len(parts)} parts, as `{text}` has")
         return Entity(type, text)
 
     def parent(self, entity: Entity) -> Entity | None:
         if entity.type == "hat":
             return Entity("realm", entity.name.partition(":")[0])
         above = _ABOVE.get(entity.type)
-        if above is None or entity.name.startswith(_IN_A_BOX):
+        if above is None or "." not in entity.name:
             return None
         return Entity(above, entity.name.rpartition(".")[0])
 

@@ -430,7 +430,7 @@ def test_an_entity_may_also_be_a_principal() -> None:
         ('gate = "MEMBER"', 'gate = "CLUB"', "model.gate: column 1: unknown privilege or word"),
         ('default = "one"', 'default = "three"', 'settings."mode".default: unknown `three`; ex'),
         ('title = "which of the two"', "", 'settings."mode".title: expected a non-empty string'),
-        ('source = "nowhere"', "sorce = 1", 'settings."mode": unknown key `sorce`'),
+        ('source = "nowhere"', "origin = 1", 'settings."mode": unknown key `origin`'),
         ('parent = "table"', 'parent = "row"', 'types."column".parent: unknown type `row`'),
         ('principal = "role"', 'principal = "usr"', 'types."role".principal: unknown `usr`; expec'),
         ("judged = true", "juged = true", 'types."role": unknown key `juged`'),
@@ -543,7 +543,7 @@ def test_an_operation_says_what_it_is_asked_about(operation: str, expected: str)
 @pytest.mark.parametrize(
     ("rule", "on", "expected"),
     [
-        ("RAED", '"table"', ".rule: column 1: unknown privilege or word `RAED`"),
+        ("GAZE", '"table"', ".rule: column 1: unknown privilege or word `GAZE`"),
         ("HERE", '"lake"', ": privilege `HERE` never reaches a `lake`"),
         ("HERE", '"column"', ": privilege `HERE` never reaches a `column`"),
         ("READ and not denied(HERE)", '"lake"', ": privilege `HERE` never reaches a `lake`"),

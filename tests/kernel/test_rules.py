@@ -118,10 +118,10 @@ def test_inside_a_macro_its_parameter_hides_a_privilege_of_that_name() -> None:
     ("text", "message"),
     [
         ("READS", "here: column 1: macro `READS` takes 1 argument(s)"),
-        ("READ or RAED", "here: column 9: unknown privilege or word `RAED`"),
+        ("READ or GAZE", "here: column 9: unknown privilege or word `GAZE`"),
         ("denied", "here: column 1: unknown privilege or word `denied`"),
         ("denied(READ)", "here: column 1: unknown form `denied` with 1 argument(s)"),
-        ("not denied(RAED)", "here: column 12: unknown privilege `RAED`"),
+        ("not denied(GAZE)", "here: column 12: unknown privilege `GAZE`"),
         ("not denied(LEAF)", "here: column 12: unknown privilege `LEAF`"),
         ("not denied('READ')", "here: column 12: unknown privilege `'READ'`"),
         ("owner()", "here: column 1: unknown form `owner` with 0 argument(s)"),

@@ -19,7 +19,6 @@ from lakewarden.kernel.expression import (
     Holds,
     IsSelf,
     May,
-    Nobody,
     Node,
     NotDenied,
     Or,
@@ -62,10 +61,8 @@ class Algebra(ABC, Generic[Value, Place]):
                 return self.compare(node, place)
             case ServiceAdmin():
                 return self.service_admin(place)
-            case Anyone():
-                return self.constant(True, place)
-            case Nobody():
-                return self.constant(False, place)
+            case _:
+                return self.constant(isinstance(node, Anyone), place)
 
     def every_part(self, parts: tuple[Node, ...], place: Place) -> Value:
         """All of `parts`."""

@@ -374,7 +374,6 @@ class _Column:
                 answered |= _having(self._coded, origin)
         return rows
 
-
     def _below_directly(self, targets: BitMap) -> BitMap:
         """The rows whose parent is one of the targets and of a type that the field follows."""
         tree = self._coded.tree

@@ -34,6 +34,9 @@ EVERY_SUBRESOURCE = "urn:li:allEntities:all"
 """The sub-resource that stands for any: it meets every constraint.
 SOURCE: DataHub, PolicyEngine; datahub reference 3.8."""
 
+_SENT: Mapping[type, tuple[type, ...]] = {str: (str,), bool: (bool,), float: (int, float)}
+"""What a value that comes with a request may be, by the declared type of its attribute."""
+
 Spot = int | NamedPlace
 
 
@@ -250,8 +253,8 @@ class Point(Algebra[bool, Spot]):
     def _attribute(self, name: str, place: Spot, principal: Principal) -> Scalar | None:
         declared = self._snapshot.model.attributes[name]
         sent = self._request.attributes.get(name) if self._request is not None else None
-        if declared.source is Source.REQUEST:
-            return sent
-        if sent is not None and declared.source is Source.REQUEST_OVER_STORED:
-            return sent
+        if declared.source is Source.REQUEST or (
+            sent is not None and declared.source is Source.REQUEST_OVER_STORED
+        ):
+            return sent if type(sent) in _SENT[declared.type] else None
         return self._snapshot.stored_attribute(name, place, principal)

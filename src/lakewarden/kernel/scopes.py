@@ -14,7 +14,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Reach
-from lakewarden.kernel.statement import Anything, Condition, Criterion, Matching, On, Scope, Where
+from lakewarden.kernel.statement import Anything, Condition, Criterion, Matching, On, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +79,16 @@ def match(block: Block, scopes: Iterable[Reaching]) -> list[BitMap]:
 
 
 def _match(block: Block, reaching: Reaching) -> BitMap:
-    match reaching.scope:
+    scope = reaching.scope
+    match scope:
         case Anything():
             return block.everything()
         case On(entity):
             return _reached(block, entity, reaching.reach)
         case Matching(type, parts):
             return block.matching(type, parts, reaching.reach)
-        case Where(criteria):
-            return meeting(block, criteria)
+        case _:
+            return meeting(block, scope.criteria)
 
 
 def _reached(block: Block, entity: Entity, reach: Reach) -> BitMap:
@@ -96,7 +97,7 @@ def _reached(block: Block, entity: Entity, reach: Reach) -> BitMap:
             return block.exactly(entity)
         case Reach.BELOW:
             return block.below(entity)
-        case Reach.ABOVE:
+        case _:
             return block.above(entity)
 
 
@@ -115,7 +116,7 @@ def _holding(block: Block, criterion: Criterion, rows: BitMap) -> BitMap:
             return _union(column.equal(value) for value in criterion.values)
         case Condition.STARTS_WITH:
             return _union(column.starting(prefix) for prefix in criterion.values if prefix)
-        case Condition.NOT_EQUALS:
+        case _:
             return rows - _union(column.equal(value) for value in criterion.values)
 
 
@@ -128,12 +129,3 @@ def normal(scope: Scope, reach: Reach) -> Reaching:
     """The scope as matched; where the reach makes no difference, always the same one."""
     anchored = isinstance(scope, (On, Matching))
     return Reaching(scope, reach if anchored else Reach.EXACTLY)
-
-
-def fields_of(scopes: Iterable[Reaching]) -> frozenset[str]:
-    """The criteria fields that any of the scopes reads."""
-    found: set[str] = set()
-    for reaching in scopes:
-        if isinstance(reaching.scope, Where):
-            found.update(criterion.field for criterion in reaching.scope.criteria)
-    return frozenset(found)

@@ -41,7 +41,10 @@ _ODD_WORDS = ("a*", "a?", "a%", "a_", "ä", "a'b", "a-b", "a$b")
 _PROGRAMS = ("worker", "workflow", "spark")
 
 # Tried in turn until the system's own grammar takes one; the second row only then.
-_PLAIN_FORMS = ("{p}.{w}", "{p}:{w}", "{p}.{k}.{w}", "{w}", "{w}/h1@CORP")
+_PLAIN_FORMS = ("{p}.{w}", "{p}:{w}", "{p}.{k}.{w}", "{w}")
+_PERSON_FORM = "{w}/h1@CORP"
+"""Of a type whose names say more than a person's name."""
+
 _URN_FORMS = (
     "urn:li:{t}:{w}",
     "urn:li:{t}:({p},{w})",
@@ -87,7 +90,9 @@ class Names:
         return Principal(kind, word)
 
     def _accepted(self, type: str, parent: Entity | None) -> list[str]:
-        for forms in (_PLAIN_FORMS, _URN_FORMS):
+        declared = self._system.model.types.get(type)
+        longer = (_PERSON_FORM,) if declared is not None and declared.principal_until else ()
+        for forms in ((*_PLAIN_FORMS, *longer), _URN_FORMS):
             found = [form for form in forms if self._spelled(form, type, parent, "a")]
             if found:
                 return found
@@ -211,6 +216,18 @@ class Draft:
         """The principals of that kind."""
         return [p for p in self.principals if p.kind == kind]
 
+    def may_be_named(self, entity: Entity) -> bool:
+        """Whether rows may name it: it is stored, or any name of its type is judged."""
+        return entity in self.parents or self.model.judged(entity.type)
+
+    def describe(self, entity: Entity, attribute: str, value: str) -> None:
+        """Stores the attribute; one that the model declares has one value."""
+        single = any(name.partition(".")[2] == attribute for name in self.model.attributes)
+        if single:
+            same = entity, attribute
+            self.attributes = [r for r in self.attributes if (r.entity, r.attribute) != same]
+        self.attributes.append(AttributeRow(entity, attribute, value))
+
     # --- names that are not stored, and questions that name nothing ---
 
     def container_for(self, type: str) -> Entity | None:
@@ -257,9 +274,11 @@ class Draft:
         if self.often(0.15) or not self.model.operations:
             privilege = self.rng.choice(list(self.model.privileges.values()))
             return self.rng.choice((privilege.name, *privilege.aliases))
-        kinds = sorted({operation_class(name) for name in self.model.operations})
-        kind = self.rng.choice(kinds)
-        return self.rng.choice([n for n in self.model.operations if operation_class(n) == kind])
+        names = list(self.model.operations)
+        kind = operation_class(self.rng.choice(names))
+        if self.often(0.3):
+            kind = self.rng.choice(sorted({operation_class(name) for name in names}))
+        return self.rng.choice([name for name in names if operation_class(name) == kind])
 
     def next_id(self) -> str:
         """An id that no statement has."""

@@ -44,7 +44,9 @@ class Granting:
         privilege = self._privilege()
         scope = self._scope(privilege)
         effect = Effect.DENY if self._model.denies and draft.often(0.22) else Effect.ALLOW
-        owners = self._owners() if draft.often(0.15) else None
+        # A DENY names principals: owners are its actors in no system.
+        to_owners = effect is Effect.ALLOW and draft.often(0.15)
+        owners = self._owners() if to_owners else None
         principals = self.actors() if owners is None or draft.often(0.5) else []
         return Statement(
             id=draft.next_id(),
@@ -144,8 +146,7 @@ class Granting:
         values = [self._moved(v, condition) for v in self._draft.some(self._pool(of), 2)]
         if self._draft.often(0.05):
             values = self._rng.choice(([], ["", *values]))
-        name = self._rng.choice((of.name, of.name, of.name.lower(), *of.aliases))
-        return Criterion(name, condition, tuple(values))
+        return Criterion(of.name, condition, tuple(values))
 
     def _moved(self, value: str, condition: Condition) -> str:
         if condition is Condition.STARTS_WITH:

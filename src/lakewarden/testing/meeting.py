@@ -34,7 +34,6 @@ from lakewarden.kernel.principal import (
     members_of,
 )
 from lakewarden.kernel.relations import (
-    AttributeRow,
     MembershipRow,
     OwnerRow,
     RelationRow,
@@ -178,7 +177,7 @@ class Meeting:
         if not there and entity in draft.parents:
             for _ in range(draft.rng.randint(1, 2)):
                 target = draft.target(draft.rng.choice(draft.types_of(declared.targets)))
-                if target.name:
+                if target.name and draft.may_be_named(target):
                     there.append(target)
                     draft.relations.append(RelationRow(source, entity, target))
         stand_ins = [(t, declared.within.get(t.type, t.type)) for t in there]
@@ -197,7 +196,7 @@ class Meeting:
         holder = entity if whose == "resource" else self._own_entity()
         if holder in draft.parents:
             text = str(value).lower() if isinstance(value, bool) else str(value)
-            draft.attributes.append(AttributeRow(holder, name, text))
+            draft.describe(holder, name, text)
 
     def _own_entity(self) -> Entity:
         wanted = self._aim.principal

@@ -18,6 +18,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -29,6 +30,7 @@ MARK = "<!-- Written by `make docs` from the model file; change that instead. --
 """Second part of each page's head; a file without it is never touched."""
 
 _CODE = re.compile(r"(`[^`]*`)")
+_TICKS = re.compile(r"`+")
 _SPECIAL = re.compile(r"([\\`*_\[\]|#])")
 _UNGATED = "no gate"
 _TRUE = "yes"
@@ -64,9 +66,13 @@ def page(text: str, where: str) -> str:
 
 def pages() -> dict[str, str]:
     """The pages of all shipped models, by file name."""
-    folder = resources.files(models)
-    texts = {name: folder.joinpath(f"{name}.toml").read_text("utf-8") for name in models.names()}
-    return {f"{name}.md": page(text, f"{name}.toml") for name, text in texts.items()}
+    return {f"{name}.md": _shipped(name) for name in models.names()}
+
+
+@cache
+def _shipped(name: str) -> str:
+    file = f"{name}.toml"
+    return page(resources.files(models).joinpath(file).read_text("utf-8"), file)
 
 
 def stale(folder: Path) -> list[str]:
@@ -360,6 +366,8 @@ def _differences(
 ) -> Iterator[str]:
     """What the setting changes: the rows that are new or different, those that are gone."""
     yield f"## With {_code(name)} = {_code(value)}"
+    if here == there:
+        yield "The same declarations; what it chooses is said above."
     for part, other in zip(here, there, strict=True):
         changed = {key: row for key, row in other.rows.items() if part.rows.get(key) != row}
         if part.columns != other.columns:
@@ -403,8 +411,8 @@ def _code(text: str) -> str:
     """A code span that survives inside a table; empty for an empty text."""
     if not text:
         return ""
-    fence = "``" if "`" in text else "`"
-    space = " " if "`" in text else ""
+    longest = max(map(len, _TICKS.findall(text)), default=0)
+    fence, space = "`" * (longest + 1), " " if longest else ""
     return f"{fence}{space}{_line(text)}{space}{fence}".replace("|", r"\|")
 
 

@@ -35,7 +35,6 @@ from lakewarden.kernel.principal import (
     members_of,
 )
 from lakewarden.kernel.relations import (
-    AttributeRow,
     Facts,
     MembershipRow,
     OwnerRow,
@@ -133,11 +132,14 @@ class _Maker:
         declared = self._model.types.get(type)
         if parent is None and declared and declared.parents and draft.often(0.5):
             # Where names are judged, what is inside may be stored before its container.
-            parent = draft.unstored(declared.parents[0]) if declared.judged else None
+            outer = declared.parents[0]
+            parent = draft.unstored(outer) if self._model.judged(outer) else None
         entity = draft.names.entity(type, parent) or draft.names.entity(type, None)
         if entity is None or entity in draft.parents:
             return
         spelled = draft.system.spelling.parent(entity)
+        if spelled is not None and not draft.may_be_named(spelled):
+            return
         free = spelled is None and (parent is None or parent in draft.parents)
         draft.parents[entity] = (None if draft.often(0.3) else parent) if free else spelled
         if spelled is not None and draft.often(0.02):
@@ -207,7 +209,7 @@ class _Maker:
         """An edge to something that nobody described."""
         draft = self._draft
         type = self._rng.choice(draft.types_of(self._model.relations[kind].targets))
-        target = draft.unstored(type)
+        target = draft.unstored(type) if self._model.judged(type) else None
         if target is not None:
             draft.relations.append(RelationRow(kind, source, target))
 
@@ -227,7 +229,7 @@ class _Maker:
         if names:
             for entity in draft.some(stored, len(stored) // 2, len(stored) // 4):
                 name, value = self._rng.choice(names), self._rng.choice(_VALUES)
-                draft.attributes.append(AttributeRow(entity, name, value))
+                draft.describe(entity, name, value)
 
     # what is asked
 

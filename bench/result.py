@@ -1,0 +1,80 @@
+"""Results as one JSON object: where they were measured, how they compare, how they are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bench.targets import found
+
+LAST = Path(__file__).parent / "results"
+"""Where the last committed results are."""
+
+KEPT = Path("build/bench")
+"""Where a run keeps its results when it is not told otherwise."""
+
+
+def machine() -> dict[str, Any]:
+    """What a figure must be read with: machine class, load, versions, date."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
+        "cores": os.cpu_count(),
+        "load": [round(load, 2) for load in os.getloadavg()],
+        "versions": {name: version(name) for name in ("numpy", "pyroaring")},
+    }
+
+
+def _processor() -> str:
+    described = Path("/proc/cpuinfo")
+    if described.exists():
+        for line in described.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown processor"
+
+
+def rounded(value: Any) -> Any:
+    """The same with figures of four significant digits."""
+    match value:
+        case bool() | int() | str() | None:
+            return value
+        case float():
+            return float(f"{value:.4g}")
+        case Mapping():
+            return {key: rounded(each) for key, each in value.items()}
+        case _:
+            return [rounded(each) for each in value]
+
+
+def against(result: Mapping[str, Any], last: Path, keys: Iterable[str]) -> dict[str, Any] | None:
+    """Each figure as a multiple of the last committed one; None where there is none.
+
+    `machine` is that multiple for the hand-made engine, which does not change: what it says
+    is due to the machine and its load, not to us.
+    """
+    if not last.exists():
+        return None
+    before = json.loads(last.read_text())
+    ratios = {key: _ratio(found(result, key), found(before, key)) for key in keys}
+    own = _ratio(found(result, "baseline.check_ns_p50"), found(before, "baseline.check_ns_p50"))
+    return {"date": before["date"], "machine": own, "ratios": ratios}
+
+
+def _ratio(now: float | None, before: float | None) -> float | None:
+    return now / before if now and before else None
+
+
+def kept(result: Mapping[str, Any], name: str, path: str) -> Path:
+    """Writes the result to `path`, or to a dated file where that is empty; returns the place."""
+    place = Path(path) if path else KEPT / f"{result['date']}-{name}.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(result, indent=2) + "\n")
+    return place

@@ -1,0 +1,39 @@
+"""One privilege of one role set, by class or by bitmap: both forms say the same."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS, by_bitmap, by_class, is_one_of
+from lakewarden.kernel.classes import partition
+
+SETS = st.lists(st.sets(st.integers(0, 19)), min_size=1, max_size=5)
+
+
+@given(SETS, st.lists(st.integers(0, 4), max_size=6), st.lists(st.integers(0, 4), max_size=3))
+def test_both_forms_give_every_entity_the_same_bits(
+    sets: list[set[int]], allowed: list[int], owners: list[int]
+) -> None:
+    scopes = {n: BitMap(found) for n, found in enumerate(sets)}
+    classes = partition(20, scopes, 1_000)
+    assert classes is not None
+    layers = [
+        (ALLOWED, [n for n in allowed if n in scopes]),
+        (DENIED, []),
+        (OWNERS, [n for n in owners if n in scopes]),
+    ]
+    one, other = by_class(classes, layers), by_bitmap(tuple(scopes.values()), layers)
+    ids = np.arange(-1, 20, dtype=np.int32)
+    assert one.among(ids).tolist() == other.among(ids).tolist()
+    assert [one.at(id) for id in range(20)] == [other.at(id) for id in range(20)]
+    assert one.among(ids)[0] == 0
+    assert min(one.size, other.size) >= 0
+
+
+def test_membership_of_many_ids() -> None:
+    ids = np.array([-1, 3, 9, 1], dtype=np.int32)
+    assert is_one_of(ids, BitMap([3, 4])).tolist() == [False, True, False, False]
+    assert is_one_of(ids, BitMap()).tolist() == [False] * 4

@@ -1,0 +1,376 @@
+"""Decisions: the byte, the walk, what a request brings, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lakewarden.kernel import matrix as matrix_module
+from lakewarden.kernel import point, snapshot
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
+from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
+from lakewarden.kernel.request import Reason, Request
+from lakewarden.kernel.snapshot import Memos
+from tests.kernel.small import CATALOG_SYSTEM as CAT
+from tests.kernel.small import LAKE_SYSTEM as LAKE
+from tests.kernel.small import allowed, entity, matrix, question, user, world
+
+LAKE_FACTS = world(
+    LAKE,
+    [
+        "metalake:m", "catalog:m:c", "catalog:m:d", "schema:m:c.s", "schema:m:d.s",
+        "table:m:c.s.t", "table:m:c.s.u", "table:m:d.s.t", "tag:m:pii", "tag:m:old",
+        "user:m:ana", "role:m:readers",
+    ],  # fmt: skip
+    members={
+        "members:m": ["ana", "ben", "cid", "owner", "schema-owner", "table-owner", "barred"],
+        "role:m:readers": ["ana", "group:staff"],
+        "role:m:barring": ["barred"],
+        "group:staff": ["ben", "barred"],
+        "service-admins": ["root"],
+    },
+    owners={
+        "catalog:m:c": ["owner"],
+        "schema:m:c.s": ["schema-owner"],
+        "table:m:c.s.t": ["table-owner"],
+        "tag:m:old": ["ana"],
+    },
+    relations=[("tagged", "table:m:c.s.t", "tag:m:pii"), ("tagged", "table:m:c.s.t", "tag:m:old")],
+    statements=[
+        {"id": "use", "privileges": ["USE"], "to": ["role:m:readers", "user:table-owner"], "on": "catalog:m:c"},
+        {"id": "read", "privileges": ["SELECT"], "to": ["role:m:readers"], "on": "schema:m:c.s"},
+        {"id": "outside", "privileges": ["USE", "READ"], "to": ["user:stranger"], "on": "metalake:m"},
+        {"id": "bar", "effect": "deny", "privileges": ["READ"], "to": ["role:m:barring"], "on": "table:m:c.s.t"},
+        {"id": "pii", "privileges": ["APPLY"], "to": ["user:ana"], "on": "tag:m:pii"},
+        {"id": "off", "privileges": ["READ", "USE"], "to": ["user:cid"], "on": "metalake:m", "active": False},
+    ],  # fmt: skip
+)
+M = matrix(LAKE, LAKE_FACTS)
+T, U = "table:m:c.s.t", "table:m:c.s.u"
+
+
+def may(who: str, operation: str, on: str | None = None) -> bool:
+    return allowed(M, LAKE, who, operation, on)
+
+
+def test_a_role_held_directly_or_through_a_group_opens() -> None:
+    assert may("ana", "load", T)
+    assert may("ben", "load", T)
+    assert not may("ana", "load", "table:m:d.s.t")
+    assert not may("cid", "load", T)
+
+
+def test_a_deny_beats_an_allow_from_whichever_role() -> None:
+    assert not may("barred", "load", T)
+    assert may("barred", "load", U)
+
+
+def test_owners_are_judged_by_level() -> None:
+    assert may("owner", "load", T)
+    assert may("table-owner", "load", T)
+    assert not may("table-owner", "load", U)
+    assert not may("schema-owner", "load", T)
+    assert may("table-owner", "drop", T)
+    assert not may("owner", "drop", T)
+
+
+def test_the_gate_stands_before_everything() -> None:
+    assert not may("stranger", "load", T)
+    assert not may("root", "load", T)
+    assert may("root", "create")
+    assert not may("ana", "create")
+
+
+def test_not_denied_asks_for_no_allow() -> None:
+    assert may("schema-owner", "tidy", T)
+    assert not may("ana", "tidy", T)
+
+
+def test_nobody_may_what_nobody_may() -> None:
+    assert not may("owner", "nothing", T)
+
+
+def test_self_is_the_asker_or_a_role_that_it_holds() -> None:
+    assert may("ana", "show", "user:m:ana")
+    assert not may("ben", "show", "user:m:ana")
+    assert may("ben", "show", "role:m:readers")
+    assert not may("cid", "show", "role:m:readers")
+    assert may("ana", "show", T)
+
+
+def test_every_related_entity_must_pass_and_one_suffices_for_some() -> None:
+    assert not may("ana", "read_tags", T)
+    assert may("ana", "read_some_tag", T)
+    assert not may("ana", "read_tags", U)
+    assert not may("ana", "read_some_tag", U)
+    assert may("owner", "climb", T)
+    assert not may("cid", "climb", T)
+
+
+def test_a_rule_at_another_entity() -> None:
+    assert may("ana", "beside", U)
+    assert not may("table-owner", "beside", T)
+
+
+def test_entities_sent_with_the_request() -> None:
+    plain = question(LAKE, "ana", "put_tags", T)
+    pii, old = entity(LAKE, "tag:m:pii"), entity(LAKE, "tag:m:old")
+    assert M.decide(replace(plain, lists={"tags": (pii, old)})).allow
+    assert not M.decide(plain).allow
+    assert not M.decide(replace(plain, lists={"tags": (pii, Entity("tag", "m:none"))})).allow
+    copy = question(LAKE, "ana", "copy", T)
+    assert M.decide(replace(copy, targets={"to": entity(LAKE, "schema:m:c.s")})).allow
+    assert not M.decide(replace(copy, targets={"to": entity(LAKE, "schema:m:d.s")})).allow
+    assert not M.decide(replace(copy, targets={"to": Entity("schema", "m:c.none")})).allow
+    assert not M.decide(copy).allow
+
+
+def test_groups_sent_with_the_request_widen_the_role_set() -> None:
+    staff = (Principal("group", "staff"),)
+    assert M.decide(replace(question(LAKE, "cid", "load", T), groups=staff)).allow
+    assert not M.decide(question(LAKE, "cid", "load", T)).allow
+
+
+def test_active_roles_narrow_allows_and_never_denies() -> None:
+    ben = question(LAKE, "ben", "load", T)
+    readers = Principal("role", "m:readers")
+    assert M.decide(replace(ben, roles=frozenset({readers}))).allow
+    assert not M.decide(replace(ben, roles=frozenset())).allow
+    other = M.decide(replace(ben, roles=frozenset({Principal("role", "m:barring")})))
+    assert other.reason is Reason.ROLE_NOT_HELD
+    barred = question(LAKE, "barred", "load", T)
+    assert not M.decide(replace(barred, roles=frozenset({readers}))).allow
+
+
+def test_a_bare_privilege_can_be_asked_by_any_of_its_names() -> None:
+    assert may("stranger", "READ", T)
+    assert may("stranger", "SELECT", T)
+    assert not may("ana", "APPLY", "tag:m:old")
+
+
+def test_what_is_not_stored_is_denied_in_a_lake() -> None:
+    decision = M.decide(question(LAKE, "owner", "load", "table:m:c.s.none"))
+    assert (decision.allow, decision.reason, decision.revision) == (False, Reason.NOT_STORED, 1)
+
+
+@pytest.mark.parametrize(
+    ("operation", "on", "kind"),
+    [
+        ("fly", T, "operation or privilege `fly`"),
+        ("load", "schema:m:c.s", "target type `schema`; `load` is asked about: table"),
+        ("load", None, "target type ``"),
+        ("create", T, "target type `table`"),
+    ],
+)
+def test_what_is_not_declared_is_an_error_that_names_it(
+    operation: str, on: str | None, kind: str
+) -> None:
+    with pytest.raises(Unknown, match=kind):
+        may("ana", operation, on)
+
+
+def test_an_undeclared_type_is_an_error() -> None:
+    with pytest.raises(Unknown, match="type `file`"):
+        M.decide(Request(user("ana"), "READ", Entity("file", "m:x")))
+
+
+def test_the_short_form_gives_what_the_long_form_gives() -> None:
+    fresh = matrix(LAKE, LAKE_FACTS)
+    for who in ("ana", "barred", "table-owner", "schema-owner", "stranger", "nobody"):
+        for name in ("m:c.s.t", "m:c.s.u", "m:d.s.t", "m:none.s.t"):
+            for _ in range(2):
+                assert fresh.check(who, "load", name, 0.0).allow == may(who, "load", f"table:{name}")
+    assert fresh.check("root", "create", "", 0.0).allow
+    with pytest.raises(BadInput, match="several types"):
+        fresh.check("ana", "show", "m:c", 0.0)
+
+
+def test_a_snapshot_refuses_moments_outside_its_interval() -> None:
+    window = {"id": "w", "privileges": ["USE", "READ"], "to": ["user:cid"], "on": "metalake:m",
+              "valid_from": 10, "valid_until": 20}  # fmt: skip
+    facts = world(LAKE, ["metalake:m", "catalog:m:c", "schema:m:c.s", T], members={"members:m": ["cid"]}, statements=[window])
+    before, during, after = (matrix(LAKE, facts, now) for now in (9.0, 10.0, 20.0))
+    assert not allowed(before, LAKE, "cid", "load", T)
+    assert during.decide(question(LAKE, "cid", "load", T, 10.0)).allow
+    assert during.check("cid", "load", "m:c.s.t", 19.9).allow
+    assert not after.decide(question(LAKE, "cid", "load", T, 20.0)).allow
+    for wrong in (9.9, 20.0):
+        with pytest.raises(StaleSnapshot, match="asked at"):
+            during.decide(question(LAKE, "cid", "load", T, wrong))
+        with pytest.raises(StaleSnapshot):
+            during.check("cid", "load", "m:c.s.t", wrong)
+
+
+def test_a_failure_to_judge_is_a_denial_that_is_counted_and_not_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fresh = matrix(LAKE, LAKE_FACTS)
+    monkeypatch.setattr(point, "WORK_LIMIT", 1)
+    decision = fresh.decide(question(LAKE, "table-owner", "load", T))
+    assert (decision.allow, decision.reason) == (False, Reason.ERROR)
+    assert fresh.errors == {"LimitExceeded": 1}
+    monkeypatch.undo()
+    assert fresh.decide(question(LAKE, "table-owner", "load", T)).allow
+
+
+def test_forgotten_rows_are_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix_module, "MEMO_BYTES", 1)
+    monkeypatch.setattr(snapshot, "MEMO_BYTES", 1)
+    fresh = matrix(LAKE, LAKE_FACTS)
+    for _ in range(2):
+        assert fresh.decide(question(LAKE, "ana", "load", T)).allow
+        assert fresh.decide(question(LAKE, "ben", "load", T)).allow
+
+
+def test_more_names_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "NAMED_LIMIT", 2)
+    fresh = matrix(CAT, world(CAT, statements=[{"id": "all", "privileges": ["VIEW"], "to": "all-users"}]))
+    for number in range(5):
+        name = f"dataset:urn:li:dataset:(urn:li:dataPlatform:hive,t{number},PROD)"
+        assert allowed(fresh, CAT, f"user{number}", "view", name)
+    assert len(fresh.snapshot.memos.named) <= 2
+    assert len(fresh.snapshot.memos.subjects) <= 2
+
+
+@pytest.mark.parametrize("limit", [0, 4])
+def test_every_form_of_the_matrix_decides_alike(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "CLASS_LIMIT", limit)
+    other = matrix(LAKE, LAKE_FACTS)
+    assert other.snapshot.classes is None
+    operations = [o for o in LAKE.model.operations.values() if o.type not in (None, "none")]
+    for who in ("ana", "ben", "cid", "owner", "schema-owner", "table-owner", "barred", "stranger"):
+        for operation in operations:
+            for stored in LAKE_FACTS.entities:
+                if stored.entity.type == operation.type:
+                    request = Request(user(who), operation.name, stored.entity)
+                    assert other.decide(request).allow == M.decide(request).allow
+        assert other.check(who, "load", "m:c.s.t", 0.0).allow == may(who, "load", T)
+
+
+DATASET = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)"
+COLUMN = "schemaField:urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD),x)"
+QUERY, EMPTY = "query:urn:li:query:q", "query:urn:li:query:empty"
+CAT_FACTS = world(
+    CAT,
+    [DATASET, QUERY, EMPTY, "corpuser:urn:li:corpuser:ana", "corpuser:urn:li:corpuser:high"],
+    members={"urn:li:corpGroup:staff": ["ben"]},
+    owners={DATASET: ["ana=urn:li:ownershipType:tech", "urn:li:corpGroup:staff"]},
+    relations=[("subject", QUERY, COLUMN), ("subject", QUERY, DATASET)],
+    attributes=[
+        (DATASET, "grade", "2"),
+        (DATASET, "open", "true"),
+        ("corpuser:urn:li:corpuser:high", "level", "high"),
+    ],
+    users=["ana", "ben", "cid", "high"],
+    statements=[
+        {"id": "owners", "privileges": ["EDIT"], "to": ["owners:urn:li:ownershipType:tech"], "where": []},
+        {"id": "any-owner", "privileges": ["VIEW"], "to": ["owners"], "where": []},
+        {"id": "platform", "privileges": ["MANAGE"], "to": ["user:urn:li:corpuser:cid"]},
+        {"id": "types", "privileges": ["EDIT"], "to": ["user:urn:li:corpuser:typed"], "where": [{"field": "kind", "values": ["dataset"]}]},
+        {"id": "limited", "privileges": ["EDIT"], "to": ["user:urn:li:corpuser:limited"], "where": [],
+         "constraint": [{"field": "URN", "values": ["urn:li:tag:a", "urn:li:tag:b"]}]},
+    ],  # fmt: skip
+)
+C = matrix(CAT, CAT_FACTS)
+
+
+def can(who: str, operation: str, on: str | None = None) -> bool:
+    return allowed(C, CAT, who, operation, on)
+
+
+def test_owners_as_actors_by_type_of_ownership_and_through_groups() -> None:
+    assert can("ana", "edit", DATASET)
+    assert not can("ben", "edit", DATASET)
+    assert can("ben", "view", DATASET)
+    assert not can("cid", "view", DATASET)
+    assert not can("ana", "edit", QUERY)
+
+
+def test_implied_privileges_follow() -> None:
+    assert can("ben", "find", DATASET)
+
+
+def test_one_holds_what_belongs_to_oneself() -> None:
+    assert can("ana", "view", "corpuser:urn:li:corpuser:ana")
+    assert not can("ben", "view", "corpuser:urn:li:corpuser:ana")
+    assert can("new", "view", "corpuser:urn:li:corpuser:new")
+    assert not can("ben", "view", "corpGroup:urn:li:corpGroup:staff")
+
+
+def test_a_platform_question_and_a_question_about_a_type() -> None:
+    assert can("cid", "manage")
+    assert not can("ana", "manage")
+    assert can("cid", "manage_type", DATASET)
+    assert can("typed", "manage_type", DATASET)
+    assert can("typed", "edit", "dataset:")
+    assert not can("typed", "edit", "query:")
+    assert not can("limited", "manage")
+
+
+def test_a_name_that_is_not_stored_is_judged() -> None:
+    new = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,new,PROD)"
+    assert can("typed", "edit", new)
+    assert not can("ana", "edit", new)
+    assert can("typed", "column", COLUMN)
+    assert can("typed", "column", COLUMN.replace(",x)", ",zzz)"))
+    assert can("anybody", "known", "whatever:urn:li:whatever:1")
+
+
+def test_subjects_that_are_columns_stand_for_their_table() -> None:
+    assert can("ben", "ask", QUERY)
+    assert not can("ben", "ask", EMPTY)
+    assert not can("cid", "ask", QUERY)
+
+
+def test_stored_and_sent_attributes() -> None:
+    assert can("cid", "grade", DATASET)
+    plain = question(CAT, "cid", "unlock", DATASET)
+    assert not C.decide(plain).allow
+    assert C.decide(replace(plain, attributes={"action.soft": False})).allow
+    assert not C.decide(replace(plain, attributes={"action.soft": True})).allow
+    closed = {"action.soft": False, "resource.open": False}
+    assert not C.decide(replace(plain, attributes=closed)).allow
+    assert can("high", "level", DATASET)
+    assert not can("ana", "level", DATASET)
+    assert not can("nobody", "level", DATASET)
+    assert not can("cid", "grade", "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,b,PROD)")
+
+
+def test_a_stored_value_that_is_not_of_its_type_counts_as_absent() -> None:
+    facts = replace(CAT_FACTS, attributes=[*CAT_FACTS.attributes[:0]])
+    odd = world(CAT, [DATASET], attributes=[(DATASET, "grade", "high"), (DATASET, "open", "maybe")])
+    m = matrix(CAT, replace(odd, statements=facts.statements))
+    assert not allowed(m, CAT, "cid", "grade", DATASET)
+    request = question(CAT, "cid", "unlock", DATASET)
+    assert not m.decide(replace(request, attributes={"action.soft": False})).allow
+
+
+def test_one_statement_alone_must_cover_all_subresources() -> None:
+    edit = question(CAT, "limited", "edit", DATASET)
+    a, b, c = (CAT.entity(f"tag:urn:li:tag:{name}") for name in "abc")
+    every = Entity("allEntities", point.EVERY_SUBRESOURCE)
+    assert C.decide(edit).allow
+    assert C.decide(replace(edit, subresources=(a, b))).allow
+    assert not C.decide(replace(edit, subresources=(a, c))).allow
+    assert C.decide(replace(edit, subresources=(every,))).allow
+    assert C.decide(replace(question(CAT, "ana", "edit", DATASET), subresources=(c,))).allow
+    stored = (CAT.entity(DATASET),)
+    assert not C.decide(replace(edit, subresources=stored)).allow
+
+
+def test_memory_of_cells_is_bounded() -> None:
+    memos = Memos()
+    cells = C.snapshot.cells("EDIT", C.snapshot.subject(user("x")))
+    memos.bytes = snapshot.MEMO_BYTES
+    memos.add_cells(("EDIT", frozenset(), frozenset(), None), cells)
+    assert len(memos.cells) == 1
+    assert memos.bytes == cells.size
+
+
+def test_service_administrators_are_an_implied_set() -> None:
+    assert SERVICE_ADMINS in M.snapshot.subject(user("root")).named
+    assert M.revision == 1

@@ -1,0 +1,147 @@
+"""Entities as integers: preorder, subtrees, and what a change displaces."""
+
+from __future__ import annotations
+
+import pytest
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.tree import Layered, Tree, build
+
+A, B, C, D = (Entity("folder", name) for name in "abcd")
+LEAF = Entity("file", "b1")
+
+
+def tree() -> Tree:
+    return build([(B, A), (A, None), (LEAF, B), (C, A)], [(D, None)])
+
+
+def ids(t: Tree, *entities: Entity) -> BitMap:
+    found = [t.find(entity) for entity in entities]
+    return BitMap([id for id in found if id is not None])
+
+
+def id_of(t: Tree, entity: Entity) -> int:
+    id = t.find(entity)
+    assert id is not None
+    return id
+
+
+def test_ids_follow_preorder_with_siblings_by_name() -> None:
+    t = tree()
+    assert [t.entity(id) for id in range(len(t))] == [NO_RESOURCE, A, B, LEAF, C, D]
+    assert t.find(NO_RESOURCE) == 0
+
+
+def test_what_is_only_mentioned_has_an_id_and_is_not_stored() -> None:
+    t = tree()
+    assert t.find(D) is not None
+    assert id_of(t, D) not in t.stored
+    assert t.find(Entity("nowhere", "x")) is None
+
+
+def test_a_parent_that_nobody_stored_counts_as_mentioned() -> None:
+    t = build([(B, A)], [])
+    assert t.find(A) is not None
+    assert id_of(t, A) not in t.stored
+
+
+def test_a_subtree_is_an_interval() -> None:
+    t = tree()
+    assert t.subtree(id_of(t, B)) == ids(t, B, LEAF)
+    assert t.below(ids(t, B, C)) == ids(t, B, LEAF, C)
+    assert t.below(BitMap()) == BitMap()
+
+
+def test_ancestors_come_nearest_first() -> None:
+    t = tree()
+    assert [t.entity(id) for id in t.ancestors(id_of(t, LEAF))] == [B, A]
+
+
+def test_an_entity_with_two_parents_is_refused() -> None:
+    with pytest.raises(BadInput, match="two parents"):
+        build([(B, A), (B, C)], [])
+
+
+def test_in_a_cycle_everybody_lies_above_everybody() -> None:
+    t = build([(A, C), (B, A), (C, B), (LEAF, C)], [])
+    assert t.cyclic
+    assert {t.entity(id) for id in t.ancestors(id_of(t, A))} == {B, C}
+    assert {t.entity(id) for id in t.ancestors(id_of(t, LEAF))} == {A, B, C}
+
+
+def test_two_cycles_are_both_cut() -> None:
+    t = build([(A, B), (B, A), (C, D), (D, C)], [])
+    assert len({t.find(e) for e in (A, B, C, D)}) == 4
+
+
+def test_an_entity_added_later_belongs_to_the_subtrees_above_it() -> None:
+    t, id = tree().with_entity(Entity("file", "b2"), id_of(tree(), B), stored=True)
+    assert id in t.subtree(id_of(t, A))
+    assert id not in t.subtree(id_of(t, C))
+    assert id in t.below(ids(t, B))
+
+
+def test_a_new_type_gets_a_code() -> None:
+    t, id = tree().with_entity(Entity("link", "x"), -1, stored=True)
+    assert t.entity(id) == Entity("link", "x")
+    assert t.of_type("link") == BitMap([id])
+    assert t.of_type("nothing") == BitMap()
+
+
+def test_a_mentioned_entity_keeps_its_id_when_it_is_stored() -> None:
+    t = tree()
+    later, id = t.with_entity(D, id_of(t, A), stored=True)
+    assert id == t.find(D)
+    assert id in later.stored
+    assert id in later.subtree(id_of(later, A))
+    again, same = later.with_entity(D, id_of(t, C), stored=False)
+    assert same == id
+    assert id in again.stored
+
+
+def test_moving_takes_the_subtree_along() -> None:
+    t = tree()
+    later = t.moved(id_of(t, B), id_of(t, C))
+    assert later.subtree(id_of(t, C)) == ids(later, B, LEAF, C)
+    assert t.subtree(id_of(t, C)) == ids(t, C)
+
+
+def test_renaming_keeps_the_id() -> None:
+    t = tree()
+    later = t.renamed(id_of(t, LEAF), "b0")
+    assert later.find(Entity("file", "b0")) == t.find(LEAF)
+    assert later.find(LEAF) is None
+    assert t.find(LEAF) is not None
+
+
+def test_what_is_dropped_loses_its_name_and_its_id_is_not_used_again() -> None:
+    t = tree()
+    later = t.without(ids(t, LEAF))
+    assert later.find(LEAF) is None
+    again, id = later.with_entity(LEAF, id_of(t, B), stored=True)
+    assert id != t.find(LEAF)
+    assert again.find(LEAF) == id
+
+
+def test_something_no_longer_stored_may_keep_its_name() -> None:
+    t = tree()
+    later = t.unstored(id_of(t, LEAF))
+    assert later.find(LEAF) == t.find(LEAF)
+    assert id_of(later, LEAF) not in later.stored
+
+
+def test_the_canonical_order_does_not_depend_on_when_something_came() -> None:
+    t = tree()
+    later, _ = t.with_entity(Entity("file", "b0"), id_of(t, B), stored=True)
+    order = [later.entity(id).name for id in later.ordered(later.stored)]
+    assert order == ["a", "b", "b0", "b1", "c"]
+    assert [t.entity(id).name for id in t.ordered(t.stored)] == ["a", "b", "b1", "c"]
+
+
+def test_names_laid_on_top_of_a_shared_table() -> None:
+    layered = Layered({"a": 1, "b": 2}, {})
+    changed = layered.changed("a", None).changed("c", 3)
+    assert (changed.get("a"), changed.get("b"), changed.get("c")) == (None, 2, 3)
+    assert layered.get("a") == 1

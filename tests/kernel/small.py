@@ -281,6 +281,11 @@ def world(
     )
 
 
+def state(id: str, privileges: str, to: str, **more: object) -> dict[str, object]:
+    """A statement's table; privileges and actors are separated by spaces."""
+    return {"id": id, "privileges": privileges.split(), "to": to.split(), **more}
+
+
 def matrix(of: System, facts: Facts, now: float = 0.0) -> Matrix:
     """The compiled world."""
     return Matrix(compile(facts, of.model, of.spelling, now=now, revision=1))

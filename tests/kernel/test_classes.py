@@ -63,7 +63,8 @@ def test_entities_that_change_scopes_change_class(
     before = made(SIZE, bitmaps(scopes))
     moved = moved | set(range(SIZE, SIZE + 4))
     now = {
-        n: (BitMap(scope) - BitMap(moved)) | (BitMap(later[n] if n < len(later) else ()) & BitMap(moved))
+        n: (BitMap(scope) - BitMap(moved))
+        | (BitMap(later[n] if n < len(later) else ()) & BitMap(moved))
         for n, scope in enumerate(scopes)
     }
     after = reclassed(before, SIZE + 4, BitMap(moved), now, 10_000)

@@ -19,6 +19,7 @@ from lakewarden.kernel.statement import (
     Criterion,
     Matching,
     On,
+    Scope,
     Where,
 )
 from lakewarden.service.system import load_system
@@ -138,7 +139,7 @@ def test_a_block_of_some_rows_answers_for_those_only() -> None:
     id = CODED.tree.find(CAT.entity(DATASET))
     assert id is not None
     some = Stored(CODED, BitMap([id]))
-    scopes = [Anything(), Where(()), Where((equals("TYPE", "dataset"),))]
+    scopes: list[Scope] = [Anything(), Where(()), Where((equals("TYPE", "dataset"),))]
     assert match(some, [normal(s, Reach.EXACTLY) for s in scopes]) == [BitMap([id])] * 3
 
 
@@ -185,8 +186,15 @@ def test_anchors_reach_exactly_below_and_above() -> None:
 
 def test_wildcards_match_part_by_part() -> None:
     cdap = load_system("cdap")
-    texts = ["namespace:a", "namespace:b", "dataset:a.x1", "dataset:b.x2", "dataset:a.y",
-             "application:a.app", "program:a.app.workflow.w"]  # fmt: skip
+    texts = [
+        "namespace:a",
+        "namespace:b",
+        "dataset:a.x1",
+        "dataset:b.x2",
+        "dataset:a.y",
+        "application:a.app",
+        "program:a.app.workflow.w",
+    ]
     coded = code(world(cdap, texts), cdap.model, cdap.spelling)
     pattern = Matching("dataset", ("a", "x?"))
     programs = Matching("program", ("*", "app", "workflow.*"))
@@ -217,7 +225,12 @@ def test_wildcards_match_part_by_part() -> None:
 
 
 def test_in_a_cycle_of_domains_everything_is_in_every_domain() -> None:
-    facts = world(CAT, [DATASET], placed={DOMAIN: CHILD, CHILD: DOMAIN}, relations=[("domain", DATASET, CHILD)])
+    facts = world(
+        CAT,
+        [DATASET],
+        placed={DOMAIN: CHILD, CHILD: DOMAIN},
+        relations=[("domain", DATASET, CHILD)],
+    )
     coded = code(facts, CAT.model, CAT.spelling)
     scope = Where((equals("DOMAIN", urn(DOMAIN)),))
     rows = match(Stored(coded), [normal(scope, Reach.EXACTLY)])[0]

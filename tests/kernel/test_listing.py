@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lakewarden.kernel import listing as listing_module
@@ -21,8 +22,6 @@ from tests.kernel.small import CATALOG_SYSTEM as CAT
 from tests.kernel.small import LAKE_SYSTEM as LAKE
 from tests.kernel.small import matrix, question, user
 from tests.kernel.test_matrix import CAT_FACTS, DATASET, LAKE_FACTS, T
-
-import numpy as np
 
 WHO = {
     "lake": ("ana", "ben", "cid", "owner", "schema-owner", "table-owner", "barred", "stranger"),
@@ -64,7 +63,9 @@ def test_a_list_is_the_set_of_positive_checks(
             assert count(m, request) == len(expected)
             entities = sorted(expected) + [Entity("table", "m:none.s.t")] * (of is LAKE)
             entities = [e for e in entities if m.operation(operation).rule_or_none(e.type)]
-            singles = [i for i, e in enumerate(entities) if m.decide(replace(request, target=e)).allow]
+            singles = [
+                i for i, e in enumerate(entities) if m.decide(replace(request, target=e)).allow
+            ]
             assert filtered(m, request, entities) == singles
 
 
@@ -87,7 +88,9 @@ def test_what_a_request_brings_counts_in_lists_too() -> None:
     assert not listing(m, nowhere)
     assert filtered(m, there, [LAKE.entity(T)]) == [0]
     c = matrix(CAT, CAT_FACTS)
-    tag = replace(question(CAT, "limited", "edit", None), subresources=(CAT.entity("tag:urn:li:tag:c"),))
+    tag = replace(
+        question(CAT, "limited", "edit", None), subresources=(CAT.entity("tag:urn:li:tag:c"),)
+    )
     assert named(c, listing(c, tag)) == checked(c, tag)
     soft = replace(question(CAT, "cid", "unlock", None), attributes={"action.soft": False})
     assert named(c, listing(c, soft)) == checked(c, soft) != set()
@@ -157,11 +160,13 @@ def test_a_batch_is_the_singles_in_order() -> None:
             if declared.rule_or_none(row.entity.type) is not None
         ]
         requests.append(replace(requests[0], roles=frozenset()))
-        requests.append(replace(requests[0], target=Entity("dataset" if of is CAT else "table", "m:x.y.z")))
+        requests.append(
+            replace(requests[0], target=Entity("dataset" if of is CAT else "table", "m:x.y.z"))
+        )
         if m.operation(requests[-1].operation).rule_or_none(requests[-1].target.type) is None:
             requests.pop()
         assert decide_many(m, requests) == [m.decide(r).allow for r in requests]
-    assert decide_many(m, []) == []
+        assert decide_many(m, []) == []
 
 
 @pytest.mark.usefixtures("limit")
@@ -170,7 +175,7 @@ def test_a_prepared_batch_answers_by_numbers() -> None:
     principals = everyone(LAKE)
     batch = Batch(m, "load", "table", principals)
     tree = m.snapshot.coded.tree
-    ids = [id for id in tree.of_type("table")] + [-1]
+    ids = [*tree.of_type("table"), -1]
     pairs = [(batch.numbers[p], id) for p in principals for id in ids]
     left, right = (np.array(column, dtype=np.int32) for column in zip(*pairs, strict=True))
     answers = batch.decide(left, right, 0.0).tolist()

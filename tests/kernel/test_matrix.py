@@ -20,10 +20,19 @@ from tests.kernel.small import allowed, entity, matrix, question, user, world
 LAKE_FACTS = world(
     LAKE,
     [
-        "metalake:m", "catalog:m:c", "catalog:m:d", "schema:m:c.s", "schema:m:d.s",
-        "table:m:c.s.t", "table:m:c.s.u", "table:m:d.s.t", "tag:m:pii", "tag:m:old",
-        "user:m:ana", "role:m:readers",
-    ],  # fmt: skip
+        "metalake:m",
+        "catalog:m:c",
+        "catalog:m:d",
+        "schema:m:c.s",
+        "schema:m:d.s",
+        "table:m:c.s.t",
+        "table:m:c.s.u",
+        "table:m:d.s.t",
+        "tag:m:pii",
+        "tag:m:old",
+        "user:m:ana",
+        "role:m:readers",
+    ],
     members={
         "members:m": ["ana", "ben", "cid", "owner", "schema-owner", "table-owner", "barred"],
         "role:m:readers": ["ana", "group:staff"],
@@ -39,13 +48,35 @@ LAKE_FACTS = world(
     },
     relations=[("tagged", "table:m:c.s.t", "tag:m:pii"), ("tagged", "table:m:c.s.t", "tag:m:old")],
     statements=[
-        {"id": "use", "privileges": ["USE"], "to": ["role:m:readers", "user:table-owner"], "on": "catalog:m:c"},
+        {
+            "id": "use",
+            "privileges": ["USE"],
+            "to": ["role:m:readers", "user:table-owner"],
+            "on": "catalog:m:c",
+        },
         {"id": "read", "privileges": ["SELECT"], "to": ["role:m:readers"], "on": "schema:m:c.s"},
-        {"id": "outside", "privileges": ["USE", "READ"], "to": ["user:stranger"], "on": "metalake:m"},
-        {"id": "bar", "effect": "deny", "privileges": ["READ"], "to": ["role:m:barring"], "on": "table:m:c.s.t"},
+        {
+            "id": "outside",
+            "privileges": ["USE", "READ"],
+            "to": ["user:stranger"],
+            "on": "metalake:m",
+        },
+        {
+            "id": "bar",
+            "effect": "deny",
+            "privileges": ["READ"],
+            "to": ["role:m:barring"],
+            "on": "table:m:c.s.t",
+        },
         {"id": "pii", "privileges": ["APPLY"], "to": ["user:ana"], "on": "tag:m:pii"},
-        {"id": "off", "privileges": ["READ", "USE"], "to": ["user:cid"], "on": "metalake:m", "active": False},
-    ],  # fmt: skip
+        {
+            "id": "off",
+            "privileges": ["READ", "USE"],
+            "to": ["user:cid"],
+            "on": "metalake:m",
+            "active": False,
+        },
+    ],
 )
 M = matrix(LAKE, LAKE_FACTS)
 T, U = "table:m:c.s.t", "table:m:c.s.u"
@@ -181,16 +212,29 @@ def test_the_short_form_gives_what_the_long_form_gives() -> None:
     for who in ("ana", "barred", "table-owner", "schema-owner", "stranger", "nobody"):
         for name in ("m:c.s.t", "m:c.s.u", "m:d.s.t", "m:none.s.t"):
             for _ in range(2):
-                assert fresh.check(who, "load", name, 0.0).allow == may(who, "load", f"table:{name}")
+                assert fresh.check(who, "load", name, 0.0).allow == may(
+                    who, "load", f"table:{name}"
+                )
     assert fresh.check("root", "create", "", 0.0).allow
     with pytest.raises(BadInput, match="several types"):
         fresh.check("ana", "show", "m:c", 0.0)
 
 
 def test_a_snapshot_refuses_moments_outside_its_interval() -> None:
-    window = {"id": "w", "privileges": ["USE", "READ"], "to": ["user:cid"], "on": "metalake:m",
-              "valid_from": 10, "valid_until": 20}  # fmt: skip
-    facts = world(LAKE, ["metalake:m", "catalog:m:c", "schema:m:c.s", T], members={"members:m": ["cid"]}, statements=[window])
+    window = {
+        "id": "w",
+        "privileges": ["USE", "READ"],
+        "to": ["user:cid"],
+        "on": "metalake:m",
+        "valid_from": 10,
+        "valid_until": 20,
+    }
+    facts = world(
+        LAKE,
+        ["metalake:m", "catalog:m:c", "schema:m:c.s", T],
+        members={"members:m": ["cid"]},
+        statements=[window],
+    )
     before, during, after = (matrix(LAKE, facts, now) for now in (9.0, 10.0, 20.0))
     assert not allowed(before, LAKE, "cid", "load", T)
     assert during.decide(question(LAKE, "cid", "load", T, 10.0)).allow
@@ -226,7 +270,9 @@ def test_forgotten_rows_are_worked_out_again(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_more_names_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "NAMED_LIMIT", 2)
-    fresh = matrix(CAT, world(CAT, statements=[{"id": "all", "privileges": ["VIEW"], "to": "all-users"}]))
+    fresh = matrix(
+        CAT, world(CAT, statements=[{"id": "all", "privileges": ["VIEW"], "to": "all-users"}])
+    )
     for number in range(5):
         name = f"dataset:urn:li:dataset:(urn:li:dataPlatform:hive,t{number},PROD)"
         assert allowed(fresh, CAT, f"user{number}", "view", name)
@@ -253,6 +299,8 @@ def test_every_form_of_the_matrix_decides_alike(
 
 DATASET = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)"
 COLUMN = "schemaField:urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD),x)"
+OF_DATASETS = {"field": "kind", "values": ["dataset"]}
+A_OR_B = {"field": "URN", "values": ["urn:li:tag:a", "urn:li:tag:b"]}
 QUERY, EMPTY = "query:urn:li:query:q", "query:urn:li:query:empty"
 CAT_FACTS = world(
     CAT,
@@ -267,13 +315,28 @@ CAT_FACTS = world(
     ],
     users=["ana", "ben", "cid", "high"],
     statements=[
-        {"id": "owners", "privileges": ["EDIT"], "to": ["owners:urn:li:ownershipType:tech"], "where": []},
+        {
+            "id": "owners",
+            "privileges": ["EDIT"],
+            "to": ["owners:urn:li:ownershipType:tech"],
+            "where": [],
+        },
         {"id": "any-owner", "privileges": ["VIEW"], "to": ["owners"], "where": []},
         {"id": "platform", "privileges": ["MANAGE"], "to": ["user:urn:li:corpuser:cid"]},
-        {"id": "types", "privileges": ["EDIT"], "to": ["user:urn:li:corpuser:typed"], "where": [{"field": "kind", "values": ["dataset"]}]},
-        {"id": "limited", "privileges": ["EDIT"], "to": ["user:urn:li:corpuser:limited"], "where": [],
-         "constraint": [{"field": "URN", "values": ["urn:li:tag:a", "urn:li:tag:b"]}]},
-    ],  # fmt: skip
+        {
+            "id": "types",
+            "privileges": ["EDIT"],
+            "to": ["user:urn:li:corpuser:typed"],
+            "where": [{"field": "kind", "values": ["dataset"]}],
+        },
+        {
+            "id": "limited",
+            "privileges": ["EDIT"],
+            "to": ["user:urn:li:corpuser:limited"],
+            "where": [],
+            "constraint": [{"field": "URN", "values": ["urn:li:tag:a", "urn:li:tag:b"]}],
+        },
+    ],
 )
 C = matrix(CAT, CAT_FACTS)
 

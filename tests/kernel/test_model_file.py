@@ -289,7 +289,7 @@ def test_an_operation_names_further_entities_and_lists() -> None:
     tag = TINY.operations["tag"]
     assert tag.targets == {"tag": frozenset({"table"}), "other": frozenset()}
     assert tag.lists == {"tags": frozenset({"table", ANY}), "more": frozenset()}
-    inner = And((At("tag", Holds("READ")), Every("request.tags", Holds("READ"))))
+    inner = And((At("request.tag", Holds("READ")), Every("request.tags", Holds("READ"))))
     assert tag.rules["table"] == And((Holds("MEMBER"), inner))
 
 

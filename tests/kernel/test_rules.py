@@ -67,7 +67,7 @@ def parsed(text: str) -> Node:
         ("READ @ platform", At("platform", READ)),
         ("READ @ type", At("type", READ)),
         ("READ @ lake", At("lake", READ)),
-        ("READ @ artifact", At("artifact", READ)),
+        ("READ @ artifact", At("request.artifact", READ)),
         ("(READ or WRITE) @ lake", At("lake", Or((READ, WRITE)))),
         ("READ @ table @ lake", At("lake", At("table", READ))),
         ("every(subjects, READ)", Every("subjects", READ)),

@@ -48,9 +48,9 @@ class Oracle:
         return _Question(self, request, acts).meets(rule, target, operation)
 
     def listing(self, request: Request, within: Entity | None = None) -> frozenset[Entity]:
-        """The stored entities, at or below `within`, on which the request is allowed."""
+        """The stored entities, below `within` if it is given, on which the request is allowed."""
         operation = self.model.operations.get(request.operation)
-        inside = [e for e in self.stored if within in (None, e, *self.ancestors(e))]
+        inside = [e for e in self.stored if within in (None, *self.ancestors(e))]
         asked = [e for e in inside if operation is None or operation.rule_or_none(e.type)]
         return frozenset(e for e in asked if self.check(replace(request, target=e)))
 
@@ -254,8 +254,8 @@ class _Question:
     def _selected(self, selector: str, e: Entity, within: Operation | None) -> Entity | None:
         parent = next(iter(self.world.ancestors(e)), None)
         fixed = {rules.PLATFORM: NO_RESOURCE, rules.TYPE: Entity(e.type, ""), rules.PARENT: parent}
-        if within is not None and selector in within.targets:
-            return self.request.targets.get(selector)
+        if selector.startswith(rules.REQUEST):
+            return self.request.targets.get(selector.removeprefix(rules.REQUEST))
         return fixed[selector] if selector in fixed else self.world.nearest(e, selector)
 
     def _related(self, source: str, e: Entity) -> Iterable[Entity | None]:

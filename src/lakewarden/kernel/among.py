@@ -8,11 +8,10 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.algebra import Algebra
 from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS, is_one_of
-from lakewarden.kernel.expression import ANCESTORS, SELF, Compare, Node
+from lakewarden.kernel.expression import ANCESTORS, REQUEST, SELF, Compare, Node
 from lakewarden.kernel.point import Point
 from lakewarden.kernel.principal import SERVICE_ADMINS, USER
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.rules import REQUEST
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.subject import Subject
 
@@ -101,8 +100,8 @@ class Among(Algebra[Truths, Ids]):
         return truths
 
     def elsewhere(self, selector: str, inner: Node, place: Ids) -> Truths:
-        if self._request is not None and selector in self._request.targets:
-            at = self._point.spot(self._request.targets[selector])
+        if selector.startswith(REQUEST):
+            at = self._point.selected(selector, 0)
             truth = at is not None and self._point.evaluate(inner, at)
             return self.constant(truth, place)
         at_ids = self._snapshot.step(place, selector)

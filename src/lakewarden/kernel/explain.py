@@ -14,6 +14,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.expression import (
+    REQUEST,
     And,
     Anyone,
     At,
@@ -263,11 +264,11 @@ def _says(node: Node) -> str:
         case Or():
             return "any of"
         case At(selector, _):
-            return f"at {selector}"
+            return f"at {selector.removeprefix(REQUEST)}"
         case Every(source, _):
-            return f"on every one of {source}"
+            return f"on every one of {source.removeprefix(REQUEST)}"
         case Some(source, _):
-            return f"on some one of {source}"
+            return f"on some one of {source.removeprefix(REQUEST)}"
         case May(operation):
             return f"may {operation}"
         case Compare(attribute, operator, value):

@@ -15,6 +15,9 @@ SELF = "self"
 PARENT = "parent"
 """In `At`: the containment parent of the target."""
 
+REQUEST = "request."
+"""Prefix, in `At`, `Every` and `Some`, of what comes with the request: targets and lists."""
+
 PLATFORM = "platform"
 """In `At`: the question that names no resource."""
 
@@ -70,8 +73,8 @@ class ServiceAdmin:
 class At:
     """`inner`, asked about another entity; false when there is no such entity.
 
-    `selector`: parent, platform, type, the ancestor-or-self of a type, or a target that
-    the operation names.
+    `selector`: parent, platform, type, the ancestor-or-self of a type, or `request.NAME`,
+    a target that comes with the request.
     """
 
     selector: str

@@ -25,6 +25,9 @@ MEMBER = "MEMBER"
 Table = Mapping[str, object]
 
 
+AttributeType = type[str] | type[bool] | type[float]
+
+
 class Reach(Enum):
     """How far a privilege reaches from the entity on which it is granted."""
 
@@ -123,7 +126,7 @@ class Attribute:
     """A fact about the resource, the action, the subject or the context of a request."""
 
     name: str
-    type: type[str] | type[bool] | type[float]
+    type: AttributeType
     source: Source
 
 

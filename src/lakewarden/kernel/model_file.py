@@ -16,6 +16,7 @@ from lakewarden.kernel.expression import (
     ANCESTORS,
     PARENT,
     PLATFORM,
+    REQUEST,
     SELF,
     TYPE,
     And,
@@ -46,7 +47,7 @@ from lakewarden.kernel.model import (
     above,
 )
 from lakewarden.kernel.principal import GROUP, ROLE, USER
-from lakewarden.kernel.rules import REQUEST, RESERVED, Macro, Vocabulary, parse
+from lakewarden.kernel.rules import RESERVED, Macro, Vocabulary, parse
 from lakewarden.kernel.section import Section
 
 EFFECTS = {
@@ -528,8 +529,8 @@ def _check_comparison(model: Model, node: Compare, at: str) -> None:
 def _selected(
     model: Model, operation: Operation, on: str, selector: str, reachable: frozenset[str], at: str
 ) -> frozenset[str]:
-    if selector in operation.targets:
-        return operation.targets[selector] or frozenset({ANY})
+    if selector.startswith(REQUEST):
+        return operation.targets[selector.removeprefix(REQUEST)] or frozenset({ANY})
     if selector == PLATFORM:
         return frozenset({NONE})
     if on == NONE:

@@ -15,13 +15,12 @@ from lakewarden.kernel.algebra import Algebra
 from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import LimitExceeded
-from lakewarden.kernel.expression import ANCESTORS, SELF, Compare, Node
+from lakewarden.kernel.expression import ANCESTORS, REQUEST, SELF, Compare, Node
 from lakewarden.kernel.facts import ROOT, Named, Stored
 from lakewarden.kernel.grants import Grant
-from lakewarden.kernel.model import Source
+from lakewarden.kernel.model import AttributeType, Source
 from lakewarden.kernel.principal import SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.request import Request, Scalar
-from lakewarden.kernel.rules import REQUEST
 from lakewarden.kernel.scopes import meeting
 from lakewarden.kernel.snapshot import NamedPlace, Snapshot
 from lakewarden.kernel.statement import Criterion, Owners
@@ -177,8 +176,8 @@ class Point(Algebra[bool, Spot]):
 
     def selected(self, selector: str, place: Spot) -> Spot | None:
         """The place that a selector leads to, or None."""
-        if self._request is not None and selector in self._request.targets:
-            return self.spot(self._request.targets[selector])
+        if selector.startswith(REQUEST):
+            return self._sent(selector.removeprefix(REQUEST))
         match selector:
             case "platform":
                 return ROOT
@@ -188,6 +187,10 @@ class Point(Algebra[bool, Spot]):
                 return next(self._ancestors(place), None)
             case _:
                 return self.ancestor(selector, place)
+
+    def _sent(self, target: str) -> Spot | None:
+        sent = None if self._request is None else self._request.targets.get(target)
+        return None if sent is None else self.spot(sent)
 
     def spot(self, entity: Entity) -> Spot | None:
         """Where the entity is judged; None where the model denies what is not stored."""
@@ -250,9 +253,15 @@ class Point(Algebra[bool, Spot]):
             case _, wanted:
                 return value == wanted
 
+    def _attribute_sent(self, name: str, kind: AttributeType) -> Scalar | None:
+        """What the request says; a value that is not of the declared type says nothing."""
+        sent = self._request.attributes.get(name) if self._request is not None else None
+        kinds = (float, int) if kind is float else (kind,)
+        return sent if sent.__class__ in kinds else None
+
     def _attribute(self, name: str, place: Spot, principal: Principal) -> Scalar | None:
         declared = self._snapshot.model.attributes[name]
-        sent = self._request.attributes.get(name) if self._request is not None else None
+        sent = self._attribute_sent(name, declared.type)
         if declared.source is Source.REQUEST or (
             sent is not None and declared.source is Source.REQUEST_OVER_STORED
         ):

@@ -25,7 +25,8 @@ def _bearing_on(matrix: Matrix, type: str) -> Iterator[str]:
     """The privileges that may reach an entity of the type; every one where none is declared."""
     model = matrix.snapshot.model
     for privilege in model.privileges.values():
-        unbound = ANY in privilege.on or not privilege.on
+        # Where statements choose by criteria, `on` says what is offered, not what is possible.
+        unbound = bool(model.fields) or ANY in privilege.on or not privilege.on
         if unbound or type not in model.types or _reaches(model, privilege, type):
             yield privilege.name
 

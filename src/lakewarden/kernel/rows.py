@@ -19,6 +19,7 @@ from lakewarden.kernel.classes import joint
 from lakewarden.kernel.expression import (
     PARENT,
     PLATFORM,
+    REQUEST,
     TYPE,
     At,
     Compare,
@@ -80,7 +81,7 @@ class Shape:
 
 def shape(model: Model, operation: Operation, type: str) -> Shape:
     """The shape of the operation's rule for targets of `type`."""
-    found = list(_leaves(model, operation, operation.rule(type), Where((), type)))
+    found = list(_leaves(model, operation.rule(type), Where((), type)))
     paths = {where.path for where, _ in found if where.path is not None} | {()}
     privileges = {leaf.privilege for _, leaf in found if isinstance(leaf, (Holds, NotDenied))}
     return Shape(
@@ -95,30 +96,28 @@ def shape(model: Model, operation: Operation, type: str) -> Shape:
     )
 
 
-def _leaves(
-    model: Model, operation: Operation, node: Node, where: Where
-) -> Iterator[tuple[Where, Node]]:
+def _leaves(model: Model, node: Node, where: Where) -> Iterator[tuple[Where, Node]]:
     yield where, node
     match node:
         case At(selector, inner):
-            yield from _leaves(model, operation, inner, moved(model, operation, selector, where))
+            yield from _leaves(model, inner, moved(model, selector, where))
         case Every(_, inner) | Some(_, inner):
-            yield from _leaves(model, operation, inner, Where(None, None))
+            yield from _leaves(model, inner, Where(None, None))
         case May(name) if where.type is not None:
             rule = model.operation(name).rule_or_none("" if where.type == NONE else where.type)
             if rule is not None:
-                yield from _leaves(model, operation, rule, where)
+                yield from _leaves(model, rule, where)
         case May(name):
             for rule in model.operation(name).rules.values():
-                yield from _leaves(model, operation, rule, Where(None, None))
+                yield from _leaves(model, rule, Where(None, None))
         case _:
             for child in children(node):
-                yield from _leaves(model, operation, child, where)
+                yield from _leaves(model, child, where)
 
 
-def moved(model: Model, operation: Operation, selector: str, where: Where) -> Where:
+def moved(model: Model, selector: str, where: Where) -> Where:
     """The place that a selector leads to."""
-    if where.path is None or selector in operation.targets:
+    if where.path is None or selector.startswith(REQUEST):
         return Where(None, None)
     if selector == PLATFORM:
         return Where((PLATFORM,), NONE)
@@ -171,7 +170,6 @@ class Row(Algebra[Truths, Where]):
     def __init__(
         self,
         snapshot: Snapshot,
-        operation: Operation,
         subject: Subject,
         columns: Columns,
         privileges: frozenset[str],
@@ -180,7 +178,6 @@ class Row(Algebra[Truths, Where]):
         others: bool,
     ) -> None:
         self._snapshot = snapshot
-        self._operation = operation
         self._subject = subject
         self._columns = columns
         self._privileges = privileges
@@ -247,7 +244,7 @@ class Row(Algebra[Truths, Where]):
         return self.constant(False, place) if rule is None else self.evaluate(rule, place)
 
     def elsewhere(self, selector: str, inner: Node, place: Where) -> Truths:
-        at = moved(self._snapshot.model, self._operation, selector, place)
+        at = moved(self._snapshot.model, selector, place)
         if at.path is None:
             return self._unknown(place)
         present = self._columns.bases[at.path] >= 0
@@ -273,7 +270,7 @@ def codes(
 
     def judged(*, owners: bool, others: bool) -> Truths:
         known = shape.privileges
-        row = Row(snapshot, operation, subject, columns, known, owners=owners, others=others)
+        row = Row(snapshot, subject, columns, known, owners=owners, others=others)
         return row.evaluate(rule, where)
 
     sure = judged(owners=False, others=False)

@@ -31,6 +31,7 @@ from lakewarden.kernel.expression import (
     ANCESTORS,
     PARENT,
     PLATFORM,
+    REQUEST,
     SELF,
     TYPE,
     And,
@@ -49,9 +50,6 @@ from lakewarden.kernel.expression import (
     ServiceAdmin,
     Some,
 )
-
-REQUEST = "request."
-"""Prefix of the sources that come with a request."""
 
 _CONSTANTS: dict[str, Node] = {
     "anyone": Anyone(),
@@ -201,8 +199,9 @@ class _Reader:
 
     def _selector(self, tree: ast.expr) -> str:
         name = ast.unparse(tree)
-        fixed = (PARENT, PLATFORM, TYPE)
-        if name in fixed or name in self._words.types or name in self._words.targets:
+        if name in self._words.targets:
+            return REQUEST + name
+        if name in (PARENT, PLATFORM, TYPE) or name in self._words.types:
             return name
         raise self._refuse(tree, f"unknown type or target `{name}`")
 

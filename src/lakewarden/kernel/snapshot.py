@@ -20,7 +20,7 @@ from lakewarden.kernel.classes import Partition, partition
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.facts import IMPLIED_ID, Coded, Named, Stored, code
 from lakewarden.kernel.grants import Grant, Table, table
-from lakewarden.kernel.model import MEMBER, Model
+from lakewarden.kernel.model import MEMBER, AttributeType, Model
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Decision, Reason, Scalar
@@ -230,7 +230,7 @@ class Snapshot:
         return _step(self.coded, ids, selector)
 
 
-def _typed(text: str, type: type[str] | type[bool] | type[float]) -> Scalar | None:
+def _typed(text: str, type: AttributeType) -> Scalar | None:
     """The stored text as the declared type; None where it is not of it."""
     if type is bool:
         return {"true": True, "false": False}.get(text)

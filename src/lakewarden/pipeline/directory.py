@@ -290,7 +290,9 @@ def _batches(folder: Path, table: str) -> Iterator[pa.RecordBatch]:
             with pq.ParquetFile(file) as parquet:
                 found = parquet.schema_arrow
                 if found.names != schema.names or found.types != schema.types:
-                    raise BadInput(f"expected the columns {', '.join(schema.names)}", where=str(file))
+                    raise BadInput(
+                        f"expected the columns {', '.join(schema.names)}", where=str(file)
+                    )
                 yield from parquet.iter_batches(_BATCH_ROWS)
         except (pa.ArrowException, OSError) as error:
             reason = str(error).splitlines()[0].lower()
@@ -309,9 +311,7 @@ def _cells(version: Path, table: str, manifest: Manifest) -> Iterator[Cells]:
         raise BadInput("differs from its manifest", where=str(version / table))
 
 
-def _rows(
-    version: Path, table: str, manifest: Manifest, make: Callable[[Cells], Row]
-) -> list[Row]:
+def _rows(version: Path, table: str, manifest: Manifest, make: Callable[[Cells], Row]) -> list[Row]:
     return [make(cells) for cells in _cells(version, table, manifest)]
 
 
@@ -393,7 +393,9 @@ def _written(folder: Path, system: System, fixed: Iterable[str]) -> Iterator[Sta
             raise BadInput("expected a list of tables", where=section.at("statement"))
         for statement in read_statements(tables, system.model, system.spelling, str(file)):
             if statement.id in kept:
-                raise BadInput(f"`{statement.id}` is a default that is not editable", where=str(file))
+                raise BadInput(
+                    f"`{statement.id}` is a default that is not editable", where=str(file)
+                )
             if statement.id in places:
                 other = places[statement.id].name
                 raise BadInput(f"id `{statement.id}` is used in `{other}` too", where=str(file))

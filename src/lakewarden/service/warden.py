@@ -151,7 +151,9 @@ class Warden:
 
     def request(self, user: str, operation: str, on: str | None = None) -> Request:
         """The question as a value, asked now."""
-        return Request(self.system.principal(user), operation, self.system.entity(on), self._clock())
+        return Request(
+            self.system.principal(user), operation, self.system.entity(on), self._clock()
+        )
 
     def check(self, user: str, operation: str, on: str | None = None) -> Decision:
         """May the user do the operation (or holds the user the privilege) on the entity?"""

@@ -10,6 +10,7 @@ from lakewarden.kernel.expression import (
     ANCESTORS,
     PARENT,
     PLATFORM,
+    REQUEST,
     SELF,
     TYPE,
     And,
@@ -39,7 +40,6 @@ from lakewarden.kernel.relations import (
     RelationRow,
 )
 from lakewarden.kernel.request import Request, Scalar
-from lakewarden.kernel.rules import REQUEST
 from lakewarden.testing.draft import NOW, OWNERSHIPS, Draft
 from lakewarden.testing.granting import Granting
 
@@ -151,10 +151,11 @@ class Meeting:
 
     def _selected(self, selector: str, entity: Entity, within: Operation | None) -> list[Entity]:
         draft = self._draft
-        if within is not None and selector in within.targets:
-            types = sorted(within.targets[selector]) or [ANY]
+        if within is not None and selector.startswith(REQUEST):
+            name = selector.removeprefix(REQUEST)
+            types = sorted(within.targets[name]) or [ANY]
             chosen = draft.target(draft.rng.choice(types))
-            return [self._aim.targets.setdefault(selector, chosen)]
+            return [self._aim.targets.setdefault(name, chosen)]
         path = draft.path(entity)
         fixed = {PLATFORM: [NO_RESOURCE], TYPE: [Entity(entity.type, "")], PARENT: path[1:2]}
         return fixed.get(selector) or [e for e in path if e.type == selector][:1]

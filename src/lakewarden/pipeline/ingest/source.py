@@ -56,7 +56,9 @@ class Source(Protocol):
     @property
     def options(self) -> Mapping[str, str]: ...
 
-    def read(self, spark: SparkSession, system: System, scratch: str, progress: Progress) -> Reading:
+    def read(
+        self, spark: SparkSession, system: System, scratch: str, progress: Progress
+    ) -> Reading:
         """The normalised rows. `scratch` is a folder for what must be kept meanwhile.
 
         Raises `BadInput` for an error in what is read, with file, line or path, field and

@@ -1,0 +1,188 @@
+"""The records of a JSON file, one after the other: a list of objects, or objects in sequence.
+
+A file is read in pieces, so its size does not matter; one record may have 64 MiB. Strict
+JSON: a repeated key, `NaN`, a lone surrogate or text behind the list refuse the file. Every
+refusal names line and column.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, NoReturn, TextIO
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+
+MAX_RECORD_CHARACTERS: Final = 64 * 1024 * 1024
+
+_PIECE = 1024 * 1024
+_LONGEST_TOKEN = 64
+_SPACE = frozenset(" \t\r\n")
+
+
+class Record(NamedTuple):
+    """One record and where it begins: `path` is its index in a list, empty in a sequence."""
+
+    line: int
+    path: str
+    value: dict[str, object]
+
+
+class _Refused(ValueError):
+    """Something in a value that is no strict JSON."""
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Refused(f"the key {quoted(key)} is repeated")
+            seen.add(key)
+    return found
+
+
+def _constant(name: str) -> NoReturn:
+    raise _Refused(f"`{name}` is no JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
+
+
+def parse(text: str, where: str) -> object:
+    """The value of a JSON text. Raises `BadInput` with line and column."""
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        at = f"{where}: line {error.lineno}, column {error.colno}"
+        raise BadInput(error.msg.lower(), where=at) from None
+    except (_Refused, RecursionError) as error:
+        raise BadInput(_words(error), where=where) from None
+
+
+def records(file: Path, name: str) -> Iterator[Record]:
+    """The records of a file, which messages call `name`. Raises `BadInput`."""
+    try:
+        with file.open(encoding="utf-8", newline="") as stream:
+            yield from _records(_Text(stream, name))
+    except UnicodeDecodeError as error:
+        raise BadInput(f"not UTF-8 at byte {error.start} of a piece", where=name) from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=name) from None
+
+
+def _records(text: _Text) -> Iterator[Record]:
+    first = text.next()
+    if first == "[":
+        yield from _listed(text)
+    elif first == "{":
+        while text.next():
+            yield text.record("")
+    else:
+        text.refuse("expected a list of records or records in sequence")
+
+
+def _listed(text: _Text) -> Iterator[Record]:
+    text.step()
+    index = 0
+    if text.next() != "]":
+        while True:
+            yield text.record(f"[{index}]")
+            index += 1
+            if text.next() != ",":
+                break
+            text.step()
+            text.next()
+    if text.next() != "]":
+        text.refuse("expected `,` or `]`")
+    text.step()
+    if text.next():
+        text.refuse("text follows the list")
+
+
+class _Text:
+    """A text that is read in pieces, and a place in it."""
+
+    def __init__(self, stream: TextIO, name: str) -> None:
+        self._stream = stream
+        self._name = name
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self._column = 1
+        self._ended = False
+
+    def next(self) -> str:
+        """The next character that is no space; empty at the end."""
+        while True:
+            while self._at < len(self._text):
+                if self._text[self._at] not in _SPACE:
+                    return self._text[self._at]
+                self._at += 1
+            if not self._more():
+                return ""
+
+    def step(self) -> None:
+        """Goes one character on."""
+        self._at += 1
+
+    def record(self, path: str) -> Record:
+        """The object that begins here."""
+        line, column = self._place(self._at)
+        try:
+            value = self._value()
+        except (_Refused, RecursionError) as error:
+            self._fail(line, column, _words(error))
+        if not isinstance(value, dict):
+            self._fail(line, column, "expected an object")
+        return Record(line, path, value)
+
+    def _value(self) -> object:
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if self._may_be_cut(error) and self._more():
+                    continue
+                self._fail(*self._place(error.pos), error.msg.lower())
+            self._at = end
+            return value
+
+    def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the error may only mean that the piece ended too early."""
+        if len(self._text) - self._at > MAX_RECORD_CHARACTERS:
+            megabytes = MAX_RECORD_CHARACTERS // (1024 * 1024)
+            self._fail(*self._place(self._at), f"a record is longer than {megabytes} MiB")
+        near = error.pos >= len(self._text) - _LONGEST_TOKEN
+        return not self._ended and (near or error.msg.startswith("Unterminated string"))
+
+    def _more(self) -> bool:
+        """Reads the next piece, at least as long as what is held, and forgets what was passed."""
+        held = len(self._text) - self._at
+        piece = self._stream.read(max(_PIECE, held))
+        self._line, self._column = self._place(self._at)
+        self._text = self._text[self._at :] + piece
+        self._at = 0
+        self._ended = not piece
+        return bool(piece)
+
+    def _place(self, at: int) -> tuple[int, int]:
+        lines = self._text.count("\n", 0, at)
+        if not lines:
+            return self._line, self._column + at
+        return self._line + lines, at - self._text.rfind("\n", 0, at)
+
+    def refuse(self, message: str) -> NoReturn:
+        """Raises `BadInput` for what is at this place."""
+        self._fail(*self._place(self._at), message)
+
+    def _fail(self, line: int, column: int, message: str) -> NoReturn:
+        raise BadInput(message, where=f"{self._name}: line {line}, column {column}")
+
+
+def _words(error: _Refused | RecursionError) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -1,0 +1,346 @@
+"""One world asked in every way that the kernel answers, and held against the oracle.
+
+A way is a function from a compiled world to what it got wrong. The tests, the endless
+fuzzing and the planted faults all go through the same ways.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from lakewarden.kernel import change as changes
+from lakewarden.kernel import listing as listings
+from lakewarden.kernel.batch import decide_many
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.explain import Way, explain
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.request import Reason, Request
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement import Anything, Effect, On, Statement
+from lakewarden.kernel.who import who
+from lakewarden.service.system import System, load_system
+from lakewarden.testing.changes import change
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.questions import ask
+from lakewarden.testing.worlds import Size, World, make
+from tests.agreement import everything
+from tests.oracle.oracle import Oracle
+
+_VARIANTS: Mapping[str, tuple[str, dict[str, str]]] = {
+    "gravitino": ("gravitino", {}),
+    "gravitino_next": ("gravitino", {"mode": "next"}),
+    "datahub": ("datahub", {}),
+    "cdap": ("cdap", {}),
+    "cdap_parent_write": ("cdap_parent_write", {}),
+    "cdap_parent_write_propagated": (
+        "cdap_parent_write",
+        {
+            "propagate_privileges": "on",
+            "instance_create_action": "admin",
+            "namespace_list": "filtered",
+        },
+    ),
+}
+
+SYSTEMS = (*_VARIANTS, "everything", "everything_open")
+"""The systems whose worlds are compared: the shipped ones under several settings, and the
+made-up one with every form of the rule language."""
+
+
+@cache
+def system(name: str) -> System:
+    """One of `SYSTEMS`."""
+    if name in _VARIANTS:
+        model, settings = _VARIANTS[name]
+        return load_system(model, settings)
+    return everything.system(open_types=name == "everything_open")
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A question that two answers differ on; `how` is the way in which it was asked."""
+
+    how: str
+    request: Request
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"{self.how}: {self.request}: expected {self.expected}, got {self.got}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A compiled world, the oracle over the same rows, and what to ask."""
+
+    system: System
+    facts: Facts
+    oracle: Oracle
+    matrix: Matrix
+    requests: Sequence[Request]
+
+    def expected(self, request: Request) -> str:
+        """What the oracle says."""
+        return outcome(lambda: _word(self.oracle.check(request)))
+
+    def some(self, count: int) -> Sequence[Request]:
+        """A few of the requests, the same ones each time."""
+        kept = [r for r in self.requests if self.expected(r) in ("allow", "deny")]
+        return random.Random(len(kept)).sample(kept, min(count, len(kept)))
+
+
+def asked(
+    world: World, requests: Sequence[Request], *, matrix: Matrix | None = None, now: float = NOW
+) -> Asked:
+    """The world compiled for the moment `now`, or as `matrix` has it."""
+    model, spelling = world.system.model, world.system.spelling
+    if matrix is None:
+        matrix = Matrix(compile(world.facts, model, spelling, now=now, revision=1))
+    return Asked(world.system, world.facts, Oracle(world.facts, model, spelling), matrix, requests)
+
+
+def outcome(answer: Callable[[], str]) -> str:
+    """The answer, or the kind of refusal."""
+    try:
+        return answer()
+    except WardenError as error:
+        return f"refused: {type(error).__name__}"
+
+
+def _word(allowed: bool) -> str:
+    return "allow" if allowed else "deny"
+
+
+def decided(matrix: Matrix, request: Request) -> str:
+    """What `decide` says; a failure to judge is no denial here."""
+    decision = matrix.decide(request)
+    if decision.reason is Reason.ERROR:
+        return f"error: {dict(matrix.errors)}"
+    return _word(decision.allow)
+
+
+# --- the ways of asking ---
+
+
+def decide(world: Asked) -> Iterator[Disagreement]:
+    """Each question alone; twice, for the second time rows are there."""
+    for request in (*world.requests, *world.requests):
+        expected = world.expected(request)
+        got = outcome(lambda request=request: decided(world.matrix, request))  # type: ignore[misc]
+        if got != expected:
+            yield Disagreement("decide", request, expected, got)
+
+
+def check(world: Asked) -> Iterator[Disagreement]:
+    """The short way in, for users and operations about one type."""
+    for request in world.requests:
+        operation = world.system.model.operations.get(request.operation)
+        type = None if operation is None else operation.type
+        target = request.target
+        if request.is_plain and request.principal.kind == USER and target.type == (type or "-"):
+            user, name = request.principal.name, target.name
+            for _ in range(2):
+                decision = world.matrix.check(user, request.operation, name, request.now)
+                if _word(decision.allow) != world.expected(request):
+                    yield Disagreement(
+                        "check", request, world.expected(request), decision.reason.value
+                    )
+
+
+def batch(world: Asked) -> Iterator[Disagreement]:
+    """All questions at once, those with an answer at all."""
+    requests = [r for r in world.requests if world.expected(r) in ("allow", "deny")]
+    for request, got in zip(requests, decide_many(world.matrix, requests), strict=True):
+        if world.expected(request) != _word(got):
+            yield Disagreement("batch", request, world.expected(request), _word(got))
+
+
+def listing(world: Asked) -> Iterator[Disagreement]:
+    """What each asker is listed, everywhere and below something; its count and its pages."""
+    stored = sorted(world.oracle.stored)
+    for request in world.some(6):
+        within: list[Entity | None] = [None]
+        if stored:
+            above = world.oracle.ancestors(request.target)
+            within.append(above[0] if above else random.Random(str(request)).choice(stored))
+        for container in within:
+            yield from _listed(world, request, container)
+
+
+def _listed(world: Asked, request: Request, within: Entity | None) -> Iterator[Disagreement]:
+    expected = world.oracle.listing(request, within)
+    ids = listings.listing(world.matrix, request, within)
+    got = listings.named(world.matrix, ids)
+    if got != expected:
+        yield Disagreement(f"listing within {within}", request, _set(expected), _set(got))
+    count = listings.count(world.matrix, request, within)
+    if count != len(expected):
+        yield Disagreement(f"count within {within}", request, str(len(expected)), str(count))
+    paged = list(pages(world.matrix, request, within, 2))
+    if len(paged) != len(expected) or set(paged) != expected:
+        yield Disagreement(f"pages within {within}", request, _set(expected), _set(paged))
+
+
+def pages(matrix: Matrix, request: Request, within: Entity | None, size: int) -> Iterator[Entity]:
+    """The whole listing, page after page."""
+    after: Entity | None = None
+    while True:
+        page = listings.page(matrix, request, size, after, within)
+        yield from page.entities
+        if page.after is None:
+            return
+        after = page.after
+
+
+def filtered(world: Asked) -> Iterator[Disagreement]:
+    """A given list of names, stored or not, reduced to those that are allowed."""
+    model = world.system.model
+    named = [r.target for r in world.requests if r.target != NO_RESOURCE]
+    names = [*sorted(world.oracle.stored)[:12], *named[:12]]
+    for request in world.some(4):
+        operation = model.operations.get(request.operation)
+        given = [e for e in names if operation is None or operation.rule_or_none(e.type)]
+        expected = [
+            i for i, e in enumerate(given) if world.oracle.check(replace(request, target=e))
+        ]
+        got = listings.filtered(world.matrix, request, given)
+        if got != expected:
+            yield Disagreement("filtered", request, str(expected), str(got))
+
+
+def people(world: Asked) -> Iterator[Disagreement]:
+    """Who may: the inverse question."""
+    for request in world.some(6):
+        plain = replace(request, groups=(), roles=None)
+        expected, got = world.oracle.who(plain), who(world.matrix, plain)
+        if got != expected:
+            yield Disagreement("who", plain, _set(expected), _set(got))
+
+
+def explained(world: Asked) -> Iterator[Disagreement]:
+    """Why and why not: the reasons alone decide, and the ways named turn a denial."""
+    for request in world.some(8):
+        explanation = explain(world.matrix, request)
+        expected, allow = world.expected(request), explanation.decision.allow
+        if _word(allow) != expected or explanation.decision.reason is Reason.ERROR:
+            got = str(explanation.decision)
+            yield Disagreement("explain", request, expected, got)
+            continue
+        reasons = [s for s in world.facts.statements if s.id in explanation.statements]
+        if explanation.rule is not None and world_with(world, reasons).check(request) != allow:
+            got = _set(explanation.statements)
+            yield Disagreement("explain by the reasons alone", request, expected, got)
+        for way in explanation.ways:
+            if not turns(world, request, way):
+                yield Disagreement("explain a way out", request, "a smallest change", str(way))
+
+
+def world_with(world: Asked, statements: Iterable[Statement]) -> Oracle:
+    """The oracle over the same rows with other statements."""
+    facts = replace(world.facts, statements=tuple(statements))
+    return Oracle(facts, world.system.model, world.system.spelling)
+
+
+def turns(world: Asked, request: Request, way: Way) -> bool:
+    """Whether the whole way allows the request, and nothing less does."""
+    added = [
+        Statement(
+            id=f"need {number}",
+            effect=Effect.ALLOW,
+            privileges=frozenset({need.privilege}),
+            scope=Anything() if need.entity == NO_RESOURCE else On(need.entity),
+            principals=frozenset({request.principal}),
+        )
+        for number, need in enumerate(way.needs)
+    ]
+
+    def holds(needs: list[Statement], lifted: Iterable[str]) -> bool:
+        gone = set(lifted)
+        kept = [s for s in world.facts.statements if s.id not in gone]
+        return world_with(world, [*kept, *needs]).check(request)
+
+    return (
+        holds(added, way.lifted)
+        and not any(holds([a for a in added if a != left], way.lifted) for left in added)
+        and not any(holds(added, [i for i in way.lifted if i != left]) for left in way.lifted)
+    )
+
+
+def _set(items: Iterable[object]) -> str:
+    return "{" + ", ".join(sorted(map(_text, items))) + "}"
+
+
+def _text(item: object) -> str:
+    match item:
+        case Entity(type, name) | Principal(type, name):
+            return f"{type}:{name}"
+        case _:
+            return str(item)
+
+
+QUICK: tuple[Callable[[Asked], Iterator[Disagreement]], ...] = (decide, check)
+WAYS = (*QUICK, batch, listing, filtered, people, explained)
+"""Every way in which one compiled world is asked."""
+
+
+# --- worlds that change ---
+
+
+def changed(
+    world: World, requests: Sequence[Request], seed: int, steps: int
+) -> Iterator[tuple[changes.Change | None, World, Asked]]:
+    """The world after each of some changes, compiled by changing what was compiled before.
+
+    Every question was asked before each change, so that whatever is remembered may be stale.
+    """
+    before = asked(world, requests)
+    rng = random.Random(seed)
+    for step in range(steps):
+        list(decide(before))
+        list(people(before))
+        later = requests
+        made: changes.Change | None = None
+        facts, now = world.facts, before.requests[0].now if before.requests else NOW
+        if rng.random() < 0.12:
+            now = NOW + rng.choice((-51.0, -50.0, -1.0, 0.0, 1.0, 50.0, 51.0))
+        else:
+            made, facts = change(world.system, facts, rng.getrandbits(32))
+        matrix = changes.apply(
+            before.matrix, [] if made is None else [made], now=now, revision=step + 2
+        )
+        world = replace(world, facts=facts)
+        fresh = ask(world, rng.getrandbits(32), 10)
+        later = [replace(r, now=now) for r in (*requests, *fresh)]
+        before = asked(world, later, matrix=matrix)
+        yield made, world, before
+
+
+def walked(
+    world: World,
+    requests: Sequence[Request],
+    seed: int,
+    steps: int,
+    ways: Sequence[Callable[[Asked], Iterator[Disagreement]]] = (decide, listing, people),
+) -> Iterator[Disagreement]:
+    """What the changed world answers otherwise than the rows do."""
+    for made, _, after in changed(world, requests, seed, steps):
+        for way in ways:
+            for found in way(after):
+                yield replace(found, how=f"{found.how} after {made}")
+
+
+# --- many worlds ---
+
+SMALL = Size(entities=12, users=4, groups=2, roles=2, statements=6, goals=5)
+
+
+def worlds(name: str, first: int, count: int, size: Size | None = None) -> Iterator[World]:
+    """Worlds of the system, from the seed `first` on."""
+    for seed in range(first, first + count):
+        yield make(system(name), seed, size)

@@ -270,9 +270,9 @@ class _Question:
     def _values(self, name: str, e: Entity) -> list[Scalar]:
         """The attribute as it was sent, where that counts, else as it is stored; or nothing."""
         declared, sent = self.world.model.attributes[name], self.request.attributes
-        if declared.source is not Source.STORED and name in sent:
-            kinds = (int, float) if declared.type is float else (declared.type,)
-            return [sent[name]] if type(sent[name]) in kinds else []
+        kinds = (int, float) if declared.type is float else (declared.type,)
+        if declared.source is not Source.STORED and type(sent.get(name)) in kinds:
+            return [sent[name]]
         whose, _, stored = name.partition(".")
         rows = () if declared.source is Source.REQUEST else self.world.attributes
         resource = [r for r in rows if r.entity == e]

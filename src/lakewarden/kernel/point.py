@@ -33,9 +33,6 @@ EVERY_SUBRESOURCE = "urn:li:allEntities:all"
 """The sub-resource that stands for any: it meets every constraint.
 SOURCE: DataHub, PolicyEngine; datahub reference 3.8."""
 
-_SENT: Mapping[type, tuple[type, ...]] = {str: (str,), bool: (bool,), float: (int, float)}
-"""What a value that comes with a request may be, by the declared type of its attribute."""
-
 Spot = int | NamedPlace
 
 
@@ -265,5 +262,5 @@ class Point(Algebra[bool, Spot]):
         if declared.source is Source.REQUEST or (
             sent is not None and declared.source is Source.REQUEST_OVER_STORED
         ):
-            return sent if type(sent) in _SENT[declared.type] else None
+            return sent
         return self._snapshot.stored_attribute(name, place, principal)

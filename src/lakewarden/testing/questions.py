@@ -167,7 +167,7 @@ class _Asker:
         if draft.often(0.12):
             groups = draft.some(draft.people(GROUP)) or [Principal(GROUP, "a")]
             request = replace(request, groups=tuple(groups))
-        if draft.often(0.15):
+        if request.principal.kind == USER and draft.often(0.15):
             reached = [a for p in (request.principal, *request.groups) for a in draft.acts_as(p)]
             held = sorted({p for p in reached if p.kind == ROLE})
             roles = draft.people(ROLE) if draft.often(0.15) else held

@@ -51,6 +51,14 @@ class Fields:
         """The value as it is, without the name of its Avro type."""
         return untagged(self._fields.get(key))
 
+    def whole(self, key: str) -> object | None:
+        """The value exactly as it stands there."""
+        return self._fields.get(key)
+
+    def everything(self) -> Mapping[str, object]:
+        """All the fields."""
+        return self._fields
+
     def text(self, key: str) -> str:
         """A string that must be there; it may be empty."""
         value = self.raw(key)

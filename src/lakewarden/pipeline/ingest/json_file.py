@@ -8,6 +8,7 @@ refusal names line and column.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn, TextIO
@@ -20,6 +21,7 @@ MAX_RECORD_CHARACTERS: Final = 64 * 1024 * 1024
 _PIECE = 1024 * 1024
 _LONGEST_TOKEN = 64
 _SPACE = frozenset(" \t\r\n")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Record(NamedTuple):
@@ -32,6 +34,15 @@ class Record(NamedTuple):
 
 class _Refused(ValueError):
     """Something in a value that is no strict JSON."""
+
+
+def _check_surrogates(text: str, value: object) -> None:
+    """Refuses half a character: `text` is what spelt `value`, in UTF-8, and only escapes can."""
+    if _SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError:
+            raise _Refused("a lone surrogate is no text") from None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -55,7 +66,9 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
 def parse(text: str, where: str) -> object:
     """The value of a JSON text. Raises `BadInput` with line and column."""
     try:
-        return _DECODER.decode(text)
+        value: object = _DECODER.decode(text)
+        _check_surrogates(text, value)
+        return value
     except json.JSONDecodeError as error:
         at = f"{where}: line {error.lineno}, column {error.colno}"
         raise BadInput(error.msg.lower(), where=at) from None
@@ -149,6 +162,7 @@ class _Text:
                 if self._may_be_cut(error) and self._more():
                     continue
                 self._fail(*self._place(error.pos), error.msg.lower())
+            _check_surrogates(self._text[self._at : end], value)
             self._at = end
             return value
 

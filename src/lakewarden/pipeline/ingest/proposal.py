@@ -50,7 +50,7 @@ CHANGES: Final = {
 USAGE: Final = "usage statistics"
 
 _JSON = ("application/json", "application/json-patch+json")
-_FIRST_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]")
+_FIRST_WORD = re.compile(r"^(?:[A-Z]+(?=[A-Z][a-z])|[A-Z])")
 
 
 class Write(NamedTuple):
@@ -101,6 +101,7 @@ def _snapshot(fields: Fields, model: Model) -> Iterator[Write]:
     type = class_name.removesuffix("Snapshot")
     urn = body.text("urn")
     problem = _problem(urn, type, exact=False)
+    type = type if problem else datahub.urn_type(urn)
     for index, item in enumerate(_list(body, "aspects")):
         holder = Fields({"aspect": item}, f"{body.at('aspects')}[{index}]")
         class_name, value = _named(holder, "aspect", shown="")
@@ -127,7 +128,7 @@ def _named(fields: Fields, key: str, shown: str | None = None) -> tuple[str, Fie
         raise BadInput("expected an object under the name of its class", where=where)
     if not isinstance(inner, Mapping):
         raise BadInput("expected an object", where=f'{where}."{name}"')
-    return name.rpartition(".")[2], Fields.of(inner, f'{where}."{name}"')
+    return name.rpartition(".")[2], Fields(inner, f'{where}."{name}"')
 
 
 def aspect_name(class_name: str) -> str:
@@ -136,7 +137,7 @@ def aspect_name(class_name: str) -> str:
     >>> aspect_name("GlobalTags"), aspect_name("MLModelProperties")
     ('globalTags', 'mlModelProperties')
     """
-    return _FIRST_WORD.sub(lambda found: found[0].lower(), class_name, count=1)
+    return _FIRST_WORD.sub(lambda found: found[0].lower(), class_name)
 
 
 def _proposal(fields: Fields, model: Model) -> Write:
@@ -160,7 +161,7 @@ def _proposal(fields: Fields, model: Model) -> Write:
         if name not in aspects.READERS:
             return write
         patch.check(value, where)
-        return write._replace(value=_text(value, where))
+        return write._replace(value=_text(value))
     return _checked(write, Fields(value, where), model)
 
 
@@ -185,16 +186,11 @@ def _checked(write: Write, value: Fields, model: Model) -> Write:
     entity = Entity(write.type, write.urn)
     for _ in aspects.rows(entity, write.aspect, value, write.place, model):
         pass
-    return write._replace(value=_text(value.all(), value.where))
+    return write._replace(value=_text(value.everything()))
 
 
-def _text(value: object, where: str) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise BadInput("a lone surrogate is no text", where=where) from None
-    return text
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _problem(urn: str, type: str, *, exact: bool) -> str:

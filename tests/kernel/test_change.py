@@ -1,0 +1,403 @@
+"""A change gives what compiling the changed rows afresh would give, and keeps what it can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lakewarden.kernel import change as change_module
+from lakewarden.kernel import snapshot
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    Change,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    EntityRenamed,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    RelationChanged,
+    StatementAdded,
+    StatementRemoved,
+    apply,
+)
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, Conflict, Unknown
+from lakewarden.kernel.facts import rows_of
+from lakewarden.kernel.listing import listing, named
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import Principal, members_of
+from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect, On, Owners, Statement, Where
+from lakewarden.service.system import System, load_system
+from tests.kernel.small import CATALOG_SYSTEM as CAT
+from tests.kernel.small import LAKE_SYSTEM as LAKE
+from tests.kernel.small import allowed, matrix, question, user, world
+from tests.kernel.test_matrix import CAT_FACTS, COLUMN, DATASET, LAKE_FACTS, QUERY, T, U
+
+PEOPLE = {
+    "lake": ("ana", "ben", "cid", "owner", "schema-owner", "table-owner", "barred", "new"),
+    "catalog": ("ana", "ben", "cid", "typed", "limited", "new"),
+}
+
+
+@pytest.fixture(params=[16_384, 5, 0], autouse=True)
+def forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every form of the matrix: all classes, classes by privilege group, bitmaps."""
+    monkeypatch.setattr(snapshot, "CLASS_LIMIT", request.param)
+    monkeypatch.setattr(change_module, "CLASS_LIMIT", request.param)
+
+
+def answers(m: Matrix, of: System, extra: tuple[Entity, ...] = ()) -> dict[object, object]:
+    """Every decision and listing of a few people, over what is stored and `extra`."""
+    tree = m.snapshot.coded.tree
+    entities = (NO_RESOURCE, *(tree.entity(id) for id in tree.stored), *extra)
+    now = m.snapshot.table.moment
+    found: dict[object, object] = {}
+    for person in PEOPLE[of.model.name]:
+        principal = of.principal(person)
+        for operation in of.model.operations.values():
+            found[person, operation.name] = named(
+                m, listing(m, Request(principal, operation.name, now=now))
+            )
+            for entity in entities:
+                if operation.rule_or_none(entity.type) is not None:
+                    request = Request(principal, operation.name, entity, now)
+                    found[person, operation.name, entity] = m.decide(request).allow
+    return found
+
+
+def check(m: Matrix, of: System, *changes: Change, now: float = 0.0) -> Matrix:
+    """Applies the changes, compares with a fresh build, and returns the later matrix."""
+    before = answers(m, of)
+    later = apply(m, changes, now=now, revision=2)
+    statements = later.snapshot.table.statements
+    fresh = matrix(of, rows_of(later.snapshot.coded, statements), now)
+    gone = tuple(row for row in (LAKE.entity(T), LAKE.entity(U)) if of is LAKE)
+    assert answers(later, of, gone) == answers(fresh, of, gone)
+    assert later.revision == 2
+    assert answers(m, of) == before
+    return later
+
+
+def lake() -> Matrix:
+    return matrix(LAKE, LAKE_FACTS)
+
+
+def catalog() -> Matrix:
+    return matrix(CAT, CAT_FACTS)
+
+
+def grant(
+    id: str, privilege: str, on: str, to: str, effect: Effect = Effect.ALLOW, **more: object
+) -> StatementAdded:
+    statement = Statement(
+        id=id,
+        effect=effect,
+        privileges=frozenset({privilege}),
+        scope=On(LAKE.entity(on)),
+        principals=frozenset({LAKE.principal(to)}),
+    )
+    return StatementAdded(replace(statement, **more))  # type: ignore[arg-type]
+
+
+def test_a_grant_opens_and_its_removal_closes() -> None:
+    later = check(
+        lake(),
+        LAKE,
+        grant("g", "READ", "table:m:d.s.t", "ana"),
+        grant("h", "USE", "catalog:m:d", "ana"),
+    )
+    assert allowed(later, LAKE, "ana", "load", "table:m:d.s.t")
+    closed = check(later, LAKE, StatementRemoved("g"))
+    assert not allowed(closed, LAKE, "ana", "load", "table:m:d.s.t")
+
+
+def test_a_deny_closes_for_whom_it_names_only() -> None:
+    later = check(lake(), LAKE, grant("d", "READ", "catalog:m:c", "ana", Effect.DENY))
+    assert not allowed(later, LAKE, "ana", "load", T)
+    assert allowed(later, LAKE, "ben", "load", T)
+
+
+def test_a_statement_with_the_same_id_takes_its_place() -> None:
+    later = check(lake(), LAKE, grant("read", "READ", "table:m:c.s.u", "role:m:readers"))
+    assert not allowed(later, LAKE, "ana", "load", T)
+    assert allowed(later, LAKE, "ana", "load", U)
+
+
+def test_an_inactive_statement_changes_nothing() -> None:
+    later = check(lake(), LAKE, grant("x", "READ", "metalake:m", "ana", active=False))
+    again = check(later, LAKE, StatementRemoved("x"))
+    assert answers(again, LAKE) == answers(lake(), LAKE)
+
+
+def test_windows_open_and_close_as_time_goes_on() -> None:
+    window = grant("w", "READ", "metalake:m", "ana", valid_from=10.0, valid_until=20.0)
+    use = grant("u", "USE", "metalake:m", "ana")
+    waiting = check(lake(), LAKE, window, use)
+    inside = check(waiting, LAKE, now=10.0)
+    assert inside.decide(question(LAKE, "ana", "load", "table:m:d.s.t", 10.0)).allow
+    outside = check(inside, LAKE, now=20.0)
+    assert not outside.decide(question(LAKE, "ana", "load", "table:m:d.s.t", 20.0)).allow
+    assert outside.snapshot.table.end == float("inf")
+
+
+def test_owners_come_and_go() -> None:
+    row = OwnerRow(LAKE.entity("catalog:m:d"), user("ana"))
+    later = check(lake(), LAKE, OwnerChanged(row, present=True))
+    assert allowed(later, LAKE, "ana", "load", "table:m:d.s.t")
+    gone = check(later, LAKE, OwnerChanged(row, present=False))
+    assert not allowed(gone, LAKE, "ana", "load", "table:m:d.s.t")
+    group = OwnerRow(
+        CAT.entity(QUERY), CAT.principal("urn:li:corpGroup:staff"), "urn:li:ownershipType:new"
+    )
+    typed = check(catalog(), CAT, OwnerChanged(group, present=True))
+    assert allowed(typed, CAT, "ben", "view", QUERY)
+    everybody = OwnerRow(CAT.entity(QUERY), Principal("implied", "all-users"))
+    check(catalog(), CAT, OwnerChanged(everybody, present=True))
+
+
+def test_memberships_come_and_go() -> None:
+    staff = Principal("group", "staff")
+    row = MembershipRow(user("cid"), staff)
+    later = check(lake(), LAKE, MembershipChanged(row, present=True))
+    assert allowed(later, LAKE, "cid", "load", T)
+    gone = check(later, LAKE, MembershipChanged(row, present=False))
+    assert not allowed(gone, LAKE, "cid", "load", T)
+    nested = MembershipRow(Principal("group", "inner"), staff)
+    inner = MembershipRow(user("cid"), Principal("group", "inner"))
+    check(
+        lake(),
+        LAKE,
+        MembershipChanged(nested, present=True),
+        MembershipChanged(inner, present=True),
+    )
+    new = MembershipRow(user("new"), members_of("m"))
+    joined = check(
+        lake(),
+        LAKE,
+        PrincipalChanged(user("new"), present=True),
+        MembershipChanged(new, present=True),
+    )
+    assert allowed(joined, LAKE, "new", "READ", T) is False
+    everybody = MembershipRow(Principal("implied", "all-users"), Principal("role", "m:readers"))
+    assert allowed(
+        check(lake(), LAKE, MembershipChanged(everybody, present=True)), LAKE, "cid", "load", T
+    )
+
+
+def test_a_table_added_is_there_and_one_dropped_is_gone_with_its_grants() -> None:
+    new = LAKE.entity("table:m:c.s.v")
+    later = check(lake(), LAKE, EntityAdded(new, LAKE.entity("schema:m:c.s")))
+    assert allowed(later, LAKE, "ana", "load", "table:m:c.s.v")
+    assert allowed(later, LAKE, "owner", "load", "table:m:c.s.v")
+    dropped = check(later, LAKE, EntityDropped(LAKE.entity(T)))
+    assert "bar" not in dropped.snapshot.table.statements
+    again = check(dropped, LAKE, EntityAdded(LAKE.entity(T), LAKE.entity("schema:m:c.s")))
+    assert allowed(again, LAKE, "barred", "load", T)
+    assert not allowed(again, LAKE, "table-owner", "drop", T)
+
+
+def test_dropping_takes_everything_below_along() -> None:
+    later = check(lake(), LAKE, EntityDropped(LAKE.entity("catalog:m:c")))
+    assert not later.snapshot.coded.is_known(LAKE.entity(T))
+    assert "use" not in later.snapshot.table.statements
+    nothing = check(later, LAKE, EntityDropped(LAKE.entity("metalake:m")))
+    assert len(nothing.snapshot.coded.tree.stored) == 0
+    again = check(nothing, LAKE, EntityAdded(LAKE.entity("metalake:m")))
+    assert allowed(again, LAKE, "ana", "MEMBER", "metalake:m")
+    tags = check(lake(), LAKE, EntityDropped(LAKE.entity("tag:m:old")))
+    assert allowed(tags, LAKE, "ana", "read_tags", T)
+
+
+def test_moving_and_renaming_keep_grants_and_owners() -> None:
+    moved = check(
+        lake(), LAKE, EntityMoved(LAKE.entity("schema:m:c.s"), LAKE.entity("catalog:m:d"))
+    )
+    assert not allowed(moved, LAKE, "owner", "load", T)
+    renamed = check(lake(), LAKE, EntityRenamed(LAKE.entity(T), "m:c.s.renamed"))
+    assert not allowed(renamed, LAKE, "barred", "load", "table:m:c.s.renamed")
+    assert allowed(renamed, LAKE, "table-owner", "drop", "table:m:c.s.renamed")
+
+
+def test_relations_and_attributes_change_what_they_bear_on() -> None:
+    row = RelationRow("tagged", LAKE.entity(T), LAKE.entity("tag:m:old"))
+    later = check(lake(), LAKE, RelationChanged(row, present=False))
+    assert allowed(later, LAKE, "ana", "read_tags", T)
+    check(later, LAKE, RelationChanged(row, present=True))
+    subject = RelationRow("subject", CAT.entity("query:urn:li:query:empty"), CAT.entity(DATASET))
+    asked = check(catalog(), CAT, RelationChanged(subject, present=True))
+    assert allowed(asked, CAT, "ben", "ask", "query:urn:li:query:empty")
+    graded = check(catalog(), CAT, AttributeChanged(CAT.entity(DATASET), "grade", ("9",)))
+    assert not allowed(graded, CAT, "cid", "grade", DATASET)
+    check(graded, CAT, AttributeChanged(CAT.entity(DATASET), "grade", ()))
+
+
+def with_criteria() -> Matrix:
+    """A catalog with policies by domain, container, tag, owner and group."""
+    fields = {
+        "DOMAIN": "urn:li:domain:top",
+        "CONTAINER": "urn:li:container:outer",
+        "TAG": "urn:li:tag:pii",
+        "OWNER": "urn:li:corpuser:cid",
+        "GROUP": "urn:li:corpGroup:staff",
+        "PROPERTY": "urn:p=high",
+    }
+    statements = [
+        {"id": f, "privileges": ["VIEW"], "to": ["user:urn:li:corpuser:typed"],
+         "where": [{"field": f, "values": [v]}]}
+        for f, v in fields.items()
+    ]  # fmt: skip
+    statements.append(
+        {
+            "id": "o",
+            "privileges": ["EDIT"],
+            "to": ["owners"],
+            "where": [{"field": "TYPE", "values": ["dataset"]}],
+        }
+    )
+    facts = world(
+        CAT,
+        [DATASET, QUERY, COLUMN, "corpuser:urn:li:corpuser:cid", "domain:urn:li:domain:top",
+         "container:urn:li:container:outer"],
+        placed={"domain:urn:li:domain:child": "domain:urn:li:domain:top"},
+        relations=[("domain", DATASET, "domain:urn:li:domain:child"), ("tag", QUERY, "tag:urn:li:tag:pii")],
+        members={"urn:li:corpGroup:staff": ["ben"]},
+        users=["cid"],
+        statements=statements,
+    )  # fmt: skip
+    return matrix(CAT, facts)
+
+
+def test_what_a_criterion_looks_at_is_followed() -> None:
+    top, child = (CAT.entity(f"domain:urn:li:domain:{n}") for n in ("top", "child"))
+    dataset, outer = CAT.entity(DATASET), CAT.entity("container:urn:li:container:outer")
+    m = with_criteria()
+    assert allowed(m, CAT, "typed", "view", DATASET)
+    moved = check(m, CAT, EntityMoved(child, None))
+    assert not allowed(moved, CAT, "typed", "view", DATASET)
+    assert allowed(check(moved, CAT, EntityMoved(child, top)), CAT, "typed", "view", DATASET)
+    inside = check(moved, CAT, EntityMoved(dataset, outer))
+    assert allowed(inside, CAT, "typed", "view", DATASET)
+    tag = RelationRow("tag", dataset, Entity("tag", "urn:li:tag:pii"))
+    assert allowed(
+        check(moved, CAT, RelationChanged(tag, present=True)), CAT, "typed", "view", DATASET
+    )
+    owner = OwnerRow(dataset, CAT.principal("cid"))
+    owned = check(moved, CAT, OwnerChanged(owner, present=True))
+    assert allowed(owned, CAT, "typed", "view", DATASET)
+    assert allowed(owned, CAT, "cid", "edit", DATASET)
+    high = AttributeChanged(dataset, "urn:p", ("high",))
+    assert allowed(check(moved, CAT, high), CAT, "typed", "view", DATASET)
+    staff = MembershipRow(CAT.principal("cid"), CAT.principal("urn:li:corpGroup:staff"))
+    joined = check(moved, CAT, MembershipChanged(staff, present=True))
+    assert allowed(joined, CAT, "typed", "view", "corpuser:urn:li:corpuser:cid")
+
+
+def test_what_is_judged_stays_a_name_when_it_is_dropped() -> None:
+    m = with_criteria()
+    child = CAT.entity("domain:urn:li:domain:child")
+    dropped = check(m, CAT, EntityDropped(child))
+    assert not allowed(dropped, CAT, "typed", "view", DATASET)
+    back = check(dropped, CAT, EntityAdded(child, CAT.entity("domain:urn:li:domain:top")))
+    assert allowed(back, CAT, "typed", "view", DATASET)
+    table = check(m, CAT, EntityDropped(CAT.entity(DATASET)))
+    assert not allowed(table, CAT, "typed", "view", DATASET)
+    column = Entity("schemaField", CAT.entity(COLUMN).name.replace("hive,a,", "hive,other,"))
+    check(m, CAT, EntityAdded(column, CAT.spelling.parent(column)))
+    check(m, CAT, EntityAdded(Entity("novelty", "urn:li:novelty:x")))
+    check(m, CAT, EntityDropped(CAT.entity(COLUMN)))
+
+
+def test_statements_to_owners_reach_all_rows() -> None:
+    statement = Statement(
+        "so",
+        Effect.ALLOW,
+        frozenset({"EDIT"}),
+        Where(()),
+        owners=Owners(frozenset({"urn:li:ownershipType:tech"})),
+    )
+    later = check(catalog(), CAT, StatementRemoved("owners"))
+    assert not allowed(later, CAT, "ana", "edit", DATASET)
+    again = check(later, CAT, StatementAdded(statement))
+    assert allowed(again, CAT, "ana", "edit", DATASET)
+
+
+def test_rows_of_those_whom_a_change_does_not_concern_are_kept() -> None:
+    m = lake()
+    request = question(LAKE, "table-owner", "load", U)
+    m.decide(request)
+    m.check("table-owner", "load", "m:c.s.u", 0.0)
+    later = apply(m, [grant("g", "READ", "table:m:d.s.t", "ana")], now=0.0, revision=2)
+    kept = m.snapshot.memos.subjects[user("table-owner")]
+    assert later.snapshot.memos.subjects[user("table-owner")] is kept
+
+
+def test_too_much_out_of_place_is_numbered_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_module, "DISPLACED_LIMIT", 1)
+    tables = [LAKE.entity(f"table:m:c.s.n{n}") for n in range(3)]
+    added = (EntityAdded(table, LAKE.entity("schema:m:c.s")) for table in tables)
+    later = check(lake(), LAKE, *added)
+    assert not later.snapshot.coded.tree.displaced
+    assert "implied:member:m" in later.snapshot.table.statements
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (EntityAdded(LAKE.entity(T)), Conflict, "stored already"),
+        (EntityAdded(LAKE.entity("table:m:x.s.t"), LAKE.entity("schema:m:x.s")), Unknown, "m:x.s"),
+        (EntityAdded(Entity("file", "x")), Unknown, "type `file`"),
+        (EntityDropped(LAKE.entity("table:m:c.s.none")), Unknown, "table:m:c.s.none"),
+        (
+            EntityMoved(LAKE.entity("catalog:m:c"), LAKE.entity("schema:m:c.s")),
+            Conflict,
+            "below itself",
+        ),
+        (EntityRenamed(LAKE.entity(T), "m:c.s.u"), Conflict, "stored already"),
+        (StatementRemoved("none"), Unknown, "statement `none`"),
+        (grant("x", "FLY", "metalake:m", "ana"), Unknown, "privilege `FLY`"),
+        (
+            RelationChanged(RelationRow("likes", LAKE.entity(T), LAKE.entity(U)), present=True),
+            BadInput,
+            "unknown relation `likes`",
+        ),
+        (AttributeChanged(Entity("table", "m:no"), "x", ()), Unknown, "entity `table:m:no`"),
+    ],
+)
+def test_a_change_that_does_not_hold_together_changes_nothing(
+    change: Change, error: type[Exception], message: str
+) -> None:
+    m = lake()
+    before = answers(m, LAKE)
+    with pytest.raises(error, match=message):
+        apply(m, [grant("first", "READ", "metalake:m", "cid"), change], now=0.0, revision=2)
+    assert answers(m, LAKE) == before
+
+
+def test_a_catalog_knows_things_by_name_only() -> None:
+    with pytest.raises(BadInput, match="by their names only"):
+        apply(catalog(), [EntityRenamed(CAT.entity(QUERY), "urn:li:query:r")], now=0.0, revision=2)
+
+
+def test_a_cycle_that_is_stored_does_not_stop_later_changes() -> None:
+    top, child = "domain:urn:li:domain:top", "domain:urn:li:domain:child"
+    m = matrix(CAT, world(CAT, [DATASET], placed={top: child, child: top}))
+    check(m, CAT, EntityMoved(CAT.entity(DATASET), CAT.entity(top)))
+
+
+def test_wildcards_follow_what_comes_and_goes() -> None:
+    cdap = load_system("cdap")
+    table = {"id": "w", "privileges": ["READ"], "to": ["user:ana"], "matching": "dataset:a.x*"}
+    m = matrix(cdap, world(cdap, ["namespace:a"], statements=[table]))
+    dataset = cdap.entity("dataset:a.x1")
+    assert allowed(m, cdap, "ana", "dataset.read", "dataset:a.x1")
+    later = apply(m, [EntityAdded(dataset, cdap.entity("namespace:a"))], now=0.0, revision=2)
+    listed = named(later, listing(later, question(cdap, "ana", "dataset.list.filter")))
+    assert listed == {dataset}
+    gone = apply(later, [EntityDropped(dataset)], now=0.0, revision=3)
+    assert not listing(gone, question(cdap, "ana", "dataset.list.filter"))
+    assert allowed(gone, cdap, "ana", "dataset.read", "dataset:a.x1")

@@ -1,0 +1,205 @@
+"""Why, why not, and what would turn a denial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from lakewarden.kernel import matrix as matrix_module
+from lakewarden.kernel import point
+from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.explain import WAYS, Step, Way, explain
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Reason, Request
+from lakewarden.kernel.statement import Anything, Effect, On, Statement
+from lakewarden.service.system import System, load_system
+from tests.kernel.small import CATALOG_SYSTEM as CAT
+from tests.kernel.small import LAKE_SYSTEM as LAKE
+from tests.kernel.small import matrix, question, user, world
+from tests.kernel.test_matrix import CAT_FACTS, DATASET, LAKE_FACTS, T, U
+
+M = matrix(LAKE, LAKE_FACTS)
+C = matrix(CAT, CAT_FACTS)
+
+
+def steps(step: Step) -> Iterator[Step]:
+    yield step
+    for inner in step.steps:
+        yield from steps(inner)
+
+
+def turned(m: Matrix, request: Request, needs: tuple[object, ...], lifted: tuple[str, ...]) -> bool:
+    added = []
+    for number, need in enumerate(needs):
+        anchor = need.entity  # type: ignore[attr-defined]
+        added.append(
+            StatementAdded(
+                Statement(
+                    id=f"way-{number}",
+                    effect=Effect.ALLOW,
+                    privileges=frozenset({need.privilege}),  # type: ignore[attr-defined]
+                    scope=Anything() if anchor == NO_RESOURCE else On(anchor),
+                    principals=frozenset({request.principal}),
+                )
+            )
+        )
+    gone = [StatementRemoved(id) for id in lifted]
+    return apply(m, [*added, *gone], now=request.now, revision=2).decide(request).allow
+
+
+def check_way(m: Matrix, request: Request, way: Way) -> None:
+    """All of it allows; leaving any one out does not."""
+    assert turned(m, request, way.needs, way.lifted)
+    for left_out in way.needs:
+        rest = tuple(need for need in way.needs if need is not left_out)
+        assert not turned(m, request, rest, way.lifted)
+    for kept in way.lifted:
+        assert not turned(m, request, way.needs, tuple(i for i in way.lifted if i != kept))
+
+
+def questions(of: System, m: Matrix, people: tuple[str, ...]) -> Iterator[Request]:
+    coded = m.snapshot.coded
+    entities = [coded.tree.entity(id) for id in coded.tree.stored]
+    for operation in of.model.operations.values():
+        for entity in (NO_RESOURCE, *entities):
+            if operation.rule_or_none(entity.type) is not None:
+                for person in people:
+                    yield Request(of.principal(person), operation.name, entity)
+
+
+@pytest.mark.parametrize(
+    ("of", "m", "people"),
+    [
+        (LAKE, M, ("ana", "barred", "cid", "owner", "stranger", "table-owner")),
+        (CAT, C, ("ana", "ben", "cid", "limited", "nobody")),
+    ],
+)
+def test_an_explanation_agrees_and_its_ways_turn_the_denial(
+    of: System, m: Matrix, people: tuple[str, ...]
+) -> None:
+    turns = 0
+    for request in questions(of, m, people):
+        found = explain(m, request)
+        assert found.decision == m.decide(request)
+        assert found.rule is not None
+        assert found.rule.holds == found.decision.allow
+        assert len(found.ways) <= WAYS
+        for way in found.ways:
+            check_way(m, request, way)
+            turns += 1
+    assert turns > 20
+
+
+def test_the_statements_that_decided_are_named() -> None:
+    found = explain(M, question(LAKE, "ben", "load", T))
+    assert {"use", "read", "implied:member:m"} <= set(found.statements)
+    barred = explain(M, question(LAKE, "barred", "load", T))
+    assert "bar" in barred.statements
+    assert barred.ways[0].lifted == ("bar",)
+
+
+def test_who_could_grant_is_named_with_each_need() -> None:
+    found = explain(M, question(LAKE, "cid", "load", U))
+    way = found.ways[0]
+    needs = {
+        need.privilege: (need.entity, who)
+        for need, who in zip(way.needs, way.grantors, strict=True)
+    }
+    entity, grantors = needs["READ"]
+    assert entity == LAKE.entity(U)
+    assert grantors == ()
+    assert needs["USE"][0] == LAKE.entity("schema:m:c.s")
+    assert needs["USE"][1] == (user("schema-owner"),)
+    assert explain(C, question(CAT, "nobody", "edit", DATASET)).ways[0].grantors == (None,)
+
+
+def test_membership_is_a_need_that_no_grant_operation_gives() -> None:
+    found = explain(M, question(LAKE, "stranger", "load", T))
+    (way,) = found.ways
+    assert [(n.privilege, n.entity.name) for n in way.needs] == [("MEMBER", "m")]
+    assert way.grantors == (None,)
+
+
+def test_where_only_ownership_helps_there_is_no_way() -> None:
+    assert explain(M, question(LAKE, "ana", "drop", T)).ways == ()
+    assert explain(M, question(LAKE, "ana", "nothing", T)).ways == ()
+
+
+def test_no_rule_is_shown_where_none_was_reached() -> None:
+    absent = explain(M, Request(user("ana"), "load", Entity("table", "m:c.s.none")))
+    assert (absent.rule, absent.decision.reason) == (None, Reason.NOT_STORED)
+    other = frozenset({Principal("role", "m:other")})
+    unheld = explain(M, replace(question(LAKE, "ana", "load", T), roles=other))
+    assert (unheld.rule, unheld.decision.reason) == (None, Reason.ROLE_NOT_HELD)
+
+
+def test_a_disagreement_with_the_rows_is_a_denial_that_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    m = matrix(LAKE, LAKE_FACTS)
+    request = question(LAKE, "ana", "load", T)
+    monkeypatch.setattr(matrix_module, "_reason", lambda _: Reason.DENIED)
+    found = explain(m, request)
+    assert (found.decision.allow, found.decision.reason) == (False, Reason.ERROR)
+    assert m.errors["Disagreement"] == 1
+
+
+def test_an_error_is_explained_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = matrix(LAKE, LAKE_FACTS)
+    monkeypatch.setattr(point, "WORK_LIMIT", 1)
+    found = explain(m, question(LAKE, "table-owner", "load", T))
+    assert found.decision.reason is Reason.ERROR
+    assert found.rule is None
+
+
+def test_a_privilege_that_follows_from_others_is_turned_by_them() -> None:
+    cdap = load_system("cdap")
+    m = matrix(cdap, world(cdap, ["namespace:a", "dataset:a.t"], users=["ana"]))
+    found = explain(m, question(cdap, "ana", "dataset.list.filter", "dataset:a.t"))
+    assert 1 < len(found.ways) <= WAYS
+    for way in found.ways:
+        check_way(m, question(cdap, "ana", "dataset.list.filter", "dataset:a.t"), way)
+
+
+def test_a_name_that_is_not_stored_can_be_pregranted() -> None:
+    cdap = load_system("cdap")
+    m = matrix(cdap, world(cdap, ["namespace:a"], users=["ana"]))
+    request = question(cdap, "ana", "dataset.create", "dataset:a.new")
+    found = explain(m, request)
+    assert found.ways
+    for way in found.ways:
+        check_way(m, request, way)
+
+
+def test_subresources_need_a_statement_without_constraint() -> None:
+    tag = CAT.entity("tag:urn:li:tag:c")
+    request = replace(question(CAT, "limited", "edit", DATASET), subresources=(tag,))
+    found = explain(C, request)
+    assert not found.decision.allow
+    for way in found.ways:
+        check_way(C, request, way)
+
+
+def test_a_step_says_what_it_asks_and_where() -> None:
+    copy = question(LAKE, "ana", "copy", T)
+    there = replace(copy, targets={"to": LAKE.entity("schema:m:d.s")})
+    found = explain(M, there)
+    assert found.rule is not None
+    said = {step.says for step in steps(found.rule)}
+    assert {"all of", "may load", "at to", "may look"} <= said
+    nowhere = explain(M, copy)
+    assert nowhere.rule is not None
+    assert any(step.entity is None for step in steps(nowhere.rule))
+    everything = {
+        step.says
+        for request in (*questions(LAKE, M, ("ana",)), *questions(CAT, C, ("ana",)))
+        for rule in [explain(M if request.operation in LAKE.model.operations else C, request).rule]
+        if rule is not None
+        for step in steps(rule)
+    }
+    assert {"nobody", "anyone", "is the asker", "service administrator"} <= everything
+    assert {"on every one of tagged", "on some one of tagged", "not denied USE"} <= everything

@@ -575,7 +575,7 @@ def test_ingestion_asks_the_subjects_of_a_query_too(verb: str) -> None:
 def test_both_sides_of_a_logical_link_are_asked_the_same(type: str) -> None:
     side = DATAHUB.operations["logical_parent.clear"].rule(type)
     both = DATAHUB.operations["logical_parent.set"].rule(type)
-    assert children(both) == (side, At("logical", side))
+    assert children(both) == (side, At("request.logical", side))
 
 
 def test_the_glossary_is_walked_upwards_for_one_privilege_only() -> None:

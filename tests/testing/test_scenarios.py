@@ -355,7 +355,7 @@ def test_someone_who_is_not_in_the_world_is_refused_unless_the_model_judges_user
             "expected one of: catalog; got a `tag`",
         ),
         (
-            'operation = "catalog.see"\nlists = { ana = [] }\nattributes = { "action.soft" = true }',
+            'operation = "catalog.see"\nlists = { ana = [] }\nsubresources = ["tag:lk:pii"]',
             "a listing carries no",
         ),
         (

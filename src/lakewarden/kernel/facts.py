@@ -64,20 +64,16 @@ class Coded:
         id = self.tree.find(entity)
         return id is not None and id in self.tree.stored
 
-    def spelled_ancestors(self, entity: Entity) -> Iterator[Entity]:
-        """The ancestors that the name spells, nearest first."""
-        parent = self.spelling.parent(entity)
-        while parent is not None:
-            yield parent
-            parent = self.spelling.parent(parent)
-
     def ancestors(self, entity: Entity) -> Iterator[Entity]:
-        """The ancestors: the stored ones of a stored entity, else those its name spells."""
+        """All above, nearest first: a stored entity's stored parent, else the one spelled."""
         id = self.tree.find(entity)
         if id is not None and (id in self.tree.stored or self.tree.parents[id] >= 0):
             yield from (self.tree.entity(other) for other in self.tree.ancestors(id))
-        elif entity.name:
-            yield from self.spelled_ancestors(entity)
+            return
+        parent = spelled_parent(self.spelling, entity)
+        if parent is not None:
+            yield parent
+            yield from self.ancestors(parent)
 
     def key(self, entity: Entity) -> tuple[trees.Name, ...]:
         """The entity's place in the canonical order, whether or not it is stored."""
@@ -269,10 +265,9 @@ class Stored:
         return self.kept(BitMap([id for id in ids if id is not None]))
 
     def matching(self, type: str, parts: Sequence[str], reach: Reach) -> BitMap:
+        kinds = {type}
         if reach is Reach.ABOVE:
-            kinds: Iterable[str] = above(self._coded.model.types, type)
-        else:
-            kinds = (type,)
+            kinds |= above(self._coded.model.types, type)
         rows = BitMap()
         for kind in kinds:
             code = self._tree.codes.get(kind)
@@ -496,7 +491,7 @@ class Named:
 
     def matching(self, type: str, parts: Sequence[str], reach: Reach) -> BitMap:
         spelling, types = self._coded.spelling, self._coded.model.types
-        if reach is Reach.ABOVE and self.entity.type in above(types, type):
+        if reach is Reach.ABOVE and self.entity.type in {type, *above(types, type)}:
             return _row(named_like(spelling, self.entity, type, parts))
         chain = (self.entity, *self.ancestors) if reach is Reach.BELOW else (self.entity,)
         hit = (e.type == type and named_like(spelling, e, type, parts) for e in chain)

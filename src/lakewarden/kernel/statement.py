@@ -24,8 +24,9 @@ class Effect(Enum):
 class Condition(Enum):
     """How a criterion compares the resolved values V of a field with its own values W.
 
-    EQUALS: some w is in V. STARTS_WITH: some v starts with some w. NOT_EQUALS: no w is in
-    V. So with W empty the first two never hold and the third always does.
+    EQUALS: some w is in V. STARTS_WITH: some v starts with some w that is not empty.
+    NOT_EQUALS: no w is in V. So with W empty the first two never hold and the third always
+    does.
     SOURCE: DataHub, PolicyEngine; datahub reference 3.4.
     """
 

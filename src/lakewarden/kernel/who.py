@@ -128,9 +128,8 @@ class Users(Algebra[BitMap, Spot]):
         principal = self._principal(place)
         if principal is None or principal.kind != USER:
             return BitMap()
-        return BitMap(
-            [self._acting.ids.get(principal, -1)] if principal in self._acting.ids else []
-        )
+        id = self._acting.ids.get(principal)
+        return BitMap([] if id is None else [id]) & self.everyone
 
     def _principal(self, place: Spot) -> Principal | None:
         entity = (

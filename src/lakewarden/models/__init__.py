@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import resources
 
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -30,8 +31,14 @@ def load(name: str, settings: Mapping[str, str] | None = None) -> Model:
     """
     if name not in names():
         raise Unknown("model", name, f"expected one of: {', '.join(names())}")
+    return _shipped(name, tuple(sorted((settings or {}).items())))
+
+
+@lru_cache(maxsize=64)
+def _shipped(name: str, settings: tuple[tuple[str, str], ...]) -> Model:
+    """A shipped model; it never changes, so each choice of settings is read once."""
     text = resources.files(__name__).joinpath(name + _SUFFIX).read_text("utf-8")
-    return loads(text, f"{name}{_SUFFIX}", settings)
+    return loads(text, f"{name}{_SUFFIX}", dict(settings))
 
 
 def loads(text: str, where: str, settings: Mapping[str, str] | None = None) -> Model:

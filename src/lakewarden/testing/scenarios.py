@@ -96,8 +96,10 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a target is asked: may the principal do the operation, or does it hold the
-    privilege, on the entity, with what the request carries.
+    """What a target is asked about the entity.
+
+    May the principal do the operation, or does it hold the privilege (exactly one of the two
+    is set), given what the request carries.
     """
 
     principal: Principal
@@ -129,8 +131,10 @@ class Session(Protocol):
         groups: frozenset[Principal] = frozenset(),
         roles: frozenset[Principal] | None = None,
     ) -> frozenset[Entity]:
-        """The stored entities below `within` (None: anywhere) on which the operation's own
-        rule allows the user. `groups` and `roles` are given only when a case names them.
+        """The stored entities on which the operation's own rule allows the user.
+
+        Those below `within`, itself not included; None: anywhere. `groups` and `roles` are
+        given only when a case names them.
         """
         ...
 

@@ -142,7 +142,7 @@ class _Maker:
             return
         free = spelled is None and (parent is None or parent in draft.parents)
         draft.parents[entity] = (None if draft.often(0.3) else parent) if free else spelled
-        if spelled is not None and draft.often(0.02):
+        if spelled is not None and draft.often(0.06):
             draft.parents[entity] = draft.container_for(type) or spelled
 
     def _people(self) -> None:

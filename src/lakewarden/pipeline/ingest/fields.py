@@ -34,10 +34,9 @@ class Fields:
     """The fields of one JSON object. A field that is null counts as absent."""
 
     def __init__(self, value: object, where: str) -> None:
-        found = untagged(value)
-        if not isinstance(found, Mapping):
+        if not isinstance(value, Mapping):
             raise BadInput("expected an object", where=where)
-        self._fields = found
+        self._fields: Mapping[str, object] = value
         self.where = where
 
     def __contains__(self, key: str) -> bool:
@@ -104,4 +103,4 @@ class Fields:
 
     def object_or_none(self, key: str) -> Fields | None:
         """An object, or None where there is none."""
-        return Fields(self._fields[key], self.at(key)) if key in self else None
+        return Fields(self.raw(key), self.at(key)) if key in self else None

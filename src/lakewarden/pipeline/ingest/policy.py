@@ -10,6 +10,7 @@ SOURCE: datahub reference 2 and 3.3 to 3.8; PR #19737 for values of structured p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -26,6 +27,7 @@ from lakewarden.pipeline.ingest.row import BAD_STATEMENT, Row, note_row, stateme
 
 _METADATA: Final = "METADATA"
 _PLATFORM: Final = "PLATFORM"
+_PROPERTY: Final = "STRUCTURED_PROPERTY"
 
 
 def policy(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
@@ -51,6 +53,13 @@ def policy(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[
     problem = problem or _refusal(table, model, place)
     yield row.rejected(BAD_STATEMENT, problem) if problem else row
     yield from (note_row(entity.name, text) for text in notes)
+
+
+def inactive(row: Row) -> Row:
+    """The same statement, no longer in force."""
+    id, text = row.cells
+    table = json.loads(text) | {"active": False}
+    return row._replace(cells=(id, statement_row(table, "").cells[1]))
 
 
 def _privileges(value: Fields, model: Model, notes: list[str]) -> list[str]:
@@ -143,8 +152,10 @@ def _one(item: Fields) -> Iterator[dict[str, object]]:
         yield _criterion(field, condition, values)
     for member in properties:
         urn, wanted = member.text("propertyUrn"), member.texts("values")
-        # Without a value nothing is asked; `NOT_EQUALS` would then hold of everything.
-        yield _criterion(field, condition if wanted else "", [f"{urn}={one}" for one in wanted])
+        # Neither means anything: without a value `NOT_EQUALS` would hold of everything.
+        sound = field.upper() == _PROPERTY and wanted
+        pairs = [f"{urn}={one}" for one in wanted]
+        yield _criterion(field if sound else member.where.rpartition(".")[2], condition, pairs)
 
 
 def _criterion(field: str, condition: str, values: list[str]) -> dict[str, object]:

@@ -1,0 +1,251 @@
+"""Metadata files of DataHub: what the `datahub` command's file sink writes.
+
+A file, or a folder of them (`.json`, `.jsonl`, `.ndjson`, also in folders below). They are
+replayed in the order of their names, and within a file in the order of its records. One
+file is read by one task, so a large export is best kept in several files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.ingest import replay
+from lakewarden.pipeline.ingest.json_file import records
+from lakewarden.pipeline.ingest.proposal import Change, Write, writes
+from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, Row, batches, error_row
+from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
+
+Batches = Iterator[pa.RecordBatch]
+
+_MAX_TASKS = 1_024
+_STEPS = 3
+
+_SCHEMA = pa.schema(
+    [
+        ("file", pa.int32()),
+        ("record", pa.int64()),
+        ("part", pa.int32()),
+        *((name, pa.string()) for name in Write._fields),
+        ("ignored", pa.string()),
+        ("error", pa.string()),
+    ]
+)
+_SPARK_SCHEMA = (
+    "file int, record long, part int, "
+    + ", ".join(f"`{name}` string" for name in Write._fields)
+    + ", ignored string, error string"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to read: where it is, and what it is called below the path that was given."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatahubFile:
+    """The metadata files at a path."""
+
+    path: Path
+
+    @property
+    def kind(self) -> str:
+        return "datahub-file"
+
+    @property
+    def model(self) -> str:
+        return "datahub"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {}
+
+    def read(
+        self, spark: SparkSession, system: System, scratch: str, progress: Progress
+    ) -> Reading:
+        """See `Source`. Each file is read once; its writes are kept in `scratch` meanwhile."""
+        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+        files = find(self.path, SUFFIXES)
+        inputs = [Input(file.name, sha256(file.path)) for file in files]
+        progress("read", 1, _STEPS, f"{len(files)} files")
+        place = f"{scratch}/writes"
+        settings = tuple(sorted(system.model.settings.items()))
+        per_file(spark, files, reader(files, settings), _SPARK_SCHEMA).write.parquet(place)
+        found = spark.read.parquet(place)
+        refuse_errors(
+            (row.place, row.error)
+            for row in found.filter("error is not null")
+            .orderBy("file", "record")
+            .select("place", "error")
+            .collect()
+        )
+        what = F.coalesce("ignored", F.concat(F.lit("aspect "), "aspect"))
+        meaningless = "ignored is not null or (value = '' and change <> 'delete' and problem = '')"
+        ignored = {
+            row["what"]: row["count"]
+            for row in found.filter(meaningless).groupBy(what.alias("what")).count().collect()
+        }
+        progress("read", 2, _STEPS, f"{sum(ignored.values())} aspects without meaning here")
+        member = F.struct("file", "record", "part", *Write._fields)
+        rows = (
+            found.filter("ignored is null")
+            .groupBy("urn")
+            .agg(F.sort_array(F.collect_list(member)).alias("writes"))
+            .select("writes")
+            .mapInArrow(replayer(settings), SPARK_SCHEMA)
+        )
+        return Reading(rows, inputs, dict(sorted(ignored.items())))
+
+
+def find(path: Path, suffixes: Sequence[str]) -> list[File]:
+    """The file at `path`, or those in the folder and below it, by name. Raises `BadInput`."""
+    if path.is_file():
+        return [File(path, path.name)]
+    if not path.exists():
+        raise BadInput("no such file or folder", where=str(path))
+    found = (f for f in path.rglob("*") if f.suffix in suffixes and f.is_file())
+    files = [File(file, file.relative_to(path).as_posix()) for file in found]
+    if not files:
+        raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
+    return sorted(files, key=lambda file: file.name)
+
+
+def sha256(file: Path) -> str:
+    """The digest of a file. Raises `BadInput` when it cannot be read."""
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
+
+
+def per_file(
+    spark: SparkSession, files: Sequence[File], function: Callable[[Batches], Batches], schema: str
+) -> Any:
+    """A frame of what `function` makes of file numbers, one file a task up to a bound."""
+    numbers = spark.range(0, len(files), 1, min(len(files), _MAX_TASKS))
+    return numbers.mapInArrow(function, schema)
+
+
+def refuse_errors(errors: Iterable[tuple[str, str]]) -> None:
+    """Raises `BadInput` for the first of these (place, message), if any."""
+    found = list(errors)
+    if found:
+        place, message = found[0]
+        others = f" (and {len(found) - 1} more errors)" if len(found) > 1 else ""
+        raise BadInput(message + others, where=place)
+
+
+@lru_cache(maxsize=4)
+def _model(settings: tuple[tuple[str, str], ...]) -> Model:
+    return load_system("datahub", dict(settings)).model
+
+
+def reader(
+    files: Sequence[File], settings: tuple[tuple[str, str], ...]
+) -> Callable[[Batches], Batches]:
+    """A function from file numbers to the files' writes; runs where the tasks run."""
+
+    def read(numbers: Batches) -> Batches:
+        model = _model(settings)
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                yield from _batches(_read(number, files[number], model))
+
+    return read
+
+
+class _Line(NamedTuple):
+    """One row of the frame of writes."""
+
+    file: int
+    record: int
+    part: int
+    write: Write | None = None
+    ignored: str | None = None
+    place: str = ""
+    error: str | None = None
+
+
+def _read(number: int, file: File, model: Model) -> Iterator[_Line]:
+    """The writes of one file, ended by an error if there is one."""
+    index = -1
+    try:
+        for index, record in enumerate(records(file.path, file.name)):
+            for part, found in enumerate(writes(record, file.name, model)):
+                if isinstance(found, str):
+                    yield _Line(number, index, part, ignored=found)
+                else:
+                    yield _Line(number, index, part, found)
+    except BadInput as error:
+        yield _Line(number, index + 1, 0, place=error.where, error=error.message)
+
+
+def _batches(lines: Iterable[_Line], size: int = 4_096) -> Batches:
+    held: list[tuple[object, ...]] = []
+    for line in lines:
+        held.append(_cells(line))
+        if len(held) == size:
+            yield _batch(held)
+            held = []
+    if held:
+        yield _batch(held)
+
+
+def _cells(line: _Line) -> tuple[object, ...]:
+    write = line.write or Write("", "", "", Change.PUT, "", line.place)
+    texts = (*write[:3], write.change.value, *write[4:])
+    return (line.file, line.record, line.part, *texts, line.ignored, line.error)
+
+
+def _batch(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+
+def replayer(settings: tuple[tuple[str, str], ...]) -> Callable[[Batches], Batches]:
+    """A function from lists of writes, one for each URN, to rows; runs where the tasks run."""
+
+    def run(groups: Batches) -> Batches:
+        model = _model(settings)
+        for batch in groups:
+            yield from batches(_replayed(batch.column(0).to_pylist(), model))
+
+    return run
+
+
+def _replayed(groups: Iterable[Sequence[Mapping[str, Any]]], model: Model) -> Iterator[Row]:
+    for group in groups:
+        found = [
+            Write(
+                **{name: member[name] for name in Write._fields if name != "change"},
+                change=Change(member["change"]),
+            )
+            for member in group
+        ]
+        try:
+            yield from list(replay.rows(found, model))
+        except BadInput as error:
+            yield error_row(error.message, error.where)

@@ -1,4 +1,4 @@
-"""Owners by pattern: what DataHub's transformer `pattern_add_dataset_ownership` does.
+r"""Owners by pattern: what DataHub's transformer `pattern_add_dataset_ownership` does.
 
     semantics = "OVERWRITE"          # or "PATCH"; both as in the transformer
     replace_existing = false         # OVERWRITE only: forget the owners that are there
@@ -18,8 +18,8 @@ no URN for it, and compares URNs alone.
 A pattern is a regular expression of Python that Java reads too; what the two read
 differently is refused: verbose patterns, set operations in brackets, inline groups by name.
 
-SOURCE: datahub-project/datahub:metadata-ingestion/src/datahub/ingestion/transformer/\
-add_dataset_ownership.py@02a2c1e7a85a; Spark reference 7.
+SOURCE: datahub-project/datahub@02a2c1e7a85a, metadata-ingestion,
+ingestion/transformer/add_dataset_ownership.py; Spark reference 7.
 """
 
 from __future__ import annotations
@@ -174,11 +174,14 @@ def owners_expression(urn: Column, rules: tuple[Rule, ...]) -> Column:
     """The owners that the first matching rule gives for a URN; null where none matches."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-    expression = F.lit(None).cast(_FOUND)
-    for rule in reversed(rules):
-        owners = [F.struct(F.lit(o.kind).alias("kind"), F.lit(o.name).alias("name")) for o in rule.owners]
-        found = F.array(*owners).cast(_FOUND)
-        expression = F.when(urn.rlike(java_pattern(rule.pattern)), found).otherwise(expression)
+    expression = F.when(F.lit(False), F.lit(None).cast(_FOUND))
+    for rule in rules:
+        owners = [
+            F.struct(F.lit(kind).alias("kind"), F.lit(name).alias("name"))
+            for kind, name in rule.owners
+        ]
+        is_match = urn.rlike(java_pattern(rule.pattern))
+        expression = expression.when(is_match, F.array(*owners).cast(_FOUND))
     return expression
 
 

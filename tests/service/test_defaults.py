@@ -1,0 +1,49 @@
+"""What a system ships, and what of it may be deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.models import loads
+from lakewarden.service.defaults import built_in, default_statements
+from lakewarden.service.system import load_system, of_model
+
+
+def ids(name: str, **settings: str) -> set[str]:
+    return {s.id for s in default_statements(load_system(name, settings))}
+
+
+def test_what_is_part_of_the_system_is_always_there() -> None:
+    cdap = load_system("cdap")
+    assert {s.id for s in built_in(cdap)} == {s.id for s in default_statements(cdap)} != set()
+    datahub = load_system("datahub")
+    assert {s.id for s in built_in(datahub)} < {s.id for s in default_statements(datahub)}
+
+
+def test_the_bootstrap_setting_chooses_the_set() -> None:
+    current, seed, closed = (ids("datahub", bootstrap=b) for b in ("current", "seed", "closed"))
+    assert closed < current
+    assert closed <= seed
+    assert current != seed
+
+
+def test_an_editable_default_stays_deleted_and_no_other_can_be() -> None:
+    datahub = load_system("datahub")
+    editable = {str(t["id"]) for t in datahub.model.defaults if t.get("editable")}
+    chosen = {s.id for s in default_statements(datahub)} & editable
+    gone = min(chosen)
+    assert gone not in {s.id for s in default_statements(datahub, frozenset({gone}))}
+    fixed = min({str(t["id"]) for t in datahub.model.defaults} - editable)
+    with pytest.raises(BadInput, match="cannot be deleted"):
+        default_statements(datahub, frozenset({fixed}))
+    with pytest.raises(BadInput, match="is no default statement"):
+        default_statements(datahub, frozenset({"nothing"}))
+
+
+def test_a_system_needs_a_known_spelling() -> None:
+    text = '[model]\nname = "x"\ntitle = "x"\nversion = "1"\nsource = "x"\nspelling = "klingon"\n'
+    with pytest.raises(BadInput, match="unknown spelling `klingon`; expected one of: cdap"):
+        of_model(loads(text, "x.toml"))
+    with pytest.raises(Unknown, match="model `klingon`"):
+        load_system("klingon")

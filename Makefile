@@ -41,8 +41,9 @@ lint: setup ## Check format, style, types, import contracts and spelling; silent
 	@said=$$($(BIN)/lint-imports --no-logo) || { printf '%s\n' "$$said"; exit 1; }
 	@$(BIN)/codespell
 
-bench: setup ## Run the benches and print their results as JSON
-	$(BIN)/python -m bench.w --json
+bench: setup ## Print the benches' results as JSON, keep them in build/bench (ARGS=--quick)
+	@$(BIN)/python -m bench.w --json --save $(ARGS)
+	@$(BIN)/python -m bench.attribute_rich --json --save $(ARGS)
 
 fuzz: setup ## Compare the kernel with the oracle on fresh random worlds (SECONDS=60)
 	$(BIN)/python -m lakewarden.testing.fuzz --seconds $(SECONDS)

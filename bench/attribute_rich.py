@@ -2,15 +2,15 @@
 
     python -m bench.attribute_rich [--json] [--quick] [--save [FILE]]
 
-Measures one estate with policies so many that the compiler keeps bitmaps, and one with so few
-that it keeps classes. Sampled answers are compared with the oracle of the tests first; when
-one differs, the figures are void and the exit code is 1.
+Measures one estate with so many policies that entities no longer fall into few classes, and
+one with few policies; which form serves which operation is the compiler's choice, reported.
+Sampled answers are compared with the oracle of the tests first; when one differs, the figures
+are void and the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
 import time
@@ -32,9 +32,9 @@ from bench.catalog import (
 )
 from bench.literal import Void
 from bench.memory import resident_mib
-from bench.result import kept, machine, rounded
+from bench.result import against, kept, machine, rounded
 from bench.text import say, section
-from bench.timing import latencies, median, quantile, rate, stretch, timed
+from bench.timing import latencies, median, quantile, rate, settle, stretch, timed
 from lakewarden.kernel import listing
 from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
 from lakewarden.kernel.entity import Entity
@@ -46,6 +46,12 @@ from lakewarden.service.system import System, load_system
 from tests.oracle.oracle import Oracle
 
 Row = TypeVar("Row")
+COMPARED = tuple(
+    f"{estate}.{figure}"
+    for estate in ("rich", "modest")
+    for figure in ("build_s", "check_ns_p50", "list_ms_p50", "policy_visible_ms_p50")
+)
+"""The figures that are set against the last committed ones."""
 
 EXAMPLES = """\
 examples:
@@ -76,12 +82,12 @@ def measured(*, quick: bool) -> dict[str, Any]:
     sizes = {"rich": RICH, "modest": MODEST}
     if quick:
         sizes = {"rich": QUICK_RICH, "modest": QUICK_MODEST}
-    result: dict[str, Any] = {}
+    result = machine()
     for name, size in sizes.items():
         say(f"the {name} estate")
         with get_context("spawn").Pool(1) as pool:
             result[name] = pool.apply(measure, (size, QUICK if quick else FULL))
-    final: dict[str, Any] = rounded({**result, "class_limit": CLASS_LIMIT, **machine()})
+    final: dict[str, Any] = rounded({**result, "class_limit": CLASS_LIMIT})
     return final
 
 
@@ -91,14 +97,14 @@ def measure(size: Size, sample: Sample) -> dict[str, Any]:
     rows_mib = resident_mib()
     matrix, build_s = timed(lambda: built(catalog.facts, system))
     built_mib = resident_mib() - rows_mib
-    gc.freeze()
+    settle()
     classes = matrix.snapshot.classes
     figures = {
         "datasets": size.datasets,
         "entities": len(catalog.facts.entities),
         "policies": size.policies,
-        "form": "bitmaps" if classes is None else "classes",
         "classes": None if classes is None else classes.count,
+        "classes_by_operation": forms(matrix),
         "build_s": build_s,
         "resident_mib": built_mib,
         **_checks(matrix, catalog, system, sample),
@@ -106,6 +112,13 @@ def measure(size: Size, sample: Sample) -> dict[str, Any]:
         **_changes(matrix, catalog, sample),
     }
     return {**figures, "resident_warm_mib": resident_mib() - rows_mib}
+
+
+def forms(matrix: Matrix) -> dict[str, int | None]:
+    """In how many classes the compiler keeps what an operation asks; None: in bitmaps."""
+    plans = {name: matrix.plan(matrix.operation(name), "dataset") for name in OPERATIONS}
+    columns = {name: plan.columns for name, plan in plans.items()}
+    return {name: None if found is None else found.count for name, found in columns.items()}
 
 
 def built(facts: Facts, system: System) -> Matrix:
@@ -262,8 +275,12 @@ def table(result: Mapping[str, Any]) -> str:
         f"An attribute-rich estate, {result['date']}: {result['machine']}, {result['cores']} cores,"
         f" load {result['load'][0]}, Python {result['python']}"
     )
-    estates = (section(f"the {name} estate", result[name]) for name in ("rich", "modest"))
-    return "\n".join([heading, *(line for lines in estates for line in lines)])
+    last = result["against"]
+    sections = [
+        *(section(f"the {name} estate", result[name]) for name in ("rich", "modest")),
+        *([section(f"times the result of {last['date']}", last["ratios"])] if last else []),
+    ]
+    return "\n".join([heading, *(line for lines in sections for line in lines)])
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -290,6 +307,7 @@ def main(given: Sequence[str] | None = None) -> int:
         if options.json:
             print(json.dumps({"void": str(reason)}))
         return 1
+    result["against"] = rounded(against(result, "attribute_rich", COMPARED))
     if options.save is not None:
         say(f"kept in {kept(result, 'attribute_rich', options.save)}")
     print(json.dumps(result) if options.json else table(result))

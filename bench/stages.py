@@ -23,6 +23,7 @@ from bench.timing import (
     quantile,
     rate,
     ratio,
+    settle,
     timed,
 )
 from lakewarden.kernel.matrix import Matrix
@@ -103,8 +104,7 @@ def build(
     if cedar is not None:
         results.cedar["build_s"] = cedar.build_s
     matrix, baseline = ours.built(facts, system), Baseline(workload)
-    gc.collect()
-    gc.freeze()
+    settle()
     return World(workload, Literal(workload), answers, matrix, baseline, cedar)
 
 

@@ -28,5 +28,7 @@ def number(value: object) -> str:
             return f"{value:.4g}"
         case int():
             return f"{value:,}"
+        case Mapping():
+            return ", ".join(f"{key} {number(each)}" for key, each in value.items())
         case _:
             return str(value)

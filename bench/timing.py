@@ -37,6 +37,12 @@ def stretch(*, collecting: bool = False) -> Iterator[None]:
         gc.enable()
 
 
+def settle() -> None:
+    """Collects what is garbage and keeps the collector away from all that is left."""
+    gc.collect()
+    gc.freeze()
+
+
 def latencies(
     call: Call, arguments: Arguments, *, warm: int = WARM, collecting: bool = False
 ) -> list[int]:

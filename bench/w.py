@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import cedar, million, stages
 from bench.literal import Literal, Void
-from bench.result import LAST, against, kept, machine, rounded
+from bench.result import against, kept, machine, rounded
 from bench.stages import FULL, QUICK, Effort, Results
 from bench.targets import judged
 from bench.text import number, say, section
@@ -47,7 +47,16 @@ HEADLINES = (
 )
 """The figures that every run reports, None for those that it leaves out."""
 
-LAST_RESULT = LAST / "w.json"
+COMPARED = (
+    *HEADLINES,
+    "baseline.check_ns_p50",
+    "baseline.list_ms_p50",
+    "ratios.check_vs_baseline",
+    "ratios.check_vs_cedarpy",
+    "ratios.list_vs_baseline",
+    "ratios.list_vs_cedarpy",
+)
+"""The figures that are set against the last committed ones."""
 
 
 def measured(effort: Effort, *, rivals: bool, large: bool) -> dict[str, Any]:
@@ -138,7 +147,7 @@ def main(given: Sequence[str] | None = None) -> int:
         if options.json:
             print(json.dumps({"void": str(reason)}))
         return 1
-    result["against"] = rounded(against(result, LAST_RESULT, HEADLINES))
+    result["against"] = rounded(against(result, "w", COMPARED))
     if options.save is not None:
         say(f"kept in {kept(result, 'w', options.save)}")
     print(json.dumps(result) if options.json else table(result))

@@ -110,6 +110,12 @@ rule = "owner(self) or owner(metalake)"
 on = "none"
 gate = false
 rule = "service_admin"
+[operations.both]
+on = "table"
+rule = "READ @ schema and READ"
+[operations.staff_look]
+on = "table"
+rule = "service_admin or READ"
 [operations.nothing]
 on = "table"
 rule = "nobody"
@@ -231,6 +237,12 @@ rule = "subject.level == 'high'"
 [operations.known]
 on = "any"
 rule = "anyone"
+[operations.relay]
+on = "any"
+rule = "may(ask)"
+[operations.relay_above]
+on = "any"
+rule = "may(ask) @ parent"
 """
 
 

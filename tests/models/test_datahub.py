@@ -598,7 +598,7 @@ def test_on_the_cloud_search_asks_view_entity_of_every_type_but_queries() -> Non
 
 @pytest.mark.parametrize(
     "type",
-    ["dataset", "schemaField", "tag", "dataHubSecret", "dataHubAccessToken", "inviteToken"],
+    ["dataset", "schemaField", "tag"],
 )
 def test_a_restricted_type_is_viewed_by_whoever_may_read_it(type: str) -> None:
     assert DATAHUB.operations["entity.view"].rule(type) == May("entity.read")

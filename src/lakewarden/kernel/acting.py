@@ -56,13 +56,14 @@ class Acting:
         Groups and roles through any number of memberships, and the implied sets. `extra`
         are groups sent with the request.
         """
-        start = [self.ids[p] for p in (principal, *extra) if p in self.ids]
+        start = {self.ids[p] for p in (principal, *extra) if p in self.ids}
+        if principal.kind == USER:
+            start.add(self.ids[ALL_USERS])
         reached = _closure(start, self.of)
-        implied = {self.ids[ALL_USERS]} if principal.kind == USER else set()
-        kinds = {self.principals[id].kind for id in reached} | {p.kind for p in extra}
-        if GROUP in kinds:
-            implied.add(self.ids[ANY_GROUP])
-        return reached | _closure(implied, self.of)
+        asking = {p.kind for p in (principal, *extra)}
+        if GROUP in asking or any(self.principals[id].kind == GROUP for id in reached):
+            reached |= _closure({self.ids[ANY_GROUP]}, self.of)
+        return reached
 
     def acting_as(self, id: int) -> frozenset[int]:
         """Every principal that acts as `id`, itself included (implied sets not spread)."""

@@ -8,6 +8,7 @@ atoms. A *place* is where the rule is asked: an entity, or many at a time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from lakewarden.kernel.expression import (
@@ -40,9 +41,9 @@ class Algebra(ABC, Generic[Value, Place]):
             case Holds(privilege):
                 return self.holds(privilege, place)
             case And(parts):
-                return self.every_part(parts, place)
+                return self.all_of(self.evaluate(part, place) for part in parts)
             case Or(parts):
-                return self.some_part(parts, place)
+                return self.any_of(self.evaluate(part, place) for part in parts)
             case Owner(levels):
                 return self.owner(levels, place)
             case At(selector, inner):
@@ -64,25 +65,11 @@ class Algebra(ABC, Generic[Value, Place]):
             case _:
                 return self.constant(isinstance(node, Anyone), place)
 
-    def every_part(self, parts: tuple[Node, ...], place: Place) -> Value:
-        """All of `parts`."""
-        value = self.evaluate(parts[0], place)
-        for part in parts[1:]:
-            value = self.both(value, self.evaluate(part, place))
-        return value
-
-    def some_part(self, parts: tuple[Node, ...], place: Place) -> Value:
-        """At least one of `parts`."""
-        value = self.evaluate(parts[0], place)
-        for part in parts[1:]:
-            value = self.either(value, self.evaluate(part, place))
-        return value
+    @abstractmethod
+    def all_of(self, values: Iterator[Value]) -> Value: ...
 
     @abstractmethod
-    def both(self, left: Value, right: Value) -> Value: ...
-
-    @abstractmethod
-    def either(self, left: Value, right: Value) -> Value: ...
+    def any_of(self, values: Iterator[Value]) -> Value: ...
 
     @abstractmethod
     def constant(self, truth: bool, place: Place) -> Value: ...

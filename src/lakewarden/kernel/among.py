@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import reduce
+from operator import and_, or_
+
 import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
@@ -30,11 +34,11 @@ class Among(Algebra[Truths, Ids]):
         self._request = request
         self._point = Point(snapshot, subject, request)
 
-    def both(self, left: Truths, right: Truths) -> Truths:
-        return left & right
+    def all_of(self, values: Iterator[Truths]) -> Truths:
+        return reduce(and_, values)
 
-    def either(self, left: Truths, right: Truths) -> Truths:
-        return left | right
+    def any_of(self, values: Iterator[Truths]) -> Truths:
+        return reduce(or_, values)
 
     def constant(self, truth: bool, place: Ids) -> Truths:
         return np.full(len(place), truth) & (place >= 0)

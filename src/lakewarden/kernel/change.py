@@ -193,11 +193,8 @@ class _Step:
                 self._membership(row, present)
             case StatementAdded(statement):
                 self._state(statement)
-            case StatementRemoved(id):
-                if id not in self._statements:
-                    raise Unknown("statement", id)
-                del self._statements[id]
-                self._changed_statements.add(id)
+            case _:
+                self._retract(change.id)
 
     # Entities
 
@@ -427,6 +424,11 @@ class _Step:
             self._number(principal)
         self._statements[statement.id] = statement
         self._changed_statements.add(statement.id)
+
+    def _retract(self, id: str) -> None:
+        if id not in self._statements:
+            raise Unknown("statement", id)
+        self._drop_statements_with([id])
 
     # The next snapshot
 

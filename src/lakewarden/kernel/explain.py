@@ -23,7 +23,6 @@ from lakewarden.kernel.expression import (
     Holds,
     IsSelf,
     May,
-    Nobody,
     Node,
     NotDenied,
     Or,
@@ -225,7 +224,7 @@ class _Walk:
             case May(name):
                 rule = self._rule(name, place)
                 return _NONE if rule is None else self.ways(rule, place)
-            case Owner() | IsSelf() | ServiceAdmin() | Compare() | Anyone() | Nobody():
+            case _:
                 return _NONE
 
     def _ways_to_hold(self, privilege: str, place: Spot) -> Ways:
@@ -279,19 +278,21 @@ def _says(node: Node) -> str:
             return "service administrator"
         case Anyone():
             return "anyone"
-        case Nobody():
+        case _:
             return "nobody"
 
 
 def _smallest(ways: Iterable[frozenset[Change]]) -> Ways:
     """The sets that contain no other, the smallest first, as many as are followed."""
     kept: list[frozenset[Change]] = []
-    for way in sorted(set(ways), key=lambda way: (len(way), sorted(map(str, way)))):
-        if not any(other <= way for other in kept):
+    for way in _by_size(set(ways)):
+        if len(kept) < _CONSIDERED and not any(other <= way for other in kept):
             kept.append(way)
-        if len(kept) == _CONSIDERED:
-            break
     return frozenset(kept)
+
+
+def _by_size(ways: Iterable[frozenset[Change]]) -> list[frozenset[Change]]:
+    return sorted(ways, key=lambda way: (len(way), sorted(map(str, way))))
 
 
 def _all_of(parts: Iterable[Ways]) -> Ways:
@@ -307,28 +308,25 @@ def _any_of(parts: Iterable[Ways]) -> Ways:
 
 def _ways(matrix: Matrix, request: Request, walk: _Walk, rule: Node, place: Spot) -> Iterator[Way]:
     told: list[frozenset[Change]] = []
-    for changes in sorted(
-        _smallest(walk.ways(rule, place)), key=lambda w: (len(w), str(sorted(map(str, w))))
-    ):
+    for changes in _by_size(_smallest(walk.ways(rule, place))):
         least = _least(matrix, request, rule, place, changes)
-        if least is not None and least not in told:
+        if least not in told and len(told) < WAYS:
             told.append(least)
             yield _way(matrix, request, least)
-        if len(told) == WAYS:
-            return
 
 
 def _least(
     matrix: Matrix, request: Request, rule: Node, place: Spot, changes: frozenset[Change]
-) -> frozenset[Change] | None:
-    """`changes` without those that it does without; None where even all do not help."""
+) -> frozenset[Change]:
+    """`changes` without those that it does without.
+
+    One change may do the work of another: an ALLOW on a schema reaches its tables too.
+    """
 
     def turned(some: frozenset[Change]) -> bool:
         point = _Supposing(matrix.snapshot, matrix.subject(request), request, some)
         return point.evaluate(rule, place)
 
-    if not turned(changes):
-        return None
     for change in sorted(changes, key=str):
         if turned(changes - {change}):
             changes -= {change}

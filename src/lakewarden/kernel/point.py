@@ -51,17 +51,11 @@ class Point(Algebra[bool, Spot]):
             raise LimitExceeded(f"the rule needs more than {WORK_LIMIT} steps")
         return super().evaluate(node, place)
 
-    def every_part(self, parts: tuple[Node, ...], place: Spot) -> bool:
-        return all(self.evaluate(part, place) for part in parts)
+    def all_of(self, values: Iterator[bool]) -> bool:
+        return all(values)
 
-    def some_part(self, parts: tuple[Node, ...], place: Spot) -> bool:
-        return any(self.evaluate(part, place) for part in parts)
-
-    def both(self, left: bool, right: bool) -> bool:
-        return left and right
-
-    def either(self, left: bool, right: bool) -> bool:
-        return left or right
+    def any_of(self, values: Iterator[bool]) -> bool:
+        return any(values)
 
     def constant(self, truth: bool, place: Spot) -> bool:
         return truth
@@ -242,13 +236,9 @@ class Point(Algebra[bool, Spot]):
         value = self._attribute(node.attribute, place, principal)
         if value is None:
             return False
-        match node.operator, node.value:
-            case "in", tuple(values):
-                return value in values
-            case "!=", wanted:
-                return value != wanted
-            case _, wanted:
-                return value == wanted
+        if isinstance(node.value, tuple):
+            return value in node.value
+        return (value == node.value) is (node.operator == "==")
 
     def _attribute_sent(self, name: str, kind: AttributeType) -> Scalar | None:
         """What the request says; a value that is not of the declared type says nothing."""

@@ -37,7 +37,7 @@ def _reaches(model: Model, privilege: Privilege, type: str) -> bool:
             return type in privilege.on
         case Reach.BELOW:
             return bool(above(model.types, type) & privilege.on)
-        case Reach.ABOVE:
+        case _:
             return any(type in above(model.types, on) for on in privilege.on)
 
 

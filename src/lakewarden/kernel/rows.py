@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import reduce
+from operator import and_, or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +59,11 @@ class Code(IntEnum):
 class Where:
     """A place of the rule over classes: the selectors that lead there, and its type.
 
-    `path` is None where the place differs from entity to entity in ways that classes do
-    not know (a relation, a target sent with the request); `type` None where it may vary.
+    `type` is None where it may vary. A place that differs from entity to entity in ways
+    that classes do not know (a relation, a target sent with the request) is no `Where`.
     """
 
-    path: Path | None
+    path: Path
     type: str | None
 
 
@@ -82,43 +84,50 @@ class Shape:
 def shape(model: Model, operation: Operation, type: str) -> Shape:
     """The shape of the operation's rule for targets of `type`."""
     found = list(_leaves(model, operation.rule(type), Where((), type)))
-    paths = {where.path for where, _ in found if where.path is not None} | {()}
+    paths = {where.path for where, _ in found if where is not None} | {()}
     privileges = {leaf.privilege for _, leaf in found if isinstance(leaf, (Holds, NotDenied))}
     return Shape(
         paths=tuple(sorted(paths)),
         privileges=frozenset(privileges),
         owner=any(isinstance(leaf, (Owner, Holds)) for _, leaf in found),
         other=any(
-            where.path is None or isinstance(leaf, (IsSelf, Compare, Every, Some))
+            where is None or isinstance(leaf, (IsSelf, Compare, Every, Some))
             for where, leaf in found
         )
         or bool(privileges & model.self_privileges),
     )
 
 
-def _leaves(model: Model, node: Node, where: Where) -> Iterator[tuple[Where, Node]]:
+def _leaves(model: Model, node: Node, where: Where | None) -> Iterator[tuple[Where | None, Node]]:
     yield where, node
     match node:
         case At(selector, inner):
-            yield from _leaves(model, inner, moved(model, selector, where))
+            at = None if where is None else moved(model, selector, where)
+            yield from _leaves(model, inner, at)
         case Every(_, inner) | Some(_, inner):
-            yield from _leaves(model, inner, Where(None, None))
-        case May(name) if where.type is not None:
-            rule = model.operation(name).rule_or_none("" if where.type == NONE else where.type)
-            if rule is not None:
-                yield from _leaves(model, rule, where)
+            yield from _leaves(model, inner, None)
         case May(name):
-            for rule in model.operation(name).rules.values():
-                yield from _leaves(model, rule, Where(None, None))
+            at = where if where is not None and where.type is not None else None
+            for rule in _rules(model.operation(name), at):
+                yield from _leaves(model, rule, at)
         case _:
             for child in children(node):
                 yield from _leaves(model, child, where)
 
 
-def moved(model: Model, selector: str, where: Where) -> Where:
-    """The place that a selector leads to."""
-    if where.path is None or selector.startswith(REQUEST):
-        return Where(None, None)
+def _rules(operation: Operation, at: Where | None) -> Iterator[Node]:
+    """The rules that `may` can mean there: the one for the type, or any of them."""
+    if at is None or at.type is None:
+        yield from operation.rules.values()
+        return
+    rule = operation.rule_or_none("" if at.type == NONE else at.type)
+    yield from () if rule is None else (rule,)
+
+
+def moved(model: Model, selector: str, where: Where) -> Where | None:
+    """The place that a selector leads to; None where classes do not tell."""
+    if selector.startswith(REQUEST):
+        return None
     if selector == PLATFORM:
         return Where((PLATFORM,), NONE)
     path = (*where.path, selector)
@@ -184,11 +193,11 @@ class Row(Algebra[Truths, Where]):
         self._owners = owners
         self._others = others
 
-    def both(self, left: Truths, right: Truths) -> Truths:
-        return left & right
+    def all_of(self, values: Iterator[Truths]) -> Truths:
+        return reduce(and_, values)
 
-    def either(self, left: Truths, right: Truths) -> Truths:
-        return left | right
+    def any_of(self, values: Iterator[Truths]) -> Truths:
+        return reduce(or_, values)
 
     def constant(self, truth: bool, place: Where) -> Truths:
         return np.full(self._columns.count, truth)
@@ -202,8 +211,6 @@ class Row(Algebra[Truths, Where]):
         return cells.row[self._columns.bases[path]]
 
     def holds(self, privilege: str, place: Where) -> Truths:
-        if place.path is None:
-            return self._unknown(place)
         bits = self._bits(privilege, place.path)
         opening = ALLOWED | OWNERS if self._owners else ALLOWED
         truths: Truths = (bits & opening != 0) & (bits & DENIED == 0)
@@ -219,14 +226,12 @@ class Row(Algebra[Truths, Where]):
         return place.type is None or (declared is not None and declared.principal == USER)
 
     def not_denied(self, privilege: str, place: Where) -> Truths:
-        if place.path is None:
-            return self._unknown(place)
         bits = self._bits(privilege, place.path)
         free: Truths = bits & DENIED == 0
         return free
 
     def owner(self, levels: tuple[str, ...], place: Where) -> Truths:
-        return self._unknown(place) if place.path is None else self.constant(self._owners, place)
+        return self.constant(self._owners, place)
 
     def is_self(self, place: Where) -> Truths:
         declared = self._snapshot.model.types.get(place.type or "")
@@ -237,15 +242,14 @@ class Row(Algebra[Truths, Where]):
         return self.constant(SERVICE_ADMINS in self._subject.named, place)
 
     def may(self, operation: str, place: Where) -> Truths:
-        if place.path is None or place.type is None:
+        if place.type is None:
             return self._unknown(place)
-        rules = self._snapshot.model.operation(operation)
-        rule = rules.rule_or_none("" if place.type == NONE else place.type)
-        return self.constant(False, place) if rule is None else self.evaluate(rule, place)
+        rules = list(_rules(self._snapshot.model.operation(operation), place))
+        return self.evaluate(rules[0], place) if rules else self.constant(False, place)
 
     def elsewhere(self, selector: str, inner: Node, place: Where) -> Truths:
         at = moved(self._snapshot.model, selector, place)
-        if at.path is None:
+        if at is None:
             return self._unknown(place)
         present = self._columns.bases[at.path] >= 0
         return present & self.evaluate(inner, at)

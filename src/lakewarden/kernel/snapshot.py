@@ -243,13 +243,12 @@ def _typed(text: str, type: AttributeType) -> Scalar | None:
 
 
 def _entities_by_principal(coded: Coded) -> dict[Principal, BitMap]:
+    people = (t.name for t in coded.model.types.values() if t.principal is not None)
+    ids = (id for type in people for id in coded.tree.of_type(type))
+    kinds = ((id, coded.model.principal_kind(coded.tree.entity(id))) for id in ids)
     found: dict[Principal, BitMap] = {}
-    for declared in coded.model.types.values():
-        if declared.principal is not None:
-            for id in coded.tree.of_type(declared.name):
-                principal = coded.model.principal_kind(coded.tree.entity(id))
-                if principal is not None:
-                    found.setdefault(Principal(*principal), BitMap()).add(id)
+    for id, principal in ((id, Principal(*kind)) for id, kind in kinds if kind is not None):
+        found.setdefault(principal, BitMap()).add(id)
     return found
 
 

@@ -6,6 +6,8 @@ One pass over the rule with sets of users as truth values; no user is judged one
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import and_, or_
 
 from pyroaring import BitMap
 
@@ -62,11 +64,11 @@ class Users(Algebra[BitMap, Spot]):
         self._request = request
         self._acting_as: dict[int, BitMap] = {}
 
-    def both(self, left: BitMap, right: BitMap) -> BitMap:
-        return left & right
+    def all_of(self, values: Iterator[BitMap]) -> BitMap:
+        return reduce(and_, values)
 
-    def either(self, left: BitMap, right: BitMap) -> BitMap:
-        return left | right
+    def any_of(self, values: Iterator[BitMap]) -> BitMap:
+        return reduce(or_, values)
 
     def constant(self, truth: bool, place: Spot) -> BitMap:
         return self.everyone if truth else BitMap()
@@ -94,8 +96,8 @@ class Users(Algebra[BitMap, Spot]):
 
     def _in_some_group(self) -> BitMap:
         groups = (i for i, p in enumerate(self._acting.principals) if p.kind == GROUP)
-        reached = (BitMap(self._acting.acting_as(id)) for id in groups)
-        return BitMap.union(BitMap(), *reached) & self.everyone
+        reached = BitMap.union(BitMap(), *(BitMap(self._acting.acting_as(id)) for id in groups))
+        return self.everyone if self._acting.ids[ALL_USERS] in reached else reached & self.everyone
 
     def holds(self, privilege: str, place: Spot) -> BitMap:
         grants = self._snapshot.table.allows(privilege).every
@@ -152,8 +154,8 @@ class Users(Algebra[BitMap, Spot]):
         users = BitMap()
         for level in levels:
             at = place if level == SELF else self._point.ancestor(level, place)
-            if isinstance(at, int):
-                users |= self.of(owner for owner, _ in self._snapshot.coded.owners.of(at))
+            owners = self._snapshot.coded.owners.of(at) if isinstance(at, int) else ()
+            users |= self.of(owner for owner, _ in owners)
         return users
 
     def is_self(self, place: Spot) -> BitMap:

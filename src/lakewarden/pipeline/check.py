@@ -41,8 +41,8 @@ MAX_LEVELS: Final = 64
 Key = tuple[str, str]
 """Type (or kind) and name."""
 
-_ABOUT = {"relations": 1, "attributes": 0, "owners": 0, PLACEMENTS: 0}
-"""Tables whose rows are about an entity, and the first cell of its key."""
+_ABOUT = ("relations", "attributes", "owners", PLACEMENTS)
+"""Tables whose rows are about an entity."""
 
 
 class _Bad(NamedTuple):
@@ -111,9 +111,7 @@ def _off_tree(rows: DataFrame, model: Model) -> Iterator[_Bad]:
     inner = F.col("c0").isin(nested) & F.col("c2").isin(nested)
     parents = {
         (type, name): (parent_type, parent_name)
-        for type, name, parent_type, parent_name in _tuples(
-            _sound(rows, PLACEMENTS).filter(inner)
-        )
+        for type, name, parent_type, parent_name in _tuples(_sound(rows, PLACEMENTS).filter(inner))
     }
     circular = on_cycles({child: [parent] for child, parent in parents.items()})
     levels = _levels({c: p for c, p in parents.items() if c not in circular})
@@ -218,9 +216,9 @@ def _dangling(rows: DataFrame, model: Model) -> Iterator[_Bad]:
     placements = _sound(rows, PLACEMENTS)
     stored = _sound(rows, "entities").toDF("c2", "c3")
     lost = _tuples(
-        placements.filter(F.col("c2").isin(denied)).join(stored, ["c2", "c3"], "left_anti").select(
-            *CELLS[:4]
-        )
+        placements.filter(F.col("c2").isin(denied))
+        .join(stored, ["c2", "c3"], "left_anti")
+        .select(*CELLS[:4])
     )
     while lost:
         for type, name, parent_type, parent_name in lost:
@@ -273,8 +271,9 @@ def _about_stored(rows: DataFrame, model: Model) -> DataFrame:
     stored = _sound(rows, "entities")
     about = F.col("table").isin(*_ABOUT)
     second = F.col("table") == "relations"
-    subject = (F.when(second, F.col(c)).otherwise(F.col(d)) for c, d in (("c1", "c0"), ("c2", "c1")))
-    rows = _joined(rows, stored, tuple(subject), about, NOT_STORED)
+    type = F.when(second, F.col("c1")).otherwise(F.col("c0"))
+    name = F.when(second, F.col("c2")).otherwise(F.col("c1"))
+    rows = _joined(rows, stored, (type, name), about, NOT_STORED)
     denied = _denied(model)
     if not denied or not model.relations:
         return rows
@@ -283,7 +282,7 @@ def _about_stored(rows: DataFrame, model: Model) -> DataFrame:
 
 
 def _joined(
-    rows: DataFrame, stored: DataFrame, key: tuple[Column, ...], asked: Column, reason: str
+    rows: DataFrame, stored: DataFrame, key: tuple[Column, Column], asked: Column, reason: str
 ) -> DataFrame:
     """`rows`, rejected where `asked` holds and the entity of `key` is not `stored`."""
     type, name = key

@@ -181,9 +181,19 @@ AREAS: Final = (
 SHOP: Final = {
     "orders": AREAS[0].tables,
     "visits": AREAS[5].tables,
-    "payments": tuple(
-        "card_payments bank_transfers refunds chargebacks fees settlements disputes wallets"
-        " gift_payments instalments providers fraud_checks".split()
+    "payments": (
+        "card_payments",
+        "bank_transfers",
+        "refunds",
+        "chargebacks",
+        "fees",
+        "settlements",
+        "disputes",
+        "wallets",
+        "gift_payments",
+        "instalments",
+        "providers",
+        "fraud_checks",
     ),
 }
 """The web shop's own database: its schemas and their tables."""
@@ -196,8 +206,11 @@ TOPICS: Final = tuple(
 """What is streamed."""
 
 PERSONAL: Final = frozenset(
-    "profiles addresses contacts consents members households birthdays cards chats calls"
-    " employees salaries applicants appraisals bonuses pensions sick_notes next_of_kin".split()
+    (
+        *("profiles", "addresses", "contacts", "consents", "members", "households"),
+        *("birthdays", "cards", "chats", "calls", "employees", "salaries", "applicants"),
+        *("appraisals", "bonuses", "pensions", "sick_notes", "next_of_kin"),
+    )
 )
 """Tables with personal data."""
 
@@ -222,6 +235,6 @@ COLUMNS: Final = {
 """Columns of the tables that are described down to the column."""
 
 PERSONAL_COLUMNS: Final = frozenset(
-    "full_name email phone born_on value street postcode gross iban".split()
+    ("full_name", "email", "phone", "born_on", "value", "street", "postcode", "gross", "iban")
 )
 """Columns with personal data."""

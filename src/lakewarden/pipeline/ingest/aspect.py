@@ -24,6 +24,7 @@ from lakewarden.pipeline.ingest.policy import policy
 from lakewarden.pipeline.ingest.row import (
     BAD_NAME,
     INCOMPLETE,
+    At,
     Row,
     attribute_row,
     membership_row,
@@ -32,7 +33,7 @@ from lakewarden.pipeline.ingest.row import (
     relation_row,
 )
 
-Reader = Callable[[Entity, Fields, str, Model], Iterator[Row]]
+Reader = Callable[[Entity, Fields, At], Iterator[Row]]
 
 REMOVED: Final = "status.removed"
 """The attribute of an entity that is deleted softly; its value is `true`."""
@@ -42,10 +43,10 @@ _KIND_WORDS = {USER: "user", GROUP: "group", ROLE: "role"}
 
 def rows(entity: Entity, aspect: str, value: Fields, place: str, model: Model) -> list[Row]:
     """The rows of one aspect, some of them rejected; raises `BadInput` when it is malformed."""
-    return list(READERS[aspect](entity, value, place, model))
+    return list(READERS[aspect](entity, value, At(place, model)))
 
 
-def _ownership(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def _ownership(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     """An owner's ownership type is its `typeUrn`; the older word `type` is not read.
 
     The original compares typed policies with the URN alone, so that a word never matches
@@ -56,111 +57,109 @@ def _ownership(entity: Entity, value: Fields, place: str, model: Model) -> Itera
         ownership = item.text_or_none("typeUrn") or ""
         if ownership and not problem:
             _, problem = target(ownership, frozenset({"ownershipType"}))
-        yield _judged(owner_row(entity, owner, ownership, place), problem)
+        yield _judged(owner_row(entity, owner, ownership, at.place), problem)
 
 
-def _edge(
-    kind: str, entity: Entity, urn: str, place: str, model: Model, *, to: str | None = None
-) -> Row:
+def _edge(kind: str, entity: Entity, urn: str, at: At) -> Row:
     """An edge of a declared kind; rejected when the model has none between such types."""
-    relation = model.relations[kind]
-    found, problem = target(urn, frozenset({to}) if to else relation.targets)
+    relation = at.model.relations[kind]
+    found, problem = target(urn, relation.targets)
     if relation.sources and entity.type not in relation.sources:
         problem = f"`{kind}` does not lead from a {quoted(entity.type)}"
-    return _judged(relation_row(kind, entity, found, place), problem)
+    return _judged(relation_row(kind, entity, found, at.place), problem)
 
 
-def _domains(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def _domains(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     domains = value.texts("domains")
     for urn in domains:
-        yield _edge("domain", entity, urn, place, model)
+        yield _edge("domain", entity, urn, at)
     named = [item.text("domain") for item in value.objects("domainAssociations")]
     if entity.type == "dataProduct":
         for urn in named or domains:
-            yield _edge("product_domain", entity, urn, place, model)
+            yield _edge("product_domain", entity, urn, at)
 
 
 def _parent(key: str, type: str) -> Reader:
     """The containment parent that a field names."""
 
-    def read(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+    def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         urn = value.text_or_none(key)
         if urn is not None:
             found, problem = target(urn, frozenset({type}))
-            yield _judged(placement_row(entity, found, place), problem)
+            yield _judged(placement_row(entity, found, at.place), problem)
 
     return read
 
 
-def _container(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def _container(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     """The place of what the model places in containers, a relation of everything else."""
     urn = value.text("container")
-    declared = model.types.get(entity.type)
+    declared = at.model.types.get(entity.type)
     placed = declared is not None and "container" in declared.parents
     if placed and datahub.parent(entity) is None:
         found, problem = target(urn, frozenset({"container"}))
-        yield _judged(placement_row(entity, found, place), problem)
+        yield _judged(placement_row(entity, found, at.place), problem)
     else:
-        yield _edge("container", entity, urn, place, model)
+        yield _edge("container", entity, urn, at)
 
 
 def _listed(kind: str, key: str, field: str) -> Reader:
     """Edges to what a field of each member of a list names."""
 
-    def read(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+    def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         for item in value.objects(key):
-            yield _edge(kind, entity, item.text(field), place, model)
+            yield _edge(kind, entity, item.text(field), at)
 
     return read
 
 
-def _subjects(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def _subjects(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     """All subjects or none: rules ask about every subject, so one less would open more."""
     subjects = value.objects("subjects")
-    found = [_edge("subject", entity, item.text("entity"), place, model) for item in subjects]
+    found = [_edge("subject", entity, item.text("entity"), at) for item in subjects]
     bad = next((row for row in found if row.reason), None)
     for row in found:
         incomplete = bad is not None and not row.reason
         yield row.rejected(INCOMPLETE, "another subject is rejected") if incomplete else row
 
 
-def _instance(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def _instance(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     urn = value.text_or_none("instance")
     if urn is not None:
-        yield _edge("platform_instance", entity, urn, place, model)
+        yield _edge("platform_instance", entity, urn, at)
 
 
-def _logical_parent(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def _logical_parent(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     parent = value.object_or_none("parent")
     if parent is not None:
-        yield _edge("logical_parent", entity, parent.text("destinationUrn"), place, model)
+        yield _edge("logical_parent", entity, parent.text("destinationUrn"), at)
 
 
 def _memberships(key: str, kind: str) -> Reader:
     """The groups or roles that a user (or a group) acts as."""
 
-    def read(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+    def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         member, problem = _actor(entity.name, USER, *((GROUP,) if kind == ROLE else ()))
         for urn in value.texts(key):
             of, wrong = _actor(urn, kind)
-            yield _judged(membership_row(member, of, place), problem or wrong)
+            yield _judged(membership_row(member, of, at.place), problem or wrong)
 
     return read
 
 
-def _status(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def _status(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     if value.flag("removed"):
-        yield attribute_row(entity, REMOVED, "true", place)
+        yield attribute_row(entity, REMOVED, "true", at.place)
 
 
-def _properties(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def _properties(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     for item in value.objects("properties"):
         urn = item.text("propertyUrn")
         _, problem = target(urn, frozenset({"structuredProperty"}))
         for index, member in enumerate(item.values("values")):
             text = _property_text(member, f"{item.at('values')}[{index}]")
             wrong = "a NUL is no text" if "\0" in text else problem
-            yield _judged(attribute_row(entity, urn, text, place), wrong)
+            yield _judged(attribute_row(entity, urn, text, at.place), wrong)
 
 
 def _property_text(value: object, where: str) -> str:

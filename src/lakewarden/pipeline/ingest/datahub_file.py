@@ -24,6 +24,7 @@ from lakewarden.pipeline.ingest.json_file import records
 from lakewarden.pipeline.ingest.proposal import Change, Write, writes
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, Row, batches, error_row
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class DatahubFile:
         return {}
 
     def read(
-        self, spark: SparkSession, system: System, scratch: str, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
         """See `Source`. Each file is read once; its writes are kept in `scratch` meanwhile."""
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
@@ -88,10 +89,12 @@ class DatahubFile:
         files = find(self.path, SUFFIXES)
         inputs = [Input(file.name, sha256(file.path)) for file in files]
         progress("read", 1, _STEPS, f"{len(files)} files")
-        place = f"{scratch}/writes"
+        place = scratch / "writes"
         settings = tuple(sorted(system.model.settings.items()))
-        per_file(spark, files, reader(files, settings), _SPARK_SCHEMA).write.parquet(place)
-        found = spark.read.parquet(place)
+        per_file(spark, files, reader(files, settings), _SPARK_SCHEMA).write.parquet(
+            written_to(place)
+        )
+        found = spark.read.schema(_SPARK_SCHEMA).parquet(read_from(place))
         refuse_errors(
             (row.place, row.error)
             for row in found.filter("error is not null")

@@ -90,7 +90,11 @@ def _operation(item: Fields) -> _Operation:
 
 
 def _object(
-    node: dict[str, object], parts: list[str], value: object | None, keys: Mapping[str, Keys], at: str
+    node: dict[str, object],
+    parts: list[str],
+    value: object | None,
+    keys: Mapping[str, Keys],
+    at: str,
 ) -> None:
     name, *rest = parts
     if not rest:
@@ -112,7 +116,9 @@ def _object(
         raise BadInput(f"`{name}` has no members", where=at)
 
 
-def _list(members: list[object], parts: list[str], value: object | None, keys: Keys) -> list[object]:
+def _list(
+    members: list[object], parts: list[str], value: object | None, keys: Keys
+) -> list[object]:
     """The list without the members that the path names, and with the new ones."""
     added = [] if value is None else value if isinstance(value, list) else [value]
     if parts == ["-"]:

@@ -23,21 +23,21 @@ from lakewarden.kernel.statement_file import principal_text, read_statements
 from lakewarden.names import datahub
 from lakewarden.names.canonical import quoted
 from lakewarden.pipeline.ingest.fields import Fields
-from lakewarden.pipeline.ingest.row import BAD_STATEMENT, Row, note_row, statement_row
+from lakewarden.pipeline.ingest.row import BAD_STATEMENT, At, Row, note_row, statement_row
 
 _METADATA: Final = "METADATA"
 _PLATFORM: Final = "PLATFORM"
 _PROPERTY: Final = "STRUCTURED_PROPERTY"
 
 
-def policy(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[Row]:
+def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     """The statement of a policy, and notes about what of it has no counterpart."""
     notes: list[str] = []
     table: dict[str, object] = {
         "id": entity.name,
         "effect": "allow",
         "title": value.text("displayName"),
-        "privileges": _privileges(value, model, notes),
+        "privileges": _privileges(value, at.model, notes),
         "to": _actors(value, notes),
     }
     if value.text("state") != "ACTIVE":
@@ -46,11 +46,11 @@ def policy(entity: Entity, value: Fields, place: str, model: Model) -> Iterator[
     resources = value.object_or_none("resources")
     problem = "" if type in (_METADATA, _PLATFORM) else f"unknown type of policy {quoted(type)}"
     if resources is not None:
-        scope = _scope(resources, place)
+        scope = _scope(resources)
         # A platform policy's resources are not read.
         table |= scope if type == _METADATA else {}
-    row = statement_row(table, place)
-    problem = problem or _refusal(table, model, place)
+    row = statement_row(table, at.place)
+    problem = problem or _refusal(table, at)
     yield row.rejected(BAD_STATEMENT, problem) if problem else row
     yield from (note_row(entity.name, text) for text in notes)
 
@@ -109,12 +109,9 @@ def _actor(urn: str, kind: str) -> str:
     return principal_text(actor) if actor.kind == kind else ""
 
 
-def _scope(resources: Fields, place: str) -> dict[str, object]:
+def _scope(resources: Fields) -> dict[str, object]:
     match = resources.object_or_none("filter")
-    if match is not None:
-        criteria = _criteria(match)
-    else:
-        criteria = _legacy(resources)
+    criteria = _legacy(resources) if match is None else _criteria(match)
     scope: dict[str, object] = {"where": criteria}
     constraints = resources.object_or_none("privilegeConstraints")
     if constraints is not None:
@@ -162,10 +159,10 @@ def _criterion(field: str, condition: str, values: list[str]) -> dict[str, objec
     return {"field": field, "condition": condition, "values": values}
 
 
-def _refusal(table: dict[str, object], model: Model, place: str) -> str:
+def _refusal(table: dict[str, object], at: At) -> str:
     """Why the statement cannot be read; empty when it can."""
     try:
-        read_statements([table], model, datahub, place)
+        read_statements([table], at.model, datahub, at.place)
     except BadInput as error:
         return error.message
     return ""

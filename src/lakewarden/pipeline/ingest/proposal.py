@@ -149,10 +149,9 @@ def _proposal(fields: Fields, model: Model) -> Write:
         message = f"unknown {quoted(word)}; expected one of: {', '.join(CHANGES)}"
         raise BadInput(message, where=fields.at("changeType"))
     problem = _problem(urn, type, exact=True)
-    if change is Change.DELETE:
-        name = fields.text_or_none("aspectName") or ""
-        return Write(urn, type, name, change, "", fields.where, problem)
     name = fields.text_or_none("aspectName")
+    if change is Change.DELETE:
+        return Write(urn, type, name or "", change, "", fields.where, problem)
     if name is None:
         raise BadInput("expected the name of an aspect", where=fields.at("aspectName"))
     value, where = _content(fields)

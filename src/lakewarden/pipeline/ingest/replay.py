@@ -88,9 +88,7 @@ def _put(state: dict[str, _Aspect], write: Write) -> None:
     state[write.aspect] = _Aspect(value, write.place)
 
 
-def _living(
-    entity: Entity, state: dict[str, _Aspect], place: str, model: Model
-) -> Iterator[Row]:
+def _living(entity: Entity, state: dict[str, _Aspect], place: str, model: Model) -> Iterator[Row]:
     yield entity_row(entity, place)
     spelled = datahub.parent(entity)
     if spelled is not None:

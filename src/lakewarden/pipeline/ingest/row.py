@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import TABLES
 
@@ -78,6 +79,13 @@ SCHEMA: Final = pa.schema(
 
 SPARK_SCHEMA: Final = ", ".join(f"`{name}` string" for name in SCHEMA.names)
 """The same for Spark."""
+
+
+class At(NamedTuple):
+    """Where something is read, and under which model."""
+
+    place: str
+    model: Model
 
 
 def batch(rows: Sequence[Row]) -> pa.RecordBatch:

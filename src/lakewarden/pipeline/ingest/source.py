@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lakewarden.pipeline.directory import Input
@@ -57,7 +58,7 @@ class Source(Protocol):
     def options(self) -> Mapping[str, str]: ...
 
     def read(
-        self, spark: SparkSession, system: System, scratch: str, progress: Progress
+        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
         """The normalised rows. `scratch` is a folder for what must be kept meanwhile.
 

@@ -1,0 +1,149 @@
+"""A version of a directory while it is being written.
+
+Everything goes into folders that no reader looks at; a rename and the switch of the manifest
+make it count. One process at a time works on a directory, and what a killed one left behind
+is swept by the next.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.pipeline.directory import (
+    MANIFEST,
+    REPORT,
+    STATEMENT_LINES,
+    STATEMENTS,
+    VERSIONS,
+    Content,
+    Manifest,
+    content_of,
+    lines_content,
+    publish,
+    read_manifest,
+)
+from lakewarden.pipeline.tables import arrow_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_LOCK: Final = ".lock"
+_SCRATCH: Final = ".scratch"
+_NEW: Final = ".new"
+_OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, _LOCK, _SCRATCH, _NEW})
+_GLOB = re.compile(r"([{}\[\]*?\\])")
+
+
+def written_to(path: Path) -> str:
+    """The path as Spark takes it to write."""
+    return f"file://{path.resolve()}"
+
+
+def read_from(path: Path) -> str:
+    """The path as Spark takes it to read, where some characters would be wildcards."""
+    return "file://" + _GLOB.sub(r"\\\1", str(path.resolve()))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The next version of the directory `out`; `previous` is the manifest that counts now."""
+
+    out: Path
+    previous: Manifest | None
+
+    @property
+    def scratch(self) -> Path:
+        """A folder that is gone after the run."""
+        return self.out / _SCRATCH
+
+    @property
+    def folder(self) -> Path:
+        """Where the version is written."""
+        return self.out / _NEW
+
+    def write(self, table: str, frame: DataFrame, rows: int) -> Content:
+        """Writes the `rows` rows of a table in ascending order, and digests what was written."""
+        place = self.folder / table
+        columns = arrow_schema(table).names
+        if rows:
+            ordered = frame.select(*columns).orderBy(*columns)
+            ordered.write.option("compression", "zstd").parquet(written_to(place))
+            for file in place.iterdir():
+                if file.suffix != ".parquet":
+                    file.unlink()
+        else:
+            place.mkdir(parents=True)
+            empty = arrow_schema(table).empty_table()
+            pq.write_table(empty, place / "part-00000.parquet", compression="zstd")
+        return content_of(place, table)
+
+    def write_statements(self, text: str) -> Content:
+        """Writes the statements, one JSON object a line."""
+        (self.folder / STATEMENT_LINES).write_text(text, "utf-8")
+        return lines_content(text)
+
+    def finish(
+        self, manifest: Manifest, report: Callable[[Manifest], dict[str, object]]
+    ) -> tuple[Manifest, bool]:
+        """The manifest that counts now, and whether it is a new one.
+
+        A version that differs from the previous one in nothing but its number is dropped.
+        """
+        before = self.previous
+        if before is not None and before == replace(manifest, version=before.version):
+            return before, False
+        versions = self.out / VERSIONS
+        versions.mkdir(exist_ok=True)
+        numbers = [int(folder.name) for folder in versions.iterdir() if folder.name.isdecimal()]
+        manifest = replace(manifest, version=max(numbers, default=0) + 1)
+        text = json.dumps(report(manifest), indent=2, ensure_ascii=False) + "\n"
+        (self.folder / REPORT).write_text(text, "utf-8")
+        self.folder.rename(versions / str(manifest.version))
+        publish(self.out, manifest)
+        return manifest, True
+
+
+@contextmanager
+def draft(out: Path) -> Iterator[Draft]:
+    """A draft of the next version of the directory, which is made if it is not there.
+
+    Raises `BadInput` when the folder is somebody else's or its manifest cannot be read, and
+    `Conflict` when another process works on it.
+    """
+    if out.exists() and not out.is_dir():
+        raise BadInput("expected a folder", where=str(out))
+    strangers = sorted({f.name for f in out.iterdir()} - _OURS) if out.exists() else []
+    if strangers and not (out / MANIFEST).is_file():
+        message = f"holds `{strangers[0]}` and no `{MANIFEST}`; expected an empty folder"
+        raise BadInput(message, where=str(out))
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"another process works on `{out}`") from None
+        previous = read_manifest(out) if (out / MANIFEST).exists() else None
+        one = Draft(out, previous)
+        _sweep(one)
+        one.scratch.mkdir()
+        one.folder.mkdir()
+        try:
+            yield one
+        finally:
+            _sweep(one)
+
+
+def _sweep(one: Draft) -> None:
+    for folder in (one.scratch, one.folder):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,46 @@
+"""Writes the sample estate's export files: `python -m lakewarden.sample.build [FOLDER]`.
+
+The same files byte for byte, whenever and wherever it runs: nothing is drawn, no clock is
+read. One record stands on one line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from lakewarden.sample import CDAP, DATA, DATAHUB, GRAVITINO, cdap, datahub, gravitino
+
+Record = dict[str, object]
+
+
+def files() -> dict[str, str]:
+    """All files of the estate: path below the data folder → text."""
+    folders = {GRAVITINO: gravitino.files(), CDAP: cdap.files()}
+    found = {DATAHUB.relative_to(DATA).as_posix(): _text(datahub.records())}
+    for folder, made in folders.items():
+        for name, records in made.items():
+            found[(folder / name).relative_to(DATA).as_posix()] = _text(records)
+    return found
+
+
+def write(folder: Path) -> int:
+    """Writes the files below `folder` and returns how many there are."""
+    made = files()
+    for name, text in made.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8", newline="\n")
+    return len(made)
+
+
+def _text(records: Iterable[Record]) -> str:
+    lines = (json.dumps(r, ensure_ascii=False, separators=(",", ":")) for r in records)
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
+    print(f"{write(target)} files in {target}")

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from types import ModuleType
 
 from lakewarden.kernel import change as changes
 from lakewarden.kernel import listing as listings
+from lakewarden.kernel import matrix as matrices
+from lakewarden.kernel import snapshot as snapshots
 from lakewarden.kernel.batch import decide_many
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
@@ -287,6 +291,35 @@ def _text(item: object) -> str:
 QUICK: tuple[Callable[[Asked], Iterator[Disagreement]], ...] = (decide, check)
 WAYS = (*QUICK, batch, listing, filtered, people, explained)
 """Every way in which one compiled world is asked."""
+
+
+# --- the forms in which the kernel keeps the same truth ---
+
+_LIMITS: Mapping[str, Sequence[tuple[ModuleType, str, int]]] = {
+    "as shipped": (),
+    "bitmaps": ((snapshots, "CLASS_LIMIT", 0), (changes, "CLASS_LIMIT", 0)),
+    "few classes": ((snapshots, "CLASS_LIMIT", 4), (changes, "CLASS_LIMIT", 4)),
+    "arrays": ((listings, "FEW", 0),),
+    "one by one": ((listings, "FEW", 1_000),),
+    "renumbered": ((changes, "DISPLACED_LIMIT", 0),),
+    "forgetful": ((snapshots, "MEMO_BYTES", 0), (matrices, "MEMO_BYTES", 0)),
+}
+
+FORMS = tuple(_LIMITS)
+"""Which form serves is a matter of limits that worlds of the tests' size never reach."""
+
+
+@contextmanager
+def form(name: str) -> Iterator[None]:
+    """Moves the limits for a while, so that this form serves."""
+    before = [(module, limit, getattr(module, limit)) for module, limit, _ in _LIMITS[name]]
+    for module, limit, value in _LIMITS[name]:
+        setattr(module, limit, value)
+    try:
+        yield
+    finally:
+        for module, limit, value in before:
+            setattr(module, limit, value)
 
 
 # --- worlds that change ---

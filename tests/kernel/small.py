@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lakewarden import models
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -64,6 +64,12 @@ on = ["metalake", "catalog", "schema", "table"]
 aliases = ["SELECT"]
 [privileges.APPLY]
 on = ["metalake", "tag"]
+[privileges.SIGHT]
+on = ["table"]
+reach = "above"
+implied_by = ["READ"]
+grantable = false
+asked = "by its bare name only"
 
 [relations.tagged]
 from = ["table"]
@@ -110,6 +116,9 @@ rule = "owner(self) or owner(metalake)"
 on = "none"
 gate = false
 rule = "service_admin"
+[operations.wide]
+on = "table"
+rule = "READ or READ and USE"
 [operations.both]
 on = "table"
 rule = "READ @ schema and READ"
@@ -186,6 +195,9 @@ itself = ["domain"]
 origin = "parent"
 up = ["container"]
 itself = ["container"]
+[fields.TABLE]
+origin = "parent"
+up = ["dataset"]
 [fields.TAG]
 origin = "tag"
 [fields.PROPERTY]
@@ -240,6 +252,9 @@ rule = "anyone"
 [operations.relay]
 on = "any"
 rule = "may(ask)"
+[operations.relay_or_edit]
+on = "any"
+rule = "may(ask) or EDIT"
 [operations.relay_above]
 on = "any"
 rule = "may(ask) @ parent"
@@ -265,7 +280,7 @@ def world(
     relations: Iterable[tuple[str, str, str]] = (),
     attributes: Iterable[tuple[str, str, str]] = (),
     users: Iterable[str] = (),
-    statements: Iterable[dict[str, object]] = (),
+    statements: Iterable[Mapping[str, object]] = (),
 ) -> Facts:
     """Facts, everything written as people write it; an owner may end in `=ownership`."""
     found = {of.entity(text): of.spelling.parent(of.entity(text)) for text in entities}

@@ -41,6 +41,11 @@ def test_memberships_of_an_implied_set_reach_everybody() -> None:
     assert READER in acts(acting, BEN)
 
 
+def test_two_ways_to_one_group_count_once() -> None:
+    acting = Acting.build([ANA], [(ANA, STAFF), (ANA, ALL), (STAFF, ALL)], [])
+    assert acts(acting, ANA) == {ANA, STAFF, ALL, ALL_USERS, ANY_GROUP}
+
+
 def test_who_acts_as_a_principal_is_the_inverse() -> None:
     reader = ACTING.ids[READER]
     assert {ACTING.principals[id] for id in ACTING.acting_as(reader)} == {READER, ALL, STAFF, ANA}

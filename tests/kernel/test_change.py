@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -246,11 +247,15 @@ def with_criteria() -> Matrix:
         "GROUP": "urn:li:corpGroup:staff",
         "PROPERTY": "urn:p=high",
     }
-    statements = [
-        {"id": f, "privileges": ["VIEW"], "to": ["user:urn:li:corpuser:typed"],
-         "where": [{"field": f, "values": [v]}]}
+    statements: list[Mapping[str, object]] = [
+        {
+            "id": f,
+            "privileges": ["VIEW"],
+            "to": ["user:urn:li:corpuser:typed"],
+            "where": [{"field": f, "values": [v]}],
+        }
         for f, v in fields.items()
-    ]  # fmt: skip
+    ]
     statements.append(
         {
             "id": "o",
@@ -261,14 +266,23 @@ def with_criteria() -> Matrix:
     )
     facts = world(
         CAT,
-        [DATASET, QUERY, COLUMN, "corpuser:urn:li:corpuser:cid", "domain:urn:li:domain:top",
-         "container:urn:li:container:outer"],
+        [
+            DATASET,
+            QUERY,
+            COLUMN,
+            "corpuser:urn:li:corpuser:cid",
+            "domain:urn:li:domain:top",
+            "container:urn:li:container:outer",
+        ],
         placed={"domain:urn:li:domain:child": "domain:urn:li:domain:top"},
-        relations=[("domain", DATASET, "domain:urn:li:domain:child"), ("tag", QUERY, "tag:urn:li:tag:pii")],
+        relations=[
+            ("domain", DATASET, "domain:urn:li:domain:child"),
+            ("tag", QUERY, "tag:urn:li:tag:pii"),
+        ],
         members={"urn:li:corpGroup:staff": ["ben"]},
         users=["cid"],
         statements=statements,
-    )  # fmt: skip
+    )
     return matrix(CAT, facts)
 
 

@@ -16,6 +16,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Anything, Effect, On, Statement
+from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.system import System, load_system
 from tests.kernel.small import CATALOG_SYSTEM as CAT
 from tests.kernel.small import LAKE_SYSTEM as LAKE
@@ -173,6 +174,16 @@ def test_a_name_that_is_not_stored_can_be_pregranted() -> None:
     assert found.ways
     for way in found.ways:
         check_way(m, request, way)
+    parent_write = load_system("cdap_parent_write")
+    m = matrix(parent_write, world(parent_write, ["namespace:a"], users=["ana"]))
+    get = question(parent_write, "ana", "dataset.get", "dataset:a.new")
+    (way,) = explain(m, get).ways
+    assert len(way.needs) == 2
+    check_way(m, get, way)
+    new = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,new,PROD)"
+    edit = question(CAT, "nobody", "edit", new)
+    (way,) = explain(C, edit).ways
+    check_way(C, edit, way)
 
 
 def test_subresources_need_a_statement_without_constraint() -> None:
@@ -182,6 +193,47 @@ def test_subresources_need_a_statement_without_constraint() -> None:
     assert not found.decision.allow
     for way in found.ways:
         check_way(C, request, way)
+
+
+def test_one_need_may_do_the_work_of_another() -> None:
+    found = explain(M, question(LAKE, "cid", "both", T))
+    needs = [[(n.privilege, n.entity.type) for n in way.needs] for way in found.ways]
+    assert needs == [[("READ", "schema")]]
+    wide = explain(M, question(LAKE, "cid", "wide", T))
+    assert [[n.privilege for n in way.needs] for way in wide.ways] == [["READ"]]
+
+
+def test_a_deny_that_stands_alone_is_lifted() -> None:
+    deny = {"id": "no", "effect": "deny", "privileges": ["USE"], "to": ["user:schema-owner"]}
+    facts = replace(
+        LAKE_FACTS,
+        statements=[
+            *LAKE_FACTS.statements,
+            *read_statements([{**deny, "on": "metalake:m"}], LAKE.model, LAKE.spelling, "x"),
+        ],
+    )
+    m = matrix(LAKE, facts)
+    request = question(LAKE, "schema-owner", "tidy", T)
+    (way,) = explain(m, request).ways
+    assert (way.needs, way.lifted) == ((), ("no",))
+    check_way(m, request, way)
+
+
+def test_no_more_ways_are_told_than_people_read() -> None:
+    datahub = load_system("datahub")
+    m = matrix(datahub, world(datahub, [DATASET]))
+    request = question(datahub, "ana", "lineage.exists", DATASET)
+    found = explain(m, request)
+    assert len(found.ways) == WAYS
+    for way in found.ways:
+        check_way(m, request, way)
+
+
+def test_a_rule_without_a_meaning_for_the_type_is_shown_as_failing() -> None:
+    found = explain(C, question(CAT, "ben", "relay", DATASET))
+    assert found.rule is not None
+    assert not found.rule.holds
+    assert found.ways == ()
 
 
 def test_a_step_says_what_it_asks_and_where() -> None:

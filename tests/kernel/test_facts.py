@@ -126,7 +126,7 @@ def test_owners_groups_and_attributes_are_matched_by_name() -> None:
 
 
 def test_criteria_narrow_each_other_and_none_means_any_resource() -> None:
-    both = Where((equals("TYPE", "dataset"), equals("TAG", urn(TAG))))
+    both = Where((equals("TYPE", "dataset"), equals("TYPE", "dataset"), equals("TAG", urn(TAG))))
     rows = match(Stored(CODED), [normal(both, Reach.EXACTLY)])[0]
     assert entities(CODED, rows) == {DATASET}
     anything, resources = match(
@@ -141,6 +141,13 @@ def test_a_block_of_some_rows_answers_for_those_only() -> None:
     some = Stored(CODED, BitMap([id]))
     scopes: list[Scope] = [Anything(), Where(()), Where((equals("TYPE", "dataset"),))]
     assert match(some, [normal(s, Reach.EXACTLY) for s in scopes]) == [BitMap([id])] * 3
+
+
+def test_a_column_belongs_to_its_table_stored_or_not() -> None:
+    assert holding("TABLE", "EQUALS", urn(DATASET)) == {COLUMN}
+    new = Named(CODED, Entity("schemaField", urn(COLUMN).replace(",x)", ",y)")))
+    assert in_one(new, equals("TABLE", urn(DATASET)))
+    assert not in_one(new, equals("TABLE", urn(OTHER)))
 
 
 def test_a_name_that_is_not_stored_is_matched_by_what_it_tells() -> None:
@@ -206,6 +213,8 @@ def test_wildcards_match_part_by_part() -> None:
         normal(apps, Reach.BELOW),
         normal(Matching("stream", ("*", "*")), Reach.BELOW),
         normal(Matching("artifact", ("*", "*")), Reach.EXACTLY),
+        normal(Matching("dataset", ("a",)), Reach.EXACTLY),
+        normal(Matching("dataset", ("a", "x1", "more")), Reach.EXACTLY),
     ]
     found = [entities(coded, rows) for rows in match(Stored(coded), scopes)]
     program = "program:a.app.workflow.w"
@@ -214,13 +223,12 @@ def test_wildcards_match_part_by_part() -> None:
         {"dataset:a.x1", "namespace:a"},
         {program, "application:a.app", "namespace:a", "namespace:b"},
         {"application:a.app", program},
-        set(),
-        set(),
+        *[set[str]()] * 4,
     ]
     new = Named(coded, Entity("program", "b.app.workflow.new"))
-    assert [bool(row) for row in match(new, scopes)] == [False, False, True, True, False, False]
+    assert [bool(r) for r in match(new, scopes[:6])] == [False, False, True, True, False, False]
     namespace = Named(coded, Entity("namespace", "zzz"))
-    assert [bool(r) for r in match(namespace, scopes)] == [False, False, True, False, False, False]
+    assert [bool(r) for r in match(namespace, scopes)] == [False, False, True, *[False] * 5]
     assert not any(match(Named(coded, Entity("dataset", "")), scopes))
 
 
@@ -235,6 +243,10 @@ def test_in_a_cycle_of_domains_everything_is_in_every_domain() -> None:
     scope = Where((equals("DOMAIN", urn(DOMAIN)),))
     rows = match(Stored(coded), [normal(scope, Reach.EXACTLY)])[0]
     assert entities(coded, rows) == {DATASET, DOMAIN, CHILD}
+    beside = Where((equals("CONTAINER", urn(DOMAIN)), equals("TABLE", urn(DATASET))))
+    assert not match(Stored(coded), [normal(beside, Reach.EXACTLY)])[0]
+    table = Where((equals("TABLE", urn(DATASET)),))
+    assert not match(Stored(coded), [normal(table, Reach.EXACTLY)])[0]
 
 
 def test_rows_about_what_is_not_stored_are_refused() -> None:

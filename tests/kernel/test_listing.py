@@ -20,7 +20,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.service.system import System
 from tests.kernel.small import CATALOG_SYSTEM as CAT
 from tests.kernel.small import LAKE_SYSTEM as LAKE
-from tests.kernel.small import matrix, question, user
+from tests.kernel.small import matrix, question, user, world
 from tests.kernel.test_matrix import CAT_FACTS, DATASET, LAKE_FACTS, T
 
 WHO = {
@@ -187,6 +187,20 @@ def test_a_prepared_batch_answers_by_numbers() -> None:
     nothing_owned = Batch(m, "load", "table", [user("cid")])
     zero = np.zeros(len(ids), dtype=np.int32)
     assert not nothing_owned.decide(zero, np.array(ids, dtype=np.int32), 0.0).any()
+
+
+def test_a_batch_over_a_cycle_ends() -> None:
+    top, child = "domain:urn:li:domain:top", "domain:urn:li:domain:child"
+    facts = world(
+        CAT,
+        [DATASET],
+        placed={top: child, child: top},
+        owners={DATASET: ["ana"]},
+        statements=[{"id": "o", "privileges": ["EDIT"], "to": ["owners"], "where": []}],
+    )
+    m = matrix(CAT, facts)
+    requests = [question(CAT, who, "edit", on) for who in ("ana", "ben") for on in (top, child)]
+    assert decide_many(m, requests) == [m.decide(r).allow for r in requests] == [False] * 4
 
 
 def test_a_list_of_one_type_of_many() -> None:

@@ -140,6 +140,16 @@ def test_every_related_entity_must_pass_and_one_suffices_for_some() -> None:
     assert not may("cid", "climb", T)
 
 
+def test_an_administrator_of_the_service_or_a_reader() -> None:
+    admin = world(
+        LAKE,
+        ["metalake:m", "catalog:m:c", "schema:m:c.s", T],
+        members={"members:m": ["root"], "service-admins": ["root"]},
+    )
+    assert allowed(matrix(LAKE, admin), LAKE, "root", "staff_look", T)
+    assert not may("cid", "staff_look", T)
+
+
 def test_a_rule_at_another_entity() -> None:
     assert may("ana", "beside", U)
     assert not may("table-owner", "beside", T)
@@ -387,6 +397,16 @@ def test_subjects_that_are_columns_stand_for_their_table() -> None:
     assert can("ben", "ask", QUERY)
     assert not can("ben", "ask", EMPTY)
     assert not can("cid", "ask", QUERY)
+
+
+def test_a_rule_of_another_operation_holds_only_for_types_that_it_knows() -> None:
+    assert can("ben", "relay", QUERY)
+    assert not can("ben", "relay", DATASET)
+    assert not can("ben", "relay_above", COLUMN)
+
+
+def test_a_query_that_is_not_stored_has_no_subjects() -> None:
+    assert not can("ben", "ask", "query:urn:li:query:new")
 
 
 def test_stored_and_sent_attributes() -> None:

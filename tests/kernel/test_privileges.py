@@ -19,6 +19,13 @@ def test_inherited_and_derived_privileges_are_held_too() -> None:
     assert privileges_of(m, question(LAKE, "ana", "", "tag:m:pii")) == ("MEMBER", "APPLY")
 
 
+def test_a_privilege_that_reaches_above_is_looked_at_there() -> None:
+    m = matrix(LAKE, LAKE_FACTS)
+    assert "SIGHT" in privileges_of(m, question(LAKE, "ana", "", "schema:m:c.s"))
+    assert "SIGHT" not in privileges_of(m, question(LAKE, "ana", "", T))
+    assert "SIGHT" not in privileges_of(m, question(LAKE, "ana", "", "tag:m:pii"))
+
+
 def test_where_policies_choose_by_criteria_every_privilege_is_looked_at() -> None:
     m = matrix(CAT, CAT_FACTS)
     assert privileges_of(m, question(CAT, "ana", "", DATASET)) == ("VIEW", "EDIT", "SEARCH")
@@ -27,7 +34,12 @@ def test_where_policies_choose_by_criteria_every_privilege_is_looked_at() -> Non
 
 def test_visibility_is_looked_at_where_something_may_lie_below() -> None:
     cdap = load_system("cdap")
-    granted = {"id": "x", "privileges": ["READ"], "to": ["user:ana"], "on": "dataset:a.t"}
+    granted: dict[str, object] = {
+        "id": "x",
+        "privileges": ["READ"],
+        "to": ["user:ana"],
+        "on": "dataset:a.t",
+    }
     m = matrix(cdap, world(cdap, ["namespace:a", "dataset:a.t"], statements=[granted]))
     assert privileges_of(m, question(cdap, "ana", "", "namespace:a")) == ("VISIBLE",)
     assert {"READ", "VISIBLE"} <= set(privileges_of(m, question(cdap, "ana", "", "dataset:a.t")))

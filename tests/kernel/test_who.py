@@ -10,7 +10,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import StaleSnapshot, Unknown
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.relations import EntityRow, Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.who import who
 from lakewarden.service.system import System
@@ -18,6 +18,8 @@ from tests.kernel.small import CATALOG_SYSTEM as CAT
 from tests.kernel.small import LAKE_SYSTEM as LAKE
 from tests.kernel.small import matrix, question, user, world
 from tests.kernel.test_matrix import CAT_FACTS, DATASET, LAKE_FACTS, T
+
+NEW_USER = EntityRow(Entity("user", "m:nobody-knows"), Entity("metalake", "m"))
 
 
 def one_by_one(m: Matrix, request: Request) -> set[Principal]:
@@ -88,6 +90,13 @@ def test_implied_sets_spread_to_their_members() -> None:
         request = question(CAT, "x", operation, DATASET)
         assert who(m, request) == one_by_one(m, request)
     assert {p.name for p in who(m, question(CAT, "x", "VIEW", DATASET))} == {"urn:li:corpuser:ana"}
+
+
+def test_an_entity_that_is_a_principal_nobody_knows_is_nobodys() -> None:
+    facts = replace(LAKE_FACTS, entities=[*LAKE_FACTS.entities, NEW_USER])
+    m = matrix(LAKE, facts)
+    request = Request(user("x"), "show", NEW_USER.entity)
+    assert who(m, request) == one_by_one(m, request) == frozenset()
 
 
 def test_who_refuses_what_a_check_refuses() -> None:

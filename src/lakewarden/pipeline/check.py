@@ -7,6 +7,7 @@
     dangling parent   the parent is not stored, in a system that denies what is not
     not stored        a row about an entity that is not stored
     dangling target   a row names what is not stored, in a system that denies what is not
+    incomplete        another edge of the entity was set aside, and rules ask about all of them
 
 A place that data gave is set aside alone and the entity kept, at the top; with a parent that
 its name needs, the entity goes too. Frames only: no RDD, no Python function. What has to be
@@ -23,6 +24,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
+from lakewarden.kernel.expression import Every, Node, children
 from lakewarden.kernel.model import Model, above
 from lakewarden.kernel.principal import GROUP, ROLE
 from lakewarden.pipeline.ingest.row import CELLS, PLACEMENTS, WIDTHS
@@ -34,6 +36,7 @@ TOO_DEEP: Final = "too deep"
 DANGLING_PARENT: Final = "dangling parent"
 NOT_STORED: Final = "not stored"
 DANGLING_TARGET: Final = "dangling target"
+INCOMPLETE: Final = "incomplete"
 
 MAX_LEVELS: Final = 64
 """Deepest place of an entity. SOURCE: security reference, R-17."""
@@ -62,7 +65,7 @@ def check(rows: DataFrame, model: Model) -> DataFrame:
     """
     marked = _placed_once(_repeated(rows))
     bad = [*_off_tree(marked, model), *_circular_memberships(marked), *_dangling(marked, model)]
-    return _about_stored(_marked(marked, bad), model)
+    return _whole(_about_stored(_marked(marked, bad), model), model)
 
 
 def _rejected(rows: DataFrame, bad: Column, reason: str, detail: Column) -> DataFrame:
@@ -294,3 +297,33 @@ def _joined(
     detail = F.concat(F.lit("`"), "_type", F.lit(":"), "_name", F.lit("` is not stored"))
     bad = asked & F.col("_stored").isNull()
     return _rejected(joined, bad, reason, detail).drop("_type", "_name", "_stored")
+
+
+def _whole(rows: DataFrame, model: Model) -> DataFrame:
+    """`rows`, where a rule asks about every edge: one edge less would open more."""
+    kinds = asked_of_all(model)
+    if not kinds:
+        return rows
+    asked = (F.col("table") == "relations") & F.col("c0").isin(kinds)
+    edges = Window.partitionBy("table", "c0", "c1", "c2")
+    lost = F.col("reason").isNotNull() & (F.col("reason") != REPEATED)
+    bad = asked & (F.count(F.when(asked & lost, True)).over(edges) > 0)
+    return _rejected(rows, bad, INCOMPLETE, F.lit("another edge of the entity was set aside"))
+
+
+def asked_of_all(model: Model) -> list[str]:
+    """The relations about all of whose edges some rule asks.
+
+    >>> from lakewarden.service.system import load_system
+    >>> asked_of_all(load_system("datahub").model)
+    ['subject']
+    """
+    rules = (rule for operation in model.operations.values() for rule in operation.rules.values())
+    return sorted({kind for rule in rules for kind in _universal(rule)} & set(model.relations))
+
+
+def _universal(node: Node) -> Iterator[str]:
+    if isinstance(node, Every):
+        yield node.source
+    for inner in children(node):
+        yield from _universal(inner)

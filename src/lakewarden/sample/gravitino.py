@@ -178,7 +178,7 @@ def _reply(**body: object) -> Record:
     return {"code": 0, **body}
 
 
-def _audited(creator: str = "kai", **body: object) -> Record:
+def _audited(creator: str = "kai", /, **body: object) -> Record:
     return {**body, "audit": {"creator": creator, "createTime": CREATED}}
 
 

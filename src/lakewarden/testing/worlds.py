@@ -130,10 +130,11 @@ class _Maker:
         draft = self._draft
         parent = draft.container_for(type)
         declared = self._model.types.get(type)
-        if parent is None and declared and declared.parents and draft.often(0.5):
+        lonely = draft.often(0.5 if parent is None else 0.08)
+        if declared is not None and declared.parents and lonely:
             # Where names are judged, what is inside may be stored before its container.
             outer = declared.parents[0]
-            parent = draft.unstored(outer) if self._model.judged(outer) else None
+            parent = draft.unstored(outer) if self._model.judged(outer) else parent
         entity = draft.names.entity(type, parent) or draft.names.entity(type, None)
         if entity is None or entity in draft.parents:
             return

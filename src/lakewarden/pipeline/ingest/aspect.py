@@ -23,7 +23,6 @@ from lakewarden.pipeline.ingest.fields import Fields
 from lakewarden.pipeline.ingest.policy import policy
 from lakewarden.pipeline.ingest.row import (
     BAD_NAME,
-    INCOMPLETE,
     At,
     Row,
     attribute_row,
@@ -111,16 +110,6 @@ def _listed(kind: str, key: str, field: str) -> Reader:
             yield _edge(kind, entity, item.text(field), at)
 
     return read
-
-
-def _subjects(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
-    """All subjects or none: rules ask about every subject, so one less would open more."""
-    subjects = value.objects("subjects")
-    found = [_edge("subject", entity, item.text("entity"), at) for item in subjects]
-    bad = next((row for row in found if row.reason), None)
-    for row in found:
-        incomplete = bad is not None and not row.reason
-        yield row.rejected(INCOMPLETE, "another subject is rejected") if incomplete else row
 
 
 def _instance(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
@@ -229,7 +218,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "logicalParent": _logical_parent,
     "nativeGroupMembership": _memberships("nativeGroups", GROUP),
     "ownership": _ownership,
-    "querySubjects": _subjects,
+    "querySubjects": _listed("subject", "subjects", "entity"),
     "roleMembership": _memberships("roles", ROLE),
     "status": _status,
     "structuredProperties": _properties,

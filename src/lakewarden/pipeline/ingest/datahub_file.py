@@ -7,7 +7,6 @@ file is read by one task, so a large export is best kept in several files.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,8 +17,15 @@ import pyarrow as pa
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
-from lakewarden.pipeline.directory import Input
 from lakewarden.pipeline.ingest import replay
+from lakewarden.pipeline.ingest.files import (
+    Batches,
+    File,
+    find,
+    inputs_of,
+    per_file,
+    refuse_errors,
+)
 from lakewarden.pipeline.ingest.json_file import records
 from lakewarden.pipeline.ingest.proposal import Change, Write, writes
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, Row, batches, error_row
@@ -32,9 +38,6 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 
-Batches = Iterator[pa.RecordBatch]
-
-_MAX_TASKS = 1_024
 _STEPS = 3
 
 _SCHEMA = pa.schema(
@@ -52,14 +55,6 @@ _SPARK_SCHEMA = (
     + ", ".join(f"`{name}` string" for name in Write._fields)
     + ", ignored string, error string"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file to read: where it is, and what it is called below the path that was given."""
-
-    path: Path
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,7 @@ class DatahubFile:
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
         files = find(self.path, SUFFIXES)
-        inputs = [Input(file.name, sha256(file.path)) for file in files]
+        inputs = inputs_of(files)
         progress("read", 1, _STEPS, f"{len(files)} files")
         place = scratch / "writes"
         settings = tuple(sorted(system.model.settings.items()))
@@ -118,46 +113,6 @@ class DatahubFile:
             .mapInArrow(replayer(settings), SPARK_SCHEMA)
         )
         return Reading(rows, inputs, dict(sorted(ignored.items())))
-
-
-def find(path: Path, suffixes: Sequence[str]) -> list[File]:
-    """The file at `path`, or those in the folder and below it, by name. Raises `BadInput`."""
-    if path.is_file():
-        return [File(path, path.name)]
-    if not path.exists():
-        raise BadInput("no such file or folder", where=str(path))
-    found = (f for f in path.rglob("*") if f.suffix in suffixes and f.is_file())
-    files = [File(file, file.relative_to(path).as_posix()) for file in found]
-    if not files:
-        raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
-    return sorted(files, key=lambda file: file.name)
-
-
-def sha256(file: Path) -> str:
-    """The digest of a file. Raises `BadInput` when it cannot be read."""
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
-
-
-def per_file(
-    spark: SparkSession, files: Sequence[File], function: Callable[[Batches], Batches], schema: str
-) -> Any:
-    """A frame of what `function` makes of file numbers, one file a task up to a bound."""
-    numbers = spark.range(0, len(files), 1, min(len(files), _MAX_TASKS))
-    return numbers.mapInArrow(function, schema)
-
-
-def refuse_errors(errors: Iterable[tuple[str, str]]) -> None:
-    """Raises `BadInput` for the first of these (place, message), if any."""
-    found = list(errors)
-    if found:
-        place, message = found[0]
-        others = f" (and {len(found) - 1} more errors)" if len(found) > 1 else ""
-        raise BadInput(message + others, where=place)
 
 
 @lru_cache(maxsize=4)

@@ -49,7 +49,6 @@ CELLS: Final = tuple(f"c{i}" for i in range(max(WIDTHS.values())))
 
 BAD_NAME: Final = "bad name"
 BAD_STATEMENT: Final = "bad statement"
-INCOMPLETE: Final = "incomplete"
 
 
 class Row(NamedTuple):

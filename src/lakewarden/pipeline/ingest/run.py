@@ -23,7 +23,7 @@ from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline import ownership as owning
 from lakewarden.pipeline.directory import Content, Manifest
-from lakewarden.pipeline.ingest.datahub_file import refuse_errors
+from lakewarden.pipeline.ingest.files import refuse_errors
 from lakewarden.pipeline.ingest.report import MAX_NOTES, Note, Report, Rows
 from lakewarden.pipeline.ingest.row import (
     CELLS,
@@ -74,7 +74,7 @@ class _Owned(NamedTuple):
     """The owners after the rules; how many there are, were added and were removed."""
 
     rows: DataFrame
-    count: int
+    total: int
     added: int = 0
     removed: int = 0
 
@@ -254,7 +254,7 @@ def _write(
     frames["entities"] = _placed(checked.rows)
     frames["owners"] = owned.rows
     frames[QUARANTINE] = _quarantine(checked.rows)
-    counts = {**passed, "owners": owned.count, QUARANTINE: sum(checked.failed.values())}
+    counts = {**passed, "owners": owned.total, QUARANTINE: sum(checked.failed.values())}
     tables: dict[str, Content] = {}
     for done, name in enumerate(COLUMNS, 1):
         tables[name] = one.write(name, frames[name], counts.get(name, 0))

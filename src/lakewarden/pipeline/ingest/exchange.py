@@ -1,0 +1,168 @@
+"""Replies of a REST API kept in files, each beside the path that was asked.
+
+    [{"path": "/api/metalakes/lake/owners/table/a.b.c", "reply": {"code": 0, "owner": {…}}}, …]
+
+The reply is the server's own JSON, untouched; the path is needed because many replies do not
+say what they are about. A query behind the path is not looked at. What two replies both say
+(a list and its member) counts once. A path that no source knows refuses the file: a misspelt
+one must not go by unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.section import Section
+from lakewarden.names.canonical import quoted, split_path
+from lakewarden.pipeline.ingest import identity
+from lakewarden.pipeline.ingest.files import Batches, File, find, inputs_of, per_file
+from lakewarden.pipeline.ingest.json_file import records
+from lakewarden.pipeline.ingest.row import CELLS, SCHEMA, SPARK_SCHEMA, Row, batches, error_row
+from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.pipeline.ingest.version import read_from, written_to
+from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
+
+IGNORED: Final = "ignored"
+"""The table of what was read and means nothing here: its cell says what it is."""
+
+
+class Exchange(NamedTuple):
+    """One reply: the decoded segments of its path, and the JSON path of the reply."""
+
+    segments: tuple[str, ...]
+    reply: object
+    where: str
+
+    def section(self) -> Section:
+        """The reply, which must be an object."""
+        if not isinstance(self.reply, Mapping):
+            raise BadInput("expected an object", where=self.where)
+        return Section(self.reply, self.where)
+
+    def objects(self) -> list[Section]:
+        """The reply, which must be a list of objects."""
+        if not isinstance(self.reply, list):
+            raise BadInput("expected a list of objects", where=self.where)
+        return [Section(item, f"{self.where}[{i}]") for i, item in enumerate(self.reply)]
+
+
+Reader = Callable[[Exchange, System], Iterator[Row]]
+"""What the replies of one system mean, as rows; raises `BadInput` for a malformed one."""
+
+
+class Read(NamedTuple):
+    """Everything the files say, kept: the frame of rows, and the reading but for its rows."""
+
+    rows: DataFrame
+    reading: Reading
+
+
+def exchanges(file: Path, name: str) -> Iterator[Exchange]:
+    """The exchanges of a file, which messages call `name`. Raises `BadInput`."""
+    for record in records(file, name):
+        index = f": {record.path}" if record.path else ""
+        where = f"{name}: line {record.line}{index}"
+        section = Section(record.value, where)
+        path = section.text("path")
+        if "reply" not in record.value:
+            raise BadInput("expected the reply", where=section.at("reply"))
+        reply = section.take("reply")
+        section.close()
+        try:
+            segments = split_path(path.partition("?")[0], encoded_slash=True)
+        except BadInput as error:
+            raise BadInput(error.message, where=section.at("path")) from None
+        yield Exchange(segments, reply, section.at("reply"))
+
+
+def unknown(exchange: Exchange) -> BadInput:
+    """The refusal of a path that means nothing to the source."""
+    path = "/" + "/".join(exchange.segments)
+    where = exchange.where.removesuffix("reply") + "path"
+    return BadInput(f"no path whose reply is read: {quoted(path)}", where=where)
+
+
+def read(
+    path: Path,
+    reader: Reader,
+    spark: SparkSession,
+    system: System,
+    scratch: Path,
+    progress: Progress,
+) -> Read:
+    """Reads the files at `path`, one Spark task for each. Raises `BadInput`."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    files = find(path, SUFFIXES)
+    inputs = inputs_of(files)
+    progress("read", 1, 2, f"{len(files)} files")
+    place = scratch / "replies"
+    key = (system.model.name, tuple(sorted(system.model.settings.items())))
+    found = per_file(spark, files, _tasks(files, reader, key), SPARK_SCHEMA)
+    found.write.parquet(written_to(place))
+    kept = spark.read.schema(SPARK_SCHEMA).parquet(read_from(place))
+    others = [name for name in SCHEMA.names if name != "place"]
+    once = kept.groupBy(*others).agg(F.min("place").alias("place")).select(*SCHEMA.names)
+    meaningless = kept.filter(F.col("table") == IGNORED).groupBy("c0").count().collect()
+    ignored = {row["c0"]: row["count"] for row in meaningless}
+    progress("read", 2, 2, f"{sum(ignored.values())} replies without meaning here")
+    rows = once.filter(F.col("table") != IGNORED)
+    return Read(rows, Reading(rows, inputs, dict(sorted(ignored.items()))))
+
+
+Key = tuple[str, tuple[tuple[str, str], ...]]
+"""A model's name and settings."""
+
+
+@lru_cache(maxsize=4)
+def _system(key: Key) -> System:
+    name, settings = key
+    return load_system(name, dict(settings))
+
+
+def _tasks(files: list[File], reader: Reader, key: Key) -> Callable[[Batches], Batches]:
+    """A function from file numbers to the files' rows; runs where the tasks run."""
+
+    def run(numbers: Batches) -> Batches:
+        system = _system(key)
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                file = files[number]
+                yield from batches(rows(file.path, file.name, reader, system))
+
+    return run
+
+
+def rows(file: Path, name: str, reader: Reader, system: System) -> Iterator[Row]:
+    """The rows of one file, ended by an error if there is one."""
+    people = identity.People()
+    try:
+        for exchange in exchanges(file, name):
+            if exchange.segments[:2] == ("scim", "v2"):
+                people.take(exchange.segments[2:], exchange.section())
+            else:
+                yield from _placed(reader(exchange, system), exchange)
+        yield from people.rows(system)
+    except BadInput as error:
+        yield error_row(error.message, error.where)
+
+
+def _placed(found: Iterable[Row], exchange: Exchange) -> Iterator[Row]:
+    for row in found:
+        yield row if row.place else row._replace(place=exchange.where)
+
+
+def union(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Both frames of rows."""
+    return left.select("table", *CELLS, "place", "reason", "detail").union(
+        right.select("table", *CELLS, "place", "reason", "detail")
+    )

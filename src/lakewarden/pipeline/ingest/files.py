@@ -1,0 +1,82 @@
+"""Files as a source of rows: finding them, digesting them, and one Spark task for each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import check_text
+from lakewarden.pipeline.directory import Input
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterator[pa.RecordBatch]
+
+MAX_TASKS: Final = 1_024
+"""More files than this share tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to read: where it is, and what it is called below the path that was given."""
+
+    path: Path
+    name: str
+
+
+def find(path: Path, suffixes: Sequence[str]) -> list[File]:
+    """The file at `path`, or those in the folder and below it, by name. Raises `BadInput`."""
+    if path.is_file():
+        return [named(path, path.name)]
+    if not path.exists():
+        raise BadInput("no such file or folder", where=str(path))
+    found = (f for f in path.rglob("*") if f.suffix in suffixes and f.is_file())
+    files = [named(file, file.relative_to(path).as_posix()) for file in found]
+    if not files:
+        raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
+    return sorted(files, key=lambda file: file.name)
+
+
+def named(path: Path, name: str) -> File:
+    """The file under the name that messages and the manifest use. Raises `BadInput`."""
+    check_text(name, "the name of a file")
+    return File(path.resolve(), name)
+
+
+def inputs_of(files: Sequence[File]) -> list[Input]:
+    """The files as a manifest names them. Raises `BadInput` when one cannot be read."""
+    return [Input(file.name, _sha256(file.path)) for file in files]
+
+
+def _sha256(file: Path) -> str:
+    """The digest of a file. Raises `BadInput` when it cannot be read."""
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
+
+
+def per_file(
+    spark: SparkSession, files: Sequence[File], function: Callable[[Batches], Batches], schema: str
+) -> DataFrame:
+    """A frame of what `function` makes of file numbers, one file a task up to a bound."""
+    numbers = spark.range(0, len(files), 1, min(len(files), MAX_TASKS))
+    return numbers.mapInArrow(function, schema)
+
+
+def refuse_errors(errors: Iterable[tuple[str, str]]) -> None:
+    """Raises `BadInput` for the first of these (place, message), if any."""
+    found = list(errors)
+    if found:
+        place, message = found[0]
+        others = f" (and {len(found) - 1} more errors)" if len(found) > 1 else ""
+        raise BadInput(message + others, where=place)

@@ -1,0 +1,79 @@
+"""Who is in which group, from an identity provider: the replies of SCIM 2.0 (RFC 7644).
+
+Systems that know groups by name alone get their members from here. The lists of users and
+of groups stand in one file, since members are named by the ids of users. Whoever is not
+active is left out of all groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import GROUP, USER, Principal
+from lakewarden.kernel.section import Section
+from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.ingest.row import Row, membership_row, note_row, principal_row
+from lakewarden.service.system import System
+
+NO_MEMBER: Final = "no member"
+"""The reason of a membership that names neither a user nor a group of the same file."""
+
+
+class _Named(NamedTuple):
+    principal: Principal
+    is_active: bool
+    where: str
+
+
+class _Member(NamedTuple):
+    group: Principal
+    id: str
+    where: str
+
+
+@dataclass(slots=True)
+class People:
+    """The users and groups of one file, gathered reply by reply."""
+
+    found: dict[str, _Named] = field(default_factory=dict)
+    members: list[_Member] = field(default_factory=list)
+
+    def take(self, segments: tuple[str, ...], reply: Section) -> None:
+        """Adds one reply: a list of users or groups, or one of them. Raises `BadInput`."""
+        if not segments or segments[0] not in ("Users", "Groups") or len(segments) > 2:
+            raise BadInput("expected a reply of `Users` or `Groups`", where=reply.where)
+        add = self._user if segments[0] == "Users" else self._group
+        if len(segments) == 2:
+            add(reply)
+            return
+        if not isinstance(reply.take("totalResults"), int):
+            raise BadInput("expected a list response", where=reply.at("totalResults"))
+        for item in reply.tables("Resources"):
+            add(item)
+
+    def _user(self, item: Section) -> None:
+        user = Principal(USER, item.text("userName"))
+        self.found[item.text("id")] = _Named(user, item.flag("active", default=True), item.where)
+
+    def _group(self, item: Section) -> None:
+        group = Principal(GROUP, item.text("displayName"))
+        self.found[item.text("id")] = _Named(group, True, item.where)
+        for member in item.tables("members"):
+            self.members.append(_Member(group, member.text("value"), member.where))
+
+    def rows(self, system: System) -> Iterator[Row]:
+        """The principals and the memberships."""
+        for named in self.found.values():
+            yield principal_row(named.principal, named.where)
+            if not named.is_active:
+                yield note_row(named.principal.name, "not active: left out of all groups")
+        for group, id, where in self.members:
+            member = self.found.get(id)
+            if member is None:
+                row = membership_row(Principal("", id), group, where)
+                yield row.rejected(NO_MEMBER, f"no user or group has the id {quoted(id)}")
+            elif member.is_active:
+                yield membership_row(member.principal, group, where)

@@ -46,13 +46,13 @@ bench: setup ## Print the benches' results as JSON, keep them in build/bench (AR
 	@$(BIN)/python -m bench.attribute_rich --json --save $(ARGS)
 
 fuzz: setup ## Compare the kernel with the oracle on fresh random worlds (SECONDS=60)
-	$(BIN)/python -m lakewarden.testing.fuzz --seconds $(SECONDS)
+	$(BIN)/python -m tests.agreement.fuzz --seconds $(SECONDS)
 
 fuzz-control: setup ## Plant faults and see that the comparison finds each of them
-	$(BIN)/python -m lakewarden.testing.control
+	$(BIN)/python -m tests.agreement.control
 
 docs: setup ## Write the generated pages anew
-	$(BIN)/python -m lakewarden.models.pages docs/models
+	$(BIN)/python -m lakewarden.testing.pages docs/models
 
 golden: docs ## Write the golden files anew; review the difference like code
 

@@ -311,8 +311,11 @@ class Matrix:
 
         Rows are numbered by class, so they are taken along only where the classes of the
         plan were at most split; a split class has its origin's code until it is asked for.
+        Where there are now too many classes over all privileges, plans have others.
         """
         later = Matrix(snapshot)
+        if (self.snapshot.classes is None) != (snapshot.classes is None):
+            return later
         for (name, type), plan in self._plans.items():
             fresh = later.plan(plan.operation, type)
             origin = None if fresh.columns is None else fresh.columns.origin

@@ -223,10 +223,9 @@ def _in_metalake(
             for name in reply.texts("names"):
                 yield from _principal(lake, word, name)
             for item in reply.tables(word):
-                yield from _holder(lake, word, item)
+                yield from _holder(lake, word, item.text("name"), item)
         case ("users" | "groups" as word, name):
-            item = _same(reply, word[:-1], name)
-            yield from _holder(lake, word, Section({"name": name, "roles": item.take("roles")}, ""))
+            yield from _holder(lake, word, name, _same(reply, word[:-1], name))
         case ("roles",):
             for name in reply.texts("names"):
                 yield from _role(lake, name)
@@ -278,9 +277,8 @@ def _principal(lake: str, word: str, name: str) -> Iterator[Row]:
         yield membership_row(principal, members_of(lake), "")
 
 
-def _holder(lake: str, word: str, item: Section) -> Iterator[Row]:
+def _holder(lake: str, word: str, name: str, item: Section) -> Iterator[Row]:
     """A user or group with the roles that were handed to it."""
-    name = item.text("name")
     yield from _principal(lake, word, name)
     for role in item.texts("roles"):
         holder = Principal(USER if word == "users" else GROUP, name)

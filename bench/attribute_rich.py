@@ -293,6 +293,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quick", action="store_true", help="smaller estates, fewer questions")
+    parser.add_argument("--no-rivals", action="store_true", help="no effect: there are none here")
     parser.add_argument("--save", nargs="?", const="", metavar="FILE", help="keep the result")
     return parser.parse_args(given)
 

@@ -114,9 +114,9 @@ def _mentioned(facts: Facts, model: Model) -> Iterator[Entity]:
     types = {*model.types, *(row.entity.type for row in facts.entities)}
     yield from (Entity(type, "") for type in types if model.judged(type))
     yield from {row.target for row in facts.relations}
-    above = {row.parent for row in facts.entities if row.parent is not None}
-    above.difference_update(row.entity for row in facts.entities)
-    yield from above
+    parents = {row.parent for row in facts.entities if row.parent is not None}
+    parents.difference_update(row.entity for row in facts.entities)
+    yield from parents
 
 
 def _spelled(

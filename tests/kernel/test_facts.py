@@ -135,6 +135,16 @@ def test_criteria_narrow_each_other_and_none_means_any_resource() -> None:
     assert anything - resources == BitMap([0])
 
 
+def test_one_block_answers_many_scopes_alike() -> None:
+    prefix = Criterion("TAG", Condition.STARTS_WITH, ("urn:li:tag:p",))
+    late = [equals("DOMAIN", urn(DOMAIN)), equals("DOMAIN", urn(CHILD))]
+    block = Stored(CODED)
+    scopes = [normal(Where((c,)), Reach.EXACTLY) for c in (prefix, *late, prefix, *late)]
+    rows = match(block, scopes)
+    assert rows[:3] == rows[3:]
+    assert all(rows)
+
+
 def test_a_block_of_some_rows_answers_for_those_only() -> None:
     id = CODED.tree.find(CAT.entity(DATASET))
     assert id is not None
@@ -261,7 +271,7 @@ def test_rows_about_what_is_not_stored_are_refused() -> None:
 
 def test_what_a_lake_names_must_be_stored() -> None:
     orphan = Facts(entities=[EntityRow(Entity("schema", "m:c.s"), Entity("catalog", "m:c"))])
-    with pytest.raises(BadInput, match="catalog:m:c` is named but not stored"):
+    with pytest.raises(BadInput, match="` is named but not stored"):
         code(orphan, LAKE.model, LAKE.spelling)
 
 

@@ -59,6 +59,8 @@ def test_a_list_is_the_set_of_positive_checks(
         for operation in of.model.operations:
             request = Request(principal, operation)
             expected = checked(m, request)
+            assert count(m, request) == len(expected)
+            assert named(m, listing(m, request)) == expected
             assert named(m, listing(m, request)) == expected
             assert count(m, request) == len(expected)
             entities = sorted(expected) + [Entity("table", "m:none.s.t")] * (of is LAKE)
@@ -187,6 +189,17 @@ def test_a_prepared_batch_answers_by_numbers() -> None:
     nothing_owned = Batch(m, "load", "table", [user("cid")])
     zero = np.zeros(len(ids), dtype=np.int32)
     assert not nothing_owned.decide(zero, np.array(ids, dtype=np.int32), 0.0).any()
+
+
+def test_whoever_is_not_remembered_is_listed_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(snapshot, "NAMED_LIMIT", 0)
+    m = matrix(CAT, CAT_FACTS)
+    for _ in range(2):
+        assert named(m, listing(m, question(CAT, "nobody", "known"))) == {
+            row.entity for row in CAT_FACTS.entities
+        }
 
 
 def test_a_batch_over_a_cycle_ends() -> None:

@@ -14,7 +14,7 @@ from lakewarden.kernel import expression as rules
 from lakewarden.kernel import principal as people
 from lakewarden.kernel import statement as said
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
-from lakewarden.kernel.model import MEMBER, Field, Model, Operation, Reach, Source, above
+from lakewarden.kernel.model import MEMBER, Field, Model, Reach, Source, above
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request, Scalar
@@ -45,7 +45,7 @@ class Oracle:
         acts = self.acts_as(request.principal, request.groups)
         if not self.stands(target) or not (roles is None or roles <= acts):
             return False
-        return _Question(self, request, acts).meets(rule, target, operation)
+        return _Question(self, request, acts).meets(rule, target)
 
     def listing(self, request: Request, within: Entity | None = None) -> frozenset[Entity]:
         """The stored entities, below `within` if it is given, on which the request is allowed."""
@@ -182,15 +182,15 @@ class _Question:
     request: Request
     acts: frozenset[Principal]
 
-    def meets(self, node: rules.Node, e: Entity, within: Operation | None) -> bool:
-        """Whether the rule is met on `e`; `within` is the operation in which it stands."""
+    def meets(self, node: rules.Node, e: Entity) -> bool:
+        """Whether the rule is met on `e`."""
         match node:
             case rules.Anyone() | rules.Nobody():
                 return isinstance(node, rules.Anyone)
             case rules.And(parts):
-                return all(self.meets(part, e, within) for part in parts)
+                return all(self.meets(part, e) for part in parts)
             case rules.Or(parts):
-                return any(self.meets(part, e, within) for part in parts)
+                return any(self.meets(part, e) for part in parts)
             case rules.Holds(privilege):
                 return self._holds(privilege, e)
             case rules.NotDenied(privilege):
@@ -203,16 +203,15 @@ class _Question:
             case rules.ServiceAdmin():
                 return people.SERVICE_ADMINS in self.acts
             case rules.At(selector, inner):
-                return self._meets_at(self._selected(selector, e, within), inner, within)
+                return self._meets_at(self._selected(selector, e), inner)
             case rules.Every(source, inner):
-                met = [self._meets_at(x, inner, within) for x in self._related(source, e)]
+                met = [self._meets_at(x, inner) for x in self._related(source, e)]
                 return bool(met) and all(met)
             case rules.Some(source, inner):
-                return any(self._meets_at(x, inner, within) for x in self._related(source, e))
+                return any(self._meets_at(x, inner) for x in self._related(source, e))
             case rules.May(name):
-                other = self.world.model.operation(name)
-                rule = other.rule_or_none(e.type)
-                return rule is not None and self.meets(rule, e, other)
+                rule = self.world.model.operation(name).rule_or_none(e.type)
+                return rule is not None and self.meets(rule, e)
             case rules.Compare(name, operator, value):
                 return any(_compares(v, operator, value) for v in self._values(name, e))
 
@@ -247,11 +246,11 @@ class _Question:
             if s.owners is not None and row.entity == e and row.owner in self.acts
         )
 
-    def _meets_at(self, x: Entity | None, inner: rules.Node, within: Operation | None) -> bool:
+    def _meets_at(self, x: Entity | None, inner: rules.Node) -> bool:
         """Whether `inner` is met there: not where there is nothing, or nothing to be judged."""
-        return x is not None and self.world.stands(x) and self.meets(inner, x, within)
+        return x is not None and self.world.stands(x) and self.meets(inner, x)
 
-    def _selected(self, selector: str, e: Entity, within: Operation | None) -> Entity | None:
+    def _selected(self, selector: str, e: Entity) -> Entity | None:
         parent = next(iter(self.world.ancestors(e)), None)
         fixed = {rules.PLATFORM: NO_RESOURCE, rules.TYPE: Entity(e.type, ""), rules.PARENT: parent}
         if selector.startswith(rules.REQUEST):
@@ -261,8 +260,8 @@ class _Question:
     def _related(self, source: str, e: Entity) -> Iterable[Entity | None]:
         if source == rules.ANCESTORS:
             return self.world.ancestors(e)
-        if source.startswith("request."):
-            return self.request.lists.get(source.removeprefix("request."), ())
+        if source.startswith(rules.REQUEST):
+            return self.request.lists.get(source.removeprefix(rules.REQUEST), ())
         over = self.world.model.relations[source].within  # a table in the place of its column
         rows = (r for r in self.world.relations if (r.kind, r.source) == (source, e))
         return [self.world.nearest(t, over.get(t.type, t.type)) for _, _, t in rows]

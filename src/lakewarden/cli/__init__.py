@@ -1,21 +1,25 @@
 """The command line: one module for each verb, loaded only when it is called.
 
 Exit codes of every verb: 0 yes, done, nothing to report; 1 an answer that is a no; 2 bad
-input or usage; 3 could not find out.
+input or usage; 3 could not find out. Whatever goes wrong unforeseen is a 3, never a 0 or 1.
 """
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Final
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
 from lakewarden import __version__
-from lakewarden.cli.outcome import BAD_INPUT, code_for
+from lakewarden.cli.outcome import BAD_INPUT, COULD_NOT_TELL, code_for, complain
 from lakewarden.kernel.errors import WardenError
 
-_VERBS = {
+VERBS: Final = {
     "check": "lakewarden.cli.check:check",
     "list": "lakewarden.cli.listing:list_entities",
     "who": "lakewarden.cli.who:who",
@@ -24,36 +28,108 @@ _VERBS = {
     "operations": "lakewarden.cli.operations:operations",
     "demo": "lakewarden.cli.demo:demo",
 }
+"""Verbs, and where each is."""
+
+PIPELINE_VERBS: Final = {"ingest": "lakewarden.cli.ingest:ingest"}
+"""The verbs below `lakewarden pipeline`."""
+
+_PIPELINE = "pipeline"
+_INSTALL_COMPLETION = "--install-completion"
+
+_EXTRAS = {"sqlalchemy": "sql", "psycopg": "sql", "pymysql": "sql"}
+"""What to install for a library that is missing, where it is not `spark`."""
 
 
-def application() -> App:
-    """The command tree."""
+def application(*, whole: bool = False) -> App:
+    """The command tree; `whole` loads every verb now, as help and completion need."""
     app = App(
         name="lakewarden",
         help="One authorization plane for a data estate: ask who may do what, and why.",
         version=__version__,
-        help_format="plaintext",
+        help_format="markdown",
+        default_parameter=Parameter(negative=()),
         result_action="return_value",
     )
-    for name, home in _VERBS.items():
-        app.command(home, name=name)
-    pipeline = App(name="pipeline", help="Batch jobs on Spark.")
-    pipeline.command("lakewarden.cli.ingest:ingest", name="ingest")
+    pipeline = App(name=_PIPELINE, help="Batch jobs on Spark.")
+    _register(app, VERBS, whole)
+    _register(pipeline, PIPELINE_VERBS, whole)
     app.command(pipeline)
-    app.register_install_completion_command()
+    app.register_install_completion_command(
+        name=_INSTALL_COMPLETION, help="Install completion for your shell."
+    )
     return app
 
 
+def _register(app: App, verbs: Mapping[str, str], whole: bool) -> None:
+    for name, home in verbs.items():
+        if whole:
+            module, _, function = home.partition(":")
+            app.command(getattr(import_module(module), function), name=name)
+        else:
+            app.command(home, name=name)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns its exit code; never shows a stack trace for bad input."""
+    """Runs one verb and returns its exit code; bad input is told in one line."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal cannot show is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = application()(tokens, exit_on_error=False)
-    except CycloptsError:
+        return _run(tokens)
+    except CycloptsError as error:
+        complain(_usage(error, tokens))
         return BAD_INPUT
     except WardenError as error:
-        print(f"lakewarden: {error}", file=sys.stderr)
+        complain(str(error))
         return code_for(error)
+    except ImportError as error:
+        return _missing(error)
     except BrokenPipeError:
-        return 0
+        # Nobody reads on; what is left must not be written when the interpreter ends.
+        sys.stdout = io.StringIO()
+        return COULD_NOT_TELL
+    except Exception:  # noqa: BLE001 — a crash must not look like an answer
+        import traceback
+
+        traceback.print_exc()
+        complain("this should not have happened; the lines above say where")
+        return COULD_NOT_TELL
+
+
+def _run(tokens: list[str]) -> int:
+    whole = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")
+    whole = whole or (tokens[0] == _PIPELINE and len(tokens) < 3)
+    code = application(whole=whole)(tokens, exit_on_error=False, print_error=False)
+    sys.stdout.flush()
     return code if isinstance(code, int) else 0
+
+
+def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
+    """What is wrong with the command line, and where its help is."""
+    verbs: Iterable[str] = (*VERBS, _PIPELINE)
+    path = []
+    if tokens and tokens[0] == _PIPELINE:
+        verbs, path = PIPELINE_VERBS, [_PIPELINE]
+    # The text of this one would load every verb.
+    if isinstance(error, UnknownCommandError):
+        word = tokens[len(path)] if len(tokens) > len(path) else ""
+        near = get_close_matches(word, verbs, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"expected one of: {', '.join(verbs)}"
+        return f"unknown verb `{word}`; {hint}"
+    if len(tokens) > len(path) and tokens[len(path)] in verbs:
+        path.append(tokens[len(path)])
+    said = " ".join(str(error).split()).rstrip(".")
+    return f"{said[:1].lower()}{said[1:]}; see `{' '.join(['lakewarden', *path])} --help`"
+
+
+def _missing(error: ImportError) -> int:
+    """Tells about a module that is not there: one of ours, or a library to install."""
+    cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
+    name = (cause.name or "").partition(".")[0]
+    if name in ("", __name__.partition(".")[0]):
+        complain(f"this installation is not whole: {cause}")
+        return BAD_INPUT
+    extra = _EXTRAS.get(name, "spark")
+    complain(f"`{name}` is not installed; install `lakewarden[{extra}]`")
+    return COULD_NOT_TELL

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -11,125 +12,172 @@ from cyclopts import Parameter
 
 from lakewarden.cli.outcome import Format, note
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.model import Attribute
-from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.model import Attribute, Model
+from lakewarden.kernel.principal import IMPLIED, Principal
 from lakewarden.kernel.request import Request, Scalar
+from lakewarden.pipeline.directory import Loaded
 from lakewarden.service.warden import Warden
 
+Asker = Annotated[
+    str, Parameter(help="A user's name, or `kind:name`; in DataHub also the URN of an actor.")
+]
+Act = Annotated[str, Parameter(help="An operation of the realm's model, or a privilege.")]
+On = Annotated[
+    str | None,
+    Parameter(help="`type:name`, or a URN; leave it out to ask about the platform."),
+]
 From = Annotated[
-    Path,
-    Parameter("--from", help="Directory that `lakewarden pipeline ingest` wrote."),
+    Path, Parameter("--from", help="Directory that `lakewarden pipeline ingest` wrote.")
 ]
 As = Annotated[Format, Parameter("--format", help="How to print the answer.")]
+
+_LIST = Parameter(show_default=False)
+Texts = Annotated[tuple[str, ...], _LIST]
 
 
 @Parameter("*")
 @dataclass(frozen=True)
-class Extras:
-    """What a request may bring along."""
+class Parts:
+    """What a request may bring along about the act."""
 
-    group: Annotated[
-        tuple[str, ...], Parameter(help="Group that the identity provider vouches for.")
-    ] = ()
-    role: Annotated[
-        tuple[str, ...], Parameter(help="Active role; only these roles' ALLOWs count.")
-    ] = ()
-    target: Annotated[tuple[str, ...], Parameter(help="Further entity, NAME=TYPE:ENTITY.")] = ()
-    item: Annotated[
-        tuple[str, ...], Parameter(help="Entity of a list of the request, NAME=TYPE:ENTITY.")
-    ] = ()
-    attribute: Annotated[tuple[str, ...], Parameter(help="Attribute, NAME=VALUE.")] = ()
-    sub: Annotated[
-        tuple[str, ...], Parameter(help="Sub-resource that the act touches, TYPE:ENTITY.")
-    ] = ()
+    target: Annotated[Texts, Parameter(help="Further entity of the act, `NAME=TYPE:ENTITY`.")] = ()
+    item: Annotated[Texts, Parameter(help="Entity of a list, `NAME=TYPE:ENTITY`.")] = ()
+    attribute: Annotated[Texts, Parameter(help="Attribute, `NAME=VALUE`.")] = ()
+    sub: Annotated[Texts, Parameter(help="Sub-resource that the act touches (a tag).")] = ()
 
 
-NOTHING = Extras()
+@Parameter("*")
+@dataclass(frozen=True)
+class Claims:
+    """What a request may bring along about the asker."""
+
+    group: Annotated[Texts, Parameter(help="Group that the identity provider vouches for.")] = ()
+    role: Annotated[Texts, Parameter(help="Active role; the ALLOWs of no other role count.")] = ()
+
+
+NO_PARTS = Parts()
+NO_CLAIMS = Claims()
+
+
+@dataclass(frozen=True)
+class Realm:
+    """A realm that was read from a directory."""
+
+    warden: Warden
+    loaded: Loaded
+
+    @property
+    def model(self) -> Model:
+        """What the realm's system declares."""
+        return self.loaded.system.model
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A realm, opened, and one question to it."""
+    """A realm, and one question to it; `notes` are remarks beside the answer."""
 
-    warden: Warden
+    realm: Realm
     request: Request
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
-def open_realm(directory: Path) -> Warden:
+def open_realm(directory: Path) -> Realm:
     """The realm that a directory holds; `BadInput` when it is none or is damaged."""
     from lakewarden.pipeline.directory import load
 
     loaded = load(directory)
-    return Warden(loaded.system, loaded.facts)
+    return Realm(Warden(loaded.system, loaded.facts), loaded)
 
 
 def ask(
-    directory: Path, principal: str, operation: str, entity: str | None, extras: Extras
+    realm: Realm,
+    principal: str | None,
+    operation: str | None,
+    entity: str | None,
+    parts: Parts = NO_PARTS,
+    claims: Claims = NO_CLAIMS,
 ) -> Asked:
-    """The realm and the question; raises `BadInput` or `Unknown` naming the word."""
-    warden = open_realm(directory)
-    plain = warden.request(principal, operation, entity)
-    declared = warden.matrix.operation(operation) if operation else None
-    request = Request(
-        principal=plain.principal,
-        operation=operation,
-        target=plain.target,
-        now=plain.now,
-        targets={n: warden.system.entity(t) for n, t in _pairs(extras.target, "--target")},
-        lists=_lists(warden, extras.item),
-        attributes=_attributes(warden, extras.attribute),
-        subresources=tuple(warden.system.entity(text) for text in extras.sub),
-        groups=tuple(warden.system.principal(_group(text)) for text in extras.group),
-        roles=_roles(warden, extras.role),
+    """The question to a realm; raises `BadInput` or `Unknown` naming the word.
+
+    Without a principal the question is about everybody, without an operation about all.
+    """
+    system, warden = realm.loaded.system, realm.warden
+    request = replace(
+        warden.request(principal or "anybody", operation or "", entity),
+        targets={name: system.entity(text) for name, text in _pairs(parts.target, "--target")},
+        lists=_lists(realm, parts.item),
+        attributes=_attributes(realm.model, parts.attribute),
+        subresources=tuple(system.entity(text) for text in parts.sub),
+        groups=tuple(system.principal(_group(text)) for text in claims.group),
+        roles=_roles(realm, claims.role),
     )
-    if declared is not None:
-        for name in request.targets:
-            if name not in declared.targets:
-                raise BadInput(f"`{operation}` names no target `{name}`", where="--target")
-        for name in request.lists:
-            if name not in declared.lists:
-                raise BadInput(f"`{operation}` names no list `{name}`", where="--item")
-    return Asked(warden, request, tuple(_notes(warden, request)))
+    if operation is not None:
+        _check_declared(realm, request)
+    notes = _about_target(realm, request)
+    if principal is not None:
+        notes = [*_about_asker(realm, request.principal), *notes]
+    return Asked(realm, request, tuple(notes))
+
+
+def _check_declared(realm: Realm, request: Request) -> None:
+    """Refuses an operation, target or list that the model does not declare."""
+    try:
+        declared = realm.warden.matrix.operation(request.operation)
+    except Unknown as error:
+        words = (*realm.model.operations, *realm.model.privileges)
+        near = get_close_matches(error.name, words, n=1)
+        if not near:
+            raise
+        raise Unknown(error.kind, error.name, f"did you mean `{near[0]}`?") from None
+    for option, named, known in (
+        ("--target", request.targets, declared.targets),
+        ("--item", request.lists, declared.lists),
+    ):
+        for name in named:
+            if name not in known:
+                expected = ", ".join(sorted(known)) or "none"
+                message = f"`{declared.name}` names no `{name}`; expected one of: {expected}"
+                raise BadInput(message, where=option)
 
 
 def _group(text: str) -> str:
     return text if ":" in text else f"group:{text}"
 
 
-def _roles(warden: Warden, texts: Sequence[str]) -> frozenset[Principal] | None:
+def _roles(realm: Realm, texts: Sequence[str]) -> frozenset[Principal] | None:
     if not texts:
         return None
     named = (text if text.startswith(("role:", "urn:")) else f"role:{text}" for text in texts)
-    return frozenset(warden.system.principal(text) for text in named)
+    return frozenset(realm.loaded.system.principal(text) for text in named)
 
 
 def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
-    found = []
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise BadInput(f"expected NAME=VALUE, got `{text}`", where=option)
-        found.append((name, value))
-    return found
+    return [pair(text, option) for text in texts]
 
 
-def _lists(warden: Warden, texts: Sequence[str]) -> dict[str, tuple[Entity, ...]]:
+def pair(text: str, option: str) -> tuple[str, str]:
+    """What `NAME=VALUE` says. Raises `BadInput` naming the option."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise BadInput(f"expected NAME=VALUE, got `{text}`", where=option)
+    return name, value
+
+
+def _lists(realm: Realm, texts: Sequence[str]) -> dict[str, tuple[Entity, ...]]:
     lists: dict[str, tuple[Entity, ...]] = {}
     for name, text in _pairs(texts, "--item"):
-        lists[name] = (*lists.get(name, ()), warden.system.entity(text))
+        lists[name] = (*lists.get(name, ()), realm.loaded.system.entity(text))
     return lists
 
 
-def _attributes(warden: Warden, texts: Sequence[str]) -> dict[str, Scalar]:
-    declared = warden.system.model.attributes
+def _attributes(model: Model, texts: Sequence[str]) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {}
     for name, text in _pairs(texts, "--attribute"):
-        if name not in declared:
-            expected = ", ".join(sorted(declared)) or "none"
+        if name not in model.attributes:
+            expected = ", ".join(sorted(model.attributes)) or "none"
             raise BadInput(f"unknown `{name}`; expected one of: {expected}", where="--attribute")
-        found[name] = _scalar(declared[name], text)
+        found[name] = _scalar(model.attributes[name], text)
     return found
 
 
@@ -139,26 +187,27 @@ def _scalar(declared: Attribute, text: str) -> Scalar:
             return {"true": True, "false": False}[text.lower()]
         return float(text) if declared.type is float else text
     except (KeyError, ValueError):
-        raise BadInput(
-            f"`{declared.name}` takes a {declared.type.__name__}, got `{text}`",
-            where="--attribute",
-        ) from None
+        expected = "true or false" if declared.type is bool else "a number"
+        message = f"`{declared.name}` takes {expected}, got `{text}`"
+        raise BadInput(message, where="--attribute") from None
 
 
-def _notes(warden: Warden, request: Request) -> list[str]:
-    """What the asker should know about names that are not stored."""
-    coded = warden.matrix.snapshot.coded
-    notes = []
-    principal = request.principal
-    id = coded.acting.ids.get(principal)
-    if id is None or id not in coded.acting.stored:
-        notes.append(f"{principal.kind} `{principal.name}` is not stored")
+def _about_asker(realm: Realm, principal: Principal) -> list[str]:
+    acting = realm.warden.matrix.snapshot.coded.acting
+    if principal.kind == IMPLIED or acting.ids.get(principal) in acting.stored:
+        return []
+    return [f"{principal.kind} `{principal.name}` is not stored"]
+
+
+def _about_target(realm: Realm, request: Request) -> list[str]:
     target = request.target
-    if target not in (NO_RESOURCE, Entity(target.type, "")) and not coded.is_known(target):
-        judged = warden.system.model.judged(target.type)
-        then = "judged by what its name says" if judged else "so every operation on it is denied"
-        notes.append(f"{target.type} `{target.name}` is not stored, {then}")
-    return notes
+    if target in (NO_RESOURCE, Entity(target.type, "")):
+        return []
+    if realm.warden.matrix.snapshot.coded.is_known(target):
+        return []
+    judged = realm.model.judged(target.type)
+    then = "judged by what its name says" if judged else "so every operation on it is denied"
+    return [f"{target.type} `{target.name}` is not stored, {then}"]
 
 
 def tell(notes: Sequence[str]) -> None:

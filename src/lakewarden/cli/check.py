@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from lakewarden.cli.asking import NOTHING, As, Extras, From, ask, tell
-from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show_json
+from lakewarden.cli.asking import (
+    NO_CLAIMS,
+    NO_PARTS,
+    Act,
+    As,
+    Asker,
+    Claims,
+    From,
+    On,
+    Parts,
+    ask,
+    open_realm,
+    tell,
+)
+from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
 from lakewarden.kernel.request import Reason
 
 
 def check(
-    principal: str,
-    operation: str,
-    entity: str | None = None,
+    principal: Asker,
+    operation: Act,
+    entity: On = None,
     /,
     *,
     from_: From,
-    extras: Extras = NOTHING,
+    parts: Parts = NO_PARTS,
+    claims: Claims = NO_CLAIMS,
     format: As = "table",
 ) -> int:
-    """May PRINCIPAL do OPERATION on ENTITY? Prints allow (exit 0) or deny (exit 1).
+    """May PRINCIPAL do OPERATION on ENTITY?
 
-    PRINCIPAL is a user's name, or kind:name. OPERATION is an operation of the realm's
-    model, or a privilege. ENTITY is type:name, or a URN; leave it out to ask without one.
+    Prints `allow` (exit code 0) or `deny` (exit code 1).
 
-    Example: lakewarden check ana table.load table:lake:sales.raw.orders --from realm
+    For example:
+
+        lakewarden check ana table.load table:quillmere:lake.finance.invoices --from realm
     """
-    asked = ask(from_, principal, operation, entity, extras)
-    decision = asked.warden.matrix.decide(asked.request)
+    asked = ask(open_realm(from_), principal, operation, entity, parts, claims)
+    decision = asked.realm.warden.matrix.decide(asked.request)
     if format == "json":
         show_json(
             {
@@ -36,7 +51,7 @@ def check(
             }
         )
     else:
-        print("allow" if decision.allow else "deny")
+        show("allow" if decision.allow else "deny")
         tell(asked.notes)
     if decision.reason is Reason.ERROR:
         return COULD_NOT_TELL

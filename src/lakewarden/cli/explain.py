@@ -2,95 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Annotated
 
-from lakewarden.cli.asking import NOTHING, As, Asked, Extras, From, ask, tell
-from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show_json
+from cyclopts import Parameter
+
+from lakewarden.cli.asking import (
+    NO_CLAIMS,
+    NO_PARTS,
+    Act,
+    As,
+    Asker,
+    Claims,
+    From,
+    On,
+    Parts,
+    ask,
+    open_realm,
+    tell,
+)
+from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
+from lakewarden.cli.wording import explanation
 from lakewarden.kernel.explain import Explanation, Step, Way
 from lakewarden.kernel.explain import explain as explained
-from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Reason
 
-GRANTORS_SHOWN = 5
 
-
-def explain(
-    principal: str,
-    operation: str,
-    entity: str | None = None,
+def explain(  # noqa: PLR0913 — each is an option
+    principal: Asker,
+    operation: Act,
+    entity: On = None,
     /,
     *,
     from_: From,
-    extras: Extras = NOTHING,
+    full: Annotated[
+        bool, Parameter(help="Show the whole rule, also what decided nothing.", show_default=False)
+    ] = False,
+    parts: Parts = NO_PARTS,
+    claims: Claims = NO_CLAIMS,
     format: As = "table",
 ) -> int:
     """Why may PRINCIPAL do OPERATION on ENTITY, or why not, and what would change it?
 
-    Prints the operation's rule with the truth of every part, the statements that decided,
-    and for a denial the smallest sets of ALLOWs that would turn it. Exit codes as `check`.
+    Prints the parts of the rule that decided, the statements behind them and how they
+    reach PRINCIPAL, and for a denial the smallest changes that would turn it. Exit code
+    0 for yes, 1 for no.
 
-    Example: lakewarden explain ben table.load table:lake:sales.raw.orders --from realm
+    For example:
+
+        lakewarden explain hugo table.alter table:quillmere:lake.sales.forecasts --from realm
     """
-    asked = ask(from_, principal, operation, entity, extras)
-    found = explained(asked.warden.matrix, asked.request)
+    asked = ask(open_realm(from_), principal, operation, entity, parts, claims)
+    found = explained(asked.realm.warden.matrix, asked.request)
     if format == "json":
         show_json({**as_json(found), "notes": list(asked.notes)})
     else:
-        for line in lines(found, asked):
-            print(line)
+        show(*explanation(found, asked, full=full))
         tell(asked.notes)
     if found.decision.reason is Reason.ERROR:
         return COULD_NOT_TELL
     return YES if found.decision.allow else NO
 
 
-def lines(found: Explanation, asked: Asked) -> Iterator[str]:
-    """The explanation for people, line by line."""
-    request, decision = asked.request, found.decision
-    verb = "may" if decision.allow else "may not"
-    about = f" {request.target.type}:{request.target.name}" if request.target.type else ""
-    yield f"{request.principal.name} {verb} {request.operation}{about} ({decision.reason.value})"
-    if found.rule is not None:
-        yield from _tree(found.rule, 1, None)
-    for way in found.ways:
-        yield f"would be allowed with: {_way(way)}"
-    if not decision.allow and not found.ways:
-        yield "no grant would turn this"
-
-
-def _tree(step: Step, depth: int, above: object) -> Iterator[str]:
-    mark = "yes" if step.holds else "no "
-    where = ""
-    if step.entity is not None and step.entity != above and step.entity.type:
-        where = f"  [{step.entity.type}:{step.entity.name}]"
-    by = [f"allowed by {', '.join(step.allowed_by)}"] if step.allowed_by else []
-    by += [f"denied by {', '.join(step.denied_by)}"] if step.denied_by else []
-    why = f"  ({'; '.join(by)})" if by else ""
-    yield f"{'  ' * depth}{mark} {step.says}{where}{why}"
-    for inner in step.steps:
-        yield from _tree(inner, depth + 1, step.entity)
-
-
-def _way(way: Way) -> str:
-    parts = []
-    for need, grantors in zip(way.needs, way.grantors, strict=True):
-        at = f" on {need.entity.type}:{need.entity.name}" if need.entity.type else ""
-        parts.append(f"{need.privilege}{at}{_grantors(grantors)}")
-    parts += [f"DENY `{id}` lifted" for id in way.lifted]
-    return " and ".join(parts)
-
-
-def _grantors(grantors: tuple[Principal, ...] | None) -> str:
-    if grantors is None:
-        return ""
-    names = [principal.name for principal in grantors[:GRANTORS_SHOWN]]
-    more = len(grantors) - len(names)
-    told = ", ".join(names) + (f" and {more} more" if more else "")
-    return f" (can be granted by {told})" if names else " (nobody stored can grant it)"
-
-
 def as_json(found: Explanation) -> dict[str, object]:
-    """The explanation as a JSON value."""
+    """The explanation as a JSON value, with the whole rule."""
     return {
         "allow": found.decision.allow,
         "reason": found.decision.reason.value,

@@ -8,45 +8,71 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden import models
-from lakewarden.cli.asking import As, open_realm
+from lakewarden.cli.asking import As
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.model import Model
+from lakewarden.kernel.model import ANY, Model
 
 
 def operations(
     *,
-    from_: Annotated[Path | None, Parameter("--from", help="Directory of a realm.")] = None,
-    model: Annotated[str | None, Parameter(help="Name of a shipped model.")] = None,
+    from_: Annotated[
+        Path | None,
+        Parameter("--from", help="Directory that `lakewarden pipeline ingest` wrote."),
+    ] = None,
+    model: Annotated[str | None, Parameter(help="Or the name of a model.")] = None,
     about: Annotated[str | None, Parameter(help="Only those about this entity type.")] = None,
+    privileges: Annotated[
+        bool, Parameter(help="List the privileges instead.", show_default=False)
+    ] = False,
     format: As = "table",
 ) -> int:
-    """Which operations does a realm's model declare, and what does each require?
+    """Which operations does a model declare, and what does each require?
 
-    Example: lakewarden operations --model gravitino --about table
+    Exit code 1 when there are none about that type.
+
+    For example:
+
+        lakewarden operations --model gravitino --about table
     """
     declared = _model(from_, model)
     if about is not None:
         declared.check_type(about)
-    found = [
-        (operation.name, on, rule, operation.title)
-        for operation in declared.operations.values()
-        for on, rule in operation.texts.items()
-        if about is None or on in (about, "any")
-    ]
+    keys, found = _privileges(declared, about) if privileges else _operations(declared, about)
     if format == "json":
-        keys = ("operation", "on", "rule", "title")
         show_json([dict(zip(keys, row, strict=True)) for row in found])
     else:
-        show_table(("operation", "on", "rule", "title"), found)
+        show_table(keys, found)
     return YES if found else NO
+
+
+Rows = list[tuple[str, ...]]
+
+
+def _operations(model: Model, about: str | None) -> tuple[tuple[str, ...], Rows]:
+    return ("operation", "on", "rule", "title"), [
+        (operation.name, on, rule, operation.title)
+        for operation in model.operations.values()
+        for on, rule in operation.texts.items()
+        if about is None or on in (about, ANY)
+    ]
+
+
+def _privileges(model: Model, about: str | None) -> tuple[tuple[str, ...], Rows]:
+    return ("privilege", "on", "title"), [
+        (privilege.name, ", ".join(sorted(privilege.on)) or "the platform", privilege.title)
+        for privilege in model.privileges.values()
+        if about is None or {about, ANY} & privilege.on
+    ]
 
 
 def _model(directory: Path | None, name: str | None) -> Model:
     if (directory is None) == (name is None):
         expected = ", ".join(models.names())
         raise BadInput(f"give either --from DIR or --model NAME (one of: {expected})")
-    if name is not None:
-        return models.load(name)
-    assert directory is not None  # noqa: S101 — INVARIANT: exactly one of the two is given
-    return open_realm(directory).system.model
+    if directory is None:
+        return models.load(name or "")
+    from lakewarden.pipeline.directory import read_manifest
+
+    manifest = read_manifest(directory)
+    return models.load(manifest.model, manifest.settings)

@@ -1,4 +1,8 @@
-"""What a verb answers to the shell, and how it prints: for people, or as JSON."""
+"""What a verb answers to the shell, and how it prints: for people, or as JSON.
+
+Names come from metadata that others wrote, so nothing is printed that a terminal could take
+for a command: unreadable characters are shown as escapes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from lakewarden.kernel.errors import StaleSnapshot, Unavailable, WardenError
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown, WardenError
+from lakewarden.names.canonical import escaped
 
 YES: Final = 0
 NO: Final = 1
@@ -19,32 +24,55 @@ Format = Literal["table", "json"]
 
 def code_for(error: WardenError) -> int:
     """The exit code that an error stands for."""
-    return COULD_NOT_TELL if isinstance(error, (StaleSnapshot, Unavailable)) else BAD_INPUT
+    is_input = isinstance(error, (BadInput, Conflict, LimitExceeded, Unknown))
+    return BAD_INPUT if is_input else COULD_NOT_TELL
+
+
+def show(*lines: str) -> None:
+    """Lines of text on standard output."""
+    for line in lines:
+        print(escaped(line))
 
 
 def show_json(value: object) -> None:
     """One JSON document on standard output."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
-    print()
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    if not text.replace("\n", "").isprintable():
+        text = json.dumps(value, indent=2)
+    print(text)
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows under headings; plain text where the output is no terminal."""
+    """Rows under headings: wrapped to the width of a terminal, else one line for each row."""
+    cells = [[escaped(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _show_wrapped(headings, cells)
+        return
+    table = [list(headings), *cells]
+    widths = [max(len(row[at]) for row in table) for at in range(len(headings))]
+    for row in table:
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(padded).rstrip())
+
+
+def _show_wrapped(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(*headings, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add_row(*(_plain(cell) for cell in row))
-    Console(soft_wrap=True).print(table)
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+        table.add_row(*(escape(cell) for cell in row))
+    Console(highlight=False).print(table)
 
 
 def note(text: str) -> None:
     """A remark beside the answer, on standard error."""
-    print(f"note: {text}", file=sys.stderr)
+    print(f"note: {escaped(text)}", file=sys.stderr)
+
+
+def complain(text: str) -> None:
+    """Why there is no answer, in one line on standard error."""
+    print(f"lakewarden: {escaped(text)}", file=sys.stderr)

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from lakewarden.cli.asking import NOTHING, As, Extras, From, ask
+from lakewarden.cli.asking import NO_PARTS, Act, As, From, On, Parts, ask, open_realm, tell
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.wording import principal_name
 from lakewarden.kernel.who import who as who_may
 
 
 def who(
-    operation: str,
-    entity: str | None = None,
+    operation: Act,
+    entity: On = None,
     /,
     *,
     from_: From,
-    extras: Extras = NOTHING,
+    parts: Parts = NO_PARTS,
     format: As = "table",
 ) -> int:
-    """Which stored users may do OPERATION on ENTITY? Exit 1 when nobody may.
+    """Which stored users may do OPERATION on ENTITY?
 
-    Example: lakewarden who table.load table:lake:sales.raw.orders --from realm
+    Exit code 1 when nobody may.
+
+    For example:
+
+        lakewarden who table.load table:quillmere:lake.people.salaries --from realm
     """
-    asked = ask(from_, "anybody", operation, entity, extras)
-    names = sorted(principal.name for principal in who_may(asked.warden.matrix, asked.request))
+    asked = ask(open_realm(from_), None, operation, entity, parts)
+    found = sorted(who_may(asked.realm.warden.matrix, asked.request))
     if format == "json":
-        show_json({"total": len(names), "users": names})
+        names = [principal.name for principal in found]
+        show_json({"total": len(names), "users": names, "notes": list(asked.notes)})
     else:
-        show_table(("user",), ((name,) for name in names))
-    return YES if names else NO
+        if found:
+            show_table(("user",), ((principal_name(principal),) for principal in found))
+        tell(asked.notes if found else [*asked.notes, "nobody may"])
+    return YES if found else NO

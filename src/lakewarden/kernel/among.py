@@ -48,6 +48,7 @@ class Among(Algebra[Truths, Ids]):
         truths: Truths = flags & (ALLOWED | DENIED) == ALLOWED
         open_to_owners = flags & (ALLOWED | DENIED | OWNERS) == OWNERS
         if open_to_owners.any():
+            open_to_owners &= is_one_of(place, self._subject.owned)
             truths[open_to_owners] = self._owned_as_granted(privilege, place[open_to_owners])
         if privilege in self._snapshot.model.self_privileges:
             truths |= is_one_of(place, self._own())

@@ -16,7 +16,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.rows import Code
-from lakewarden.kernel.subject import Subject
+from lakewarden.kernel.snapshot import SEVERAL
 
 Ids = NDArray[np.int32]
 Truths = NDArray[np.bool_]
@@ -36,7 +36,8 @@ class Batch:
         self._subjects = [matrix.snapshot.subject(principal) for principal in principals]
         self.numbers = {principal: number for number, principal in enumerate(principals)}
         self._codes = self._stacked()
-        self._owned = _owned_keys(self._subjects, len(matrix.snapshot.coded.tree))
+        self._owners = matrix.snapshot.sole_owners()
+        self._acts = self._acting()
 
     def _stacked(self) -> NDArray[np.uint8] | None:
         if self._plan.columns is None or not self._subjects:
@@ -53,7 +54,8 @@ class Batch:
         columns = self._plan.columns
         if columns is None or self._codes is None:
             return self._judged(principals, entities)
-        codes = self._codes[principals, columns.classes[entities]]
+        flat = principals.astype(np.int64) * columns.count + columns.classes[entities]
+        codes = self._codes.take(flat)
         codes[entities < 0] = Code.DENIED
         truths: Truths = codes == Code.ALLOWED
         unclear = codes == Code.OPEN
@@ -66,19 +68,28 @@ class Batch:
             truths[left] = self._judged(principals[left], entities[left])
         return truths
 
+    def _acting(self) -> Truths:
+        """Whether the subject with a number acts as the owner with an index."""
+        owners = self._owners.principals
+        acts = np.zeros((len(self._subjects), len(owners) + 2), dtype=bool)
+        for number, subject in enumerate(self._subjects):
+            acts[number, :-2] = [owner in subject.deny for owner in owners]
+        acts[:, SEVERAL] = True
+        return acts
+
     def _near(self, principals: Ids, entities: Ids) -> Truths:
-        """Whether the principal owns the entity or something above it."""
+        """Whether the principal may own the entity or something above it."""
         tree = self._matrix.snapshot.coded.tree
-        size = len(tree)
         near = np.zeros(len(entities), dtype=bool)
-        at = entities.astype(np.int64)
-        for _ in range(size):
-            live = (at >= 0) & ~near
-            if not live.any():
+        live = np.arange(len(entities))
+        at = entities
+        for _ in range(len(tree)):
+            near[live] |= self._acts[principals[live], self._owners.index[at]]
+            at = tree.parents[at]
+            going = (at >= 0) & ~near[live]
+            live, at = live[going], at[going]
+            if not len(live):
                 break
-            keys = principals[live].astype(np.int64) * size + at[live]
-            near[live] = _is_in(keys, self._owned)
-            at = np.where(at >= 0, tree.parents[at], -1)
         return near
 
     def _judged(self, principals: Ids, entities: Ids) -> Truths:
@@ -89,23 +100,6 @@ class Batch:
                 self._matrix, self._plan.operation, self._subjects[number], entities[rows]
             )
         return truths
-
-
-def _owned_keys(subjects: Sequence[Subject], size: int) -> NDArray[np.int64]:
-    """Sorted keys number · size + id of what each subject owns."""
-    keys = [
-        np.asarray(subject.owned.to_array(), dtype=np.int64) + number * size
-        for number, subject in enumerate(subjects)
-    ]
-    return np.concatenate(keys) if keys else np.zeros(0, dtype=np.int64)
-
-
-def _is_in(keys: NDArray[np.int64], ordered: NDArray[np.int64]) -> Truths:
-    if not len(ordered):
-        return np.zeros(len(keys), dtype=bool)
-    at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    found: Truths = ordered[at] == keys
-    return found
 
 
 def decide_many(matrix: Matrix, requests: Sequence[Request]) -> list[bool]:

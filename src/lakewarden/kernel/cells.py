@@ -92,7 +92,7 @@ class ByBitmap:
 
     def __init__(self, layers: Sequence[tuple[int, BitMap]]) -> None:
         self._layers = [(bit, ids) for bit, ids in layers if ids]
-        self.size = sum(ids.get_statistics()["n_bytes_array_containers"] for _, ids in self._layers)
+        self.size = sum(len(ids.serialize()) for _, ids in self._layers)
 
     def at(self, id: int) -> int:
         return sum(bit for bit, ids in self._layers if id in ids)

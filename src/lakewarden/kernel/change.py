@@ -451,7 +451,11 @@ class _Step:
         )
         touch = _Touch.of(self._coded, (*gone, *come))
         self._carry(snapshot, touch)
-        return matrix.carried(snapshot, lambda plan, subject: self._keeps(plan, subject, touch))
+        return matrix.carried(
+            snapshot,
+            lambda plan, subject: self._keeps(plan, subject, touch),
+            moved=bool(self._rematched),
+        )
 
     def _table(self, now: float) -> tuple[Table, list[Statement], list[Statement]]:
         before = self._before.table

@@ -311,15 +311,33 @@ class _Column:
         self._coded = coded
         self._field = coded.model.fields[field]
         self._postings: dict[str, BitMap] | None = None
+        self._by_value: dict[str, BitMap] = {}
+        self._by_prefix: dict[str, BitMap] = {}
+        self._answered: dict[str, BitMap] = {}
 
     def equal(self, value: str) -> BitMap:
         return self._block.kept(self._equal(value))
 
     def starting(self, prefix: str) -> BitMap:
-        rows = [self._equal(value) for value in self._values() if value.startswith(prefix)]
-        return self._block.kept(BitMap.union(*rows)) if rows else BitMap()
+        rows = self._by_prefix.get(prefix)
+        if rows is None:
+            rows = self._by_prefix[prefix] = self._starting(prefix)
+        return self._block.kept(rows)
+
+    def _starting(self, prefix: str) -> BitMap:
+        if self._field.origin == ("name",):
+            names = enumerate(self._coded.tree.names)
+            return BitMap([id for id, name in names if name and name.startswith(prefix)])
+        values = (value for value in self._values() if value.startswith(prefix))
+        return BitMap.union(BitMap(), *(self._equal(value) for value in values))
 
     def _equal(self, value: str) -> BitMap:
+        rows = self._by_value.get(value)
+        if rows is None:
+            rows = self._by_value[value] = self._resolving(value)
+        return rows
+
+    def _resolving(self, value: str) -> BitMap:
         if not value:
             return BitMap()
         match self._field.origin:
@@ -369,8 +387,17 @@ class _Column:
                 found_rows = self._coded.relations[origin].sources_of(targets)
             rows |= found_rows - answered
             if origin != self._field.origin[-1]:
-                answered |= _having(self._coded, origin)
+                answered |= self._having(origin)
         return rows
+
+    def _having(self, kind: str) -> BitMap:
+        """The sources with any edge of the kind."""
+        sources = self._answered.get(kind)
+        if sources is None:
+            everything = BitMap(range(len(self._coded.tree)))
+            sources = self._coded.relations[kind].sources_of(everything)
+            self._answered[kind] = sources
+        return sources
 
     def _below_directly(self, targets: BitMap) -> BitMap:
         """The rows whose parent is one of the targets and of a type that the field follows."""
@@ -379,11 +406,6 @@ class _Column:
         ids = np.asarray(targets.to_array(), dtype=np.int32)
         followed = ids[np.isin(tree.types[ids], up)]
         return BitMap(np.flatnonzero(np.isin(tree.parents, followed)).astype(np.uint32))
-
-
-def _having(coded: Coded, kind: str) -> BitMap:
-    """The sources with any edge of the kind."""
-    return coded.relations[kind].sources_of(BitMap(range(len(coded.tree))))
 
 
 def _resolving_to(coded: Coded, field: Field, id: int) -> BitMap:

@@ -71,8 +71,18 @@ def _of_type(
     matrix: Matrix, operation: Operation, type: str, subject: Subject, request: Request
 ) -> BitMap:
     plan = matrix.plan(operation, type)
+    if not request.is_plain:
+        return _found(matrix, plan, subject, request)
+    ids = matrix.listed(plan, subject)
+    if ids is None:
+        ids = _found(matrix, plan, subject, request)
+        matrix.remember(plan, subject, ids)
+    return BitMap(ids)
+
+
+def _found(matrix: Matrix, plan: Plan, subject: Subject, request: Request) -> BitMap:
     if plan.columns is None or request.subresources:
-        return _judged(matrix, plan, subject, request, matrix.snapshot.of_type(type))
+        return _judged(matrix, plan, subject, request, matrix.snapshot.of_type(plan.type))
     codes = plan.codes(matrix.entry(plan, subject))
     members = matrix.members(plan)
     allowed = members.of(codes == Code.ALLOWED)
@@ -114,6 +124,9 @@ def count(matrix: Matrix, request: Request, within: Entity | None = None) -> int
     if within is None and len(types) == 1 and request.is_plain:
         plan = matrix.plan(operation, types[0])
         subject = matrix.subject(request)
+        ids = matrix.listed(plan, subject)
+        if ids is not None:
+            return len(ids)
         if plan.columns is not None and not plan.shape.other:
             return _counted(matrix, plan, subject, request)
     return len(listing(matrix, request, within))

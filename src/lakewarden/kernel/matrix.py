@@ -71,13 +71,15 @@ class Plan:
     """One operation on one target type, over one snapshot: its columns and its rows so far.
 
     `index` maps names of the type to ids; `view` ids to joint classes. `entries` are found
-    by a user's bare name or by a `Principal`.
+    by a user's bare name or by a `Principal`, and so are `listings`: the entities on which
+    a plain request is allowed.
     """
 
     __slots__ = (
         "columns",
         "entries",
         "index",
+        "listings",
         "members",
         "operation",
         "rows",
@@ -103,6 +105,7 @@ class Plan:
         self.entries: dict[Hashable, Entry] = {}
         self.rows: dict[Hashable, bytes] = {}
         self.members: Members | None = None
+        self.listings: dict[Hashable, BitMap] = {}
 
     def codes(self, entry: Entry) -> Codes:
         """The row as an array, one code for each joint class."""
@@ -265,7 +268,7 @@ class Matrix:
 
     def entry(self, plan: Plan, subject: Subject) -> Entry:
         """The subject's row; worked out on first use, shared by subjects with equal role sets."""
-        remembered = self.snapshot.memos.subjects.get(subject.principal) is subject
+        remembered = self._remembers(subject)
         key = _key(subject.principal)
         entry = plan.entries.get(key) if remembered else None
         if entry is None or len(entry.codes) < self._count(plan):
@@ -288,9 +291,7 @@ class Matrix:
         row = plan.rows.get(subject.key)
         if row is None or len(row) < self._count(plan):
             row = self._fresh_row(plan, subject)
-            self._bytes += len(row)
-            if self._bytes > MEMO_BYTES:
-                self._forget()
+            self._spend(len(row))
             plan.rows[subject.key] = row
         return row
 
@@ -300,16 +301,39 @@ class Matrix:
             self.snapshot, plan.operation, plan.type, plan.shape, plan.columns, subject
         ).tobytes()
 
+    def listed(self, plan: Plan, subject: Subject) -> BitMap | None:
+        """The subject's listing, if it is remembered; not to be changed."""
+        return plan.listings.get(_key(subject.principal)) if self._remembers(subject) else None
+
+    def remember(self, plan: Plan, subject: Subject, ids: BitMap) -> None:
+        """Remembers the listing of a subject's plain request."""
+        if self._remembers(subject):
+            self._spend(len(ids.serialize()))
+            plan.listings[_key(subject.principal)] = ids
+
+    def _remembers(self, subject: Subject) -> bool:
+        """Whether rows and listings of the subject are kept: it is that of a plain request."""
+        return self.snapshot.memos.subjects.get(subject.principal) is subject
+
+    def _spend(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > MEMO_BYTES:
+            self._forget()
+            self._bytes = size
+
     def _forget(self) -> None:
         for plan in list(self._plans.values()):
             plan.entries.clear()
             plan.rows.clear()
-        self._bytes = 0
+            plan.listings.clear()
 
-    def carried(self, snapshot: Snapshot, keep: Callable[[Plan, Subject], bool]) -> Matrix:
+    def carried(
+        self, snapshot: Snapshot, keep: Callable[[Plan, Subject], bool], *, moved: bool
+    ) -> Matrix:
         """A matrix over a later snapshot that takes along the rows for which `keep` holds.
 
-        Rows are numbered by class, so they are taken along only where the classes of the
+        Listings go along with them, unless entities have `moved` between classes. Rows are
+        numbered by class, so they are taken along only where the classes of the
         plan were at most split; a split class has its origin's code until it is asked for.
         Where there are now too many classes over all privileges, plans have others.
         """
@@ -322,11 +346,12 @@ class Matrix:
             if plan.columns is None or origin is None or name != plan.operation.name:
                 continue
             for key, entry in plan.entries.items():
-                if keep(plan, entry.subject):
-                    row = _extended(entry.codes, origin)
-                    if row is not None:
-                        fresh.entries[key] = Entry(row, entry.touched, entry.subject)
-                        fresh.rows[entry.subject.key] = row
+                row = _extended(entry.codes, origin) if keep(plan, entry.subject) else None
+                if row is not None:
+                    fresh.entries[key] = Entry(row, entry.touched, entry.subject)
+                    fresh.rows[entry.subject.key] = row
+                    if key in plan.listings and not moved:
+                        fresh.listings[key] = plan.listings[key]
         return later
 
 

@@ -71,7 +71,7 @@ class Point(Algebra[bool, Spot]):
         One statement alone must cover all sub-resources; statements do not add up.
         """
         if self._request is None or not self._request.subresources:
-            return any(True for _ in self.allowing(privilege, place))
+            return self._allowed(privilege, place)
         return any(
             grant.constraint is None or self._all_meet(grant.constraint)
             for grant in self.allowing(privilege, place)
@@ -85,6 +85,13 @@ class Point(Algebra[bool, Spot]):
 
     def _is(self, principal: tuple[str, str]) -> bool:
         return Principal(*principal) == self._subject.principal
+
+    def _allowed(self, privilege: str, place: Spot) -> bool:
+        if isinstance(place, int):
+            bits = self._snapshot.cells(privilege, self._subject).at(place)
+            if bits & ALLOWED or not bits & OWNERS or place not in self._subject.owned:
+                return bool(bits & ALLOWED)
+        return any(True for _ in self.allowing(privilege, place))
 
     def denied(self, privilege: str, place: Spot) -> bool:
         """Whether some DENY stands against the privilege here."""

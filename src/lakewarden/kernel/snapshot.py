@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,19 @@ NAMED_LIMIT = 10_000
 """How many names that are not stored are remembered."""
 
 
+NO_OWNER: Final = -2
+SEVERAL: Final = -1
+"""Columns, counted from the end, for entities without an owner and with more than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SoleOwners:
+    """`index[e]` is the place of e's only owner in `principals`, or `NO_OWNER`, `SEVERAL`."""
+
+    principals: tuple[int, ...]
+    index: NDArray[np.int32]
+
+
 CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
 """Privilege, allow side, deny side, and the privileges whose classes the cells are over."""
 
@@ -58,6 +72,7 @@ class Memos:
     subjects: dict[Principal, Subject] = field(default_factory=dict)
     named: dict[Entity, NamedPlace] = field(default_factory=dict)
     paths: dict[tuple[str, ...], Ids] = field(default_factory=dict)
+    sole_owners: SoleOwners | None = None
     types: dict[str, BitMap] = field(default_factory=dict)
     entities: dict[Principal, BitMap] | None = None
     bytes: int = 0
@@ -210,6 +225,12 @@ class Snapshot:
         found = [self.memos.entities[p] for p in principals if p in self.memos.entities]
         return BitMap.union(*found) if found else BitMap()
 
+    def sole_owners(self) -> SoleOwners:
+        """The owner of each entity that has just one; remembered."""
+        if self.memos.sole_owners is None:
+            self.memos.sole_owners = _sole_owners(self.coded, self.owned_by)
+        return self.memos.sole_owners
+
     def path(self, selectors: tuple[str, ...]) -> Ids:
         """For every entity id, the id that a chain of selectors leads to, or -1."""
         ids = self.memos.paths.get(selectors)
@@ -228,6 +249,15 @@ class Snapshot:
     def step(self, ids: Ids, selector: str) -> Ids:
         """For each id, the id that one selector leads to, or -1."""
         return _step(self.coded, ids, selector)
+
+
+def _sole_owners(coded: Coded, owned_by: Mapping[int, BitMap]) -> SoleOwners:
+    index = np.full(len(coded.tree), NO_OWNER, dtype=np.int32)
+    principals = tuple(sorted(owned_by))
+    for place, owner in enumerate(principals):
+        ids = np.asarray(owned_by[owner].to_array())
+        index[ids] = np.where(index[ids] == NO_OWNER, place, SEVERAL)
+    return SoleOwners(principals, index)
 
 
 def _typed(text: str, type: AttributeType) -> Scalar | None:

@@ -7,12 +7,11 @@ person can read, and can be written as a scenario file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.relations import EntityRow, Facts
+from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Statement, Where
 
@@ -50,43 +49,37 @@ def smallest(facts: Facts, request: Request, fails: Fails) -> tuple[Facts, Reque
 
 
 def _fewer_rows(facts: Facts, request: Request, kind: str, fails: Fails) -> Facts:
-    rows: tuple[object, ...] = tuple(getattr(facts, kind))
-    step = len(rows)
+    step = len(getattr(facts, kind))
     while step:
         start = 0
-        while start < len(rows):
-            fewer = (*rows[:start], *rows[start + step :])
-            smaller = _consistent(replace(facts, **{kind: fewer}))
+        while start < len(getattr(facts, kind)):
+            rows = getattr(facts, kind)
+            smaller = _with(facts, kind, (*rows[:start], *rows[start + step :]))
             if fails(smaller, request):
-                facts, rows = smaller, tuple(getattr(smaller, kind))
+                facts = smaller
             else:
                 start += step
         step //= 2
     return facts
 
 
-def _consistent(facts: Facts) -> Facts:
-    """The facts without what refers to entities that are no longer there."""
-    stored = {row.entity for row in facts.entities}
-    return replace(
-        facts,
-        entities=tuple(_with_their_parents(facts.entities, stored)),
-        relations=tuple(r for r in facts.relations if r.source in stored),
-        attributes=tuple(r for r in facts.attributes if r.entity in stored),
-        owners=tuple(r for r in facts.owners if r.entity in stored),
-    )
-
-
-def _with_their_parents(rows: Sequence[EntityRow], stored: set[Entity]) -> Iterator[EntityRow]:
-    """Those whose parent is there, or was never there; leaving one out leaves out what is below."""
-    kept = {row.entity: row for row in rows}
-    gone = True
+def _with(facts: Facts, kind: str, rows: tuple[Any, ...]) -> Facts:
+    """The facts with other rows of one kind, and without what these leave in the air."""
+    changed: dict[str, Any] = {kind: rows}
+    fewer = replace(facts, **changed)
+    kept = {row.entity for row in fewer.entities}
+    gone = {row.entity for row in facts.entities} - kept
     while gone:
-        gone = {e for e, r in kept.items() if r.parent is not None and r.parent not in kept}
-        for entity in gone:
-            del kept[entity]
-        stored -= gone
-    yield from kept.values()
+        below = {row.entity for row in fewer.entities if row.parent in gone} & kept
+        kept -= below
+        gone = below
+    return replace(
+        fewer,
+        entities=tuple(r for r in fewer.entities if r.entity in kept),
+        relations=tuple(r for r in fewer.relations if r.source in kept),
+        attributes=tuple(r for r in fewer.attributes if r.entity in kept),
+        owners=tuple(r for r in fewer.owners if r.entity in kept),
+    )
 
 
 def _simpler_statements(facts: Facts, request: Request, fails: Fails) -> Facts:
@@ -116,8 +109,9 @@ def _simpler(statement: Statement) -> Iterator[Statement]:
         yield replace(statement, owners=None)
         yield replace(statement, principals=frozenset())
     for limit in ("constraint", "valid_from", "valid_until"):
+        without: dict[str, Any] = {limit: None}
         if getattr(statement, limit) is not None:
-            yield replace(statement, **{limit: None})
+            yield replace(statement, **without)
     if isinstance(statement.scope, Where):
         for less in _shorter(statement.scope.criteria):
             yield replace(statement, scope=Where(less))
@@ -134,16 +128,20 @@ def _shorter(items: tuple[T, ...]) -> Iterator[tuple[T, ...]]:
 
 
 def _simpler_requests(request: Request) -> Iterator[Request]:
-    bare = {f.name: f.default_factory() for f in fields(Request) if callable(f.default_factory)}
-    for name, empty in bare.items():
-        if getattr(request, name):
-            yield replace(request, **{name: empty})
+    for part in fields(request):
+        if callable(part.default_factory) and getattr(request, part.name):
+            emptied: dict[str, Any] = {part.name: part.default_factory()}
+            yield replace(request, **emptied)
+    if request.subresources:
+        yield replace(request, subresources=())
+    if request.groups:
+        yield replace(request, groups=())
     if request.roles is not None:
         yield replace(request, roles=None)
-    for group in request.groups:
-        yield replace(request, groups=tuple(g for g in request.groups if g != group))
-    for kind, name in (("subresources", ""), *(("lists", name) for name in request.lists)):
-        items = request.subresources if kind == "subresources" else request.lists[name]
+    for less in _shorter(request.subresources):
+        yield replace(request, subresources=less)
+    for groups in _shorter(request.groups):
+        yield replace(request, groups=groups)
+    for name, items in request.lists.items():
         for less in _shorter(items):
-            changed = less if kind == "subresources" else {**request.lists, name: less}
-            yield replace(request, **{kind: changed})
+            yield replace(request, lists={**request.lists, name: less})

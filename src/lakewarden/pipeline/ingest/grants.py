@@ -10,9 +10,10 @@ SOURCE: gravitino reference 7.5, read backwards; engines in the modules of their
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import json
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -32,6 +33,8 @@ from lakewarden.pipeline.ingest.row import (
     principal_row,
     statement_row,
 )
+
+Node = TypeVar("Node", bound=Hashable)
 
 MODIFIED: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})
 """What changing a table's data takes; `MODIFY_TABLE` also changes its definition."""
@@ -96,9 +99,13 @@ def _problem(entity: Entity) -> str:
     return ""
 
 
-def closure(start: str, edges: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """Everything reached from `start`, itself left out unless it is on a cycle."""
-    reached: set[str] = set()
+def closure(start: Node, edges: Mapping[Node, Collection[Node]]) -> frozenset[Node]:
+    """Everything reached from `start`, itself left out unless it is on a cycle.
+
+    >>> sorted(closure("a", {"a": ["b"], "b": ["c"]}))
+    ['b', 'c']
+    """
+    reached: set[Node] = set()
     todo = list(edges.get(start, ()))
     while todo:
         node = todo.pop()
@@ -158,9 +165,9 @@ class Grants:
         privileges: Iterable[str],
         sql: Iterable[str],
     ) -> None:
-        """The principals `to`, whom the database calls `grantee`, have Gravitino privileges.
+        """The principals `to` have Gravitino privileges, which the database calls `sql`.
 
-        `sql` is what the database calls them, for the title.
+        `grantee` (see `called`) says by what right. INVARIANT: it always means the same `to`.
         """
         principals, words = tuple(sorted(set(to))), set(privileges)
         if principals and words:
@@ -179,7 +186,7 @@ class Grants:
             table: dict[str, object] = {
                 "id": f"{grantee} on {on.type}:{on.name}",
                 "effect": "allow",
-                "title": f"{', '.join(sorted(sql))} to {grantee}",
+                "title": f"{listed(sql)}: {grantee}",
                 "privileges": sorted(privileges),
                 "to": [principal_text(principal) for principal in to],
                 "on": f"{on.type}:{on.name}",
@@ -193,6 +200,15 @@ class Grants:
         except BadInput as error:
             return row.rejected(BAD_STATEMENT, error.message)
         return row
+
+
+def called(kind: str, name: str) -> str:
+    """A grantee by kind and name, which no other kind and name give.
+
+    >>> called("role", "readers")
+    'role "readers"'
+    """
+    return f"{kind} {json.dumps(name, ensure_ascii=False)}"
 
 
 def listed(words: Iterable[str]) -> str:

@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.principal import USER, Principal
-from lakewarden.pipeline.ingest.grants import MODIFIED, Grants, closure, listed
+from lakewarden.kernel.principal import ROLE, USER, Principal
+from lakewarden.pipeline.ingest.grants import MODIFIED, Grants, called, closure, listed
 
 PUBLIC: Final = "PUBLIC"
 
@@ -163,7 +163,7 @@ class _Reader:
         return bool(account.user) and not known.is_locked
 
     def _principal(
-        self, account: Account, known: Known, edges: Mapping[Account, Iterable[Account]]
+        self, account: Account, known: Known, edges: Mapping[Account, frozenset[Account]]
     ) -> None:
         if account.user == PUBLIC and known.is_role:
             for role in sorted(known.roles):
@@ -172,7 +172,7 @@ class _Reader:
             self._grants.role(role_name(account))
         else:
             start = known.roles if self._takes_granted else known.active & known.roles
-            acting = {reached for role in start for reached in (role, *_reached(role, edges))}
+            acting = {reached for role in start for reached in (role, *closure(role, edges))}
             roles = [self._catalog.role(role_name(role)) for role in sorted(acting)]
             self._grants.user(user_name(account), roles)
             for role in sorted(known.roles - acting):
@@ -182,10 +182,10 @@ class _Reader:
     def _to(self, account: Account, known: Known) -> tuple[str, Principal]:
         """What the grantee is called, and whom its privileges reach."""
         if not known.is_role:
-            return user_name(account), Principal(USER, user_name(account))
+            return called(USER, user_name(account)), Principal(USER, user_name(account))
         if account.user == PUBLIC:
             return PUBLIC, self._catalog.everybody
-        return role_name(account), self._catalog.role(role_name(account))
+        return called(ROLE, role_name(account)), self._catalog.role(role_name(account))
 
     def _privileges(self, account: Account, known: Known) -> None:
         label, to = self._to(account, known)
@@ -221,11 +221,11 @@ class _Reader:
         type = self._found.leaves.get((one.schema, one.table))
         if one.columns:
             subject = f"{one.schema}.{one.table}"
-            self._grants.note(subject, f"{listed(one.columns)} on some columns to `{label}`")
+            self._grants.note(subject, f"{listed(one.columns)} on some columns to {label}")
         if type is None:
             if one.privileges:
                 subject = f"{one.schema}.{one.table}"
-                self._grants.note(subject, f"{listed(one.privileges)} to `{label}`")
+                self._grants.note(subject, f"{listed(one.privileges)} to {label}")
             return
         together = above | one.privileges
         reads = "SELECT_TABLE" if type == "table" else "SELECT_VIEW"
@@ -269,12 +269,4 @@ class _Reader:
         self._grants.grant(label, [to], on, words, set(mine) & said or {"USAGE"})
         left = set(mine) - said
         if left:
-            self._grants.note(f"{on.type}:{on.name}", f"{listed(left)} to `{label}`")
-
-
-def _reached(role: Account, edges: Mapping[Account, Iterable[Account]]) -> frozenset[Account]:
-    """The roles that are active together with a role."""
-    keys = {account: f"{account.host}\0{account.user}" for account in edges}
-    names = {key: account for account, key in keys.items()}
-    texts = {keys[a]: [keys[r] for r in roles if r in keys] for a, roles in edges.items()}
-    return frozenset(names[key] for key in closure(keys.get(role, ""), texts))
+            self._grants.note(f"{on.type}:{on.name}", f"{listed(left)} to {label}")

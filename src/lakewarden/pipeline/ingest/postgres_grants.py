@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.pipeline.ingest.grants import MODIFIED, Grants, closure, listed
+from lakewarden.pipeline.ingest.grants import MODIFIED, Grants, called, closure, listed
 
 PUBLIC: Final = ""
 """The grantee that stands for everybody."""
@@ -145,11 +145,11 @@ class _Reader:
                 self._grants.role(role.name)
             if role.is_super and role.can_login:
                 user = Principal(USER, role.name)
-                label = f"superuser {role.name}"
-                self._grants.grant(label, [user], self._catalog.entity, _EVERYTHING, ["everything"])
+                right = called("superuser", role.name)
+                self._grants.grant(right, [user], self._catalog.entity, _EVERYTHING, ["everything"])
         for membership in self._found.memberships:
             if not membership.inherits:
-                what = f"member of `{membership.role}` without INHERIT"
+                what = f"membership in {_right(membership.role)} without INHERIT"
                 self._grants.note(membership.member, what)
 
     def _is_group(self, name: str) -> bool:
@@ -170,26 +170,29 @@ class _Reader:
         return own + self._members(name)
 
     def _given(
-        self, on: Entity, items: Sequence[Item], meanings: Mapping[str, tuple[str, ...]]
+        self,
+        on: Entity,
+        items: Sequence[Item],
+        meanings: Mapping[str, tuple[str, ...]],
+        owner: str,
     ) -> None:
         """Grants whose privileges mean something each for itself."""
         for grantee, privileges in _by_grantee(items):
-            label = grantee or "PUBLIC"
             known = {word for word in privileges if word in meanings}
             words = [word for privilege in known for word in meanings[privilege]]
-            self._grants.grant(label, self.to(grantee), on, words, known)
-            self._rest(label, on, privileges - known, items, grantee)
+            self._grants.grant(_right(grantee), self.to(grantee), on, words, known)
+            if grantee != owner:
+                self._rest(on, items, grantee, privileges - known)
 
-    def _rest(
-        self, label: str, on: Entity, left: set[str], items: Sequence[Item], grantee: str
-    ) -> None:
+    def _rest(self, on: Entity, items: Sequence[Item], grantee: str, left: set[str]) -> None:
         """Notes what of a grantee's privileges says nothing here."""
         subject = f"{on.type}:{on.name}"
         if left:
-            self._grants.note(subject, f"{listed(left)} to `{label}`")
+            self._grants.note(subject, f"{listed(left)} to {_right(grantee)}")
         passed_on = {i.privilege for i in items if i.grantee == grantee and i.with_grant_option}
         if passed_on:
-            self._grants.note(subject, f"grant option of {listed(passed_on)} to `{label}`")
+            what = f"grant option of {listed(passed_on)} to {_right(grantee)}"
+            self._grants.note(subject, what)
 
     def _owner(self, name: str) -> str:
         """The role that owns, where PostgreSQL's own role stands for the database's owner."""
@@ -197,14 +200,14 @@ class _Reader:
 
     def _database(self) -> None:
         entity, found = self._catalog.entity, self._found
-        self._given(entity, found.items, _ON_DATABASE)
+        self._given(entity, found.items, _ON_DATABASE, found.owner)
         inside = [self._owner(schema.owner) for schema in found.schemas]
         inside += [relation.owner for relation in found.relations]
         self._own_all(entity, found.owner, inside)
 
     def _schema(self, schema: Schema) -> None:
         entity = self._catalog.schema(schema.name)
-        self._given(entity, schema.items, _ON_SCHEMA)
+        self._given(entity, schema.items, _ON_SCHEMA, schema.owner)
         inside = [r.owner for r in self._found.relations if r.schema == schema.name]
         self._own_all(entity, self._owner(schema.owner), inside)
 
@@ -214,7 +217,9 @@ class _Reader:
             self._grants.owner(entity, owner)
         else:
             reason = "others own some of it" if owner in self._logins else "it is a role"
-            self._grants.note(f"{entity.type}:{entity.name}", f"owner `{owner}`: {reason}")
+            self._grants.note(
+                f"{entity.type}:{entity.name}", f"the owner {_right(owner)}: {reason}"
+            )
 
     def _relation(self, relation: Relation) -> None:
         subject = f"relation {relation.schema}.{relation.name}"
@@ -227,13 +232,12 @@ class _Reader:
         else:
             for grantee, privileges in _by_grantee(relation.items):
                 if grantee != relation.owner:
-                    label = grantee or "PUBLIC"
-                    self._grants.note(subject, f"{listed(privileges)} to `{label}`")
+                    self._grants.note(subject, f"{listed(privileges)} to {_right(grantee)}")
             return
         given = [item for item in relation.items if item.grantee != relation.owner]
         if relation.has_row_security:
             for grantee, privileges in _by_grantee(given):
-                what = f"{listed(privileges)} to `{grantee or 'PUBLIC'}`, limited by row security"
+                what = f"{listed(privileges)} to {_right(grantee)}, limited by row security"
                 self._grants.note(f"{entity.type}:{entity.name}", what)
         else:
             self._leaf(entity, given)
@@ -245,12 +249,13 @@ class _Reader:
             others = self._members(owner)
         else:
             others = self.to(owner)
-            self._grants.note(f"{entity.type}:{entity.name}", f"owner `{owner}`: it is a role")
-        self._grants.grant(f"owner {owner}", others, entity, rights, ["ownership"])
+            self._grants.note(
+                f"{entity.type}:{entity.name}", f"the owner {_right(owner)}: it is a role"
+            )
+        self._grants.grant(called("owner", owner), others, entity, rights, ["ownership"])
 
     def _leaf(self, entity: Entity, items: Sequence[Item]) -> None:
         for grantee, privileges in _by_grantee(items):
-            label = grantee or "PUBLIC"
             words, said = set[str](), set[str]()
             if "SELECT" in privileges:
                 words.add("SELECT_TABLE" if entity.type == "table" else "SELECT_VIEW")
@@ -258,21 +263,21 @@ class _Reader:
             if self._takes_data and entity.type == "table" and privileges >= MODIFIED:
                 words.add("MODIFY_TABLE")
                 said |= MODIFIED
-            self._grants.grant(label, self.to(grantee), entity, words, said)
-            self._rest(label, entity, privileges - said, items, grantee)
+            self._grants.grant(_right(grantee), self.to(grantee), entity, words, said)
+            self._rest(entity, items, grantee, privileges - said)
 
     def _predefined(self) -> None:
         """The roles that read or write everything; row security holds for them, too."""
         on, writers = self._catalog.entity, self._members(_WRITERS)
-        self._grants.grant(_WRITERS, writers, on, ["USE_SCHEMA"], ["USAGE"])
+        self._grants.grant(_right(_WRITERS), writers, on, ["USE_SCHEMA"], ["USAGE"])
         if writers:
-            what = f"INSERT, UPDATE, DELETE to `{_WRITERS}`"
+            what = f"DELETE, INSERT, UPDATE to {_right(_WRITERS)}"
             self._grants.note(f"{on.type}:{on.name}", what)
         readers = self._members(_READERS)
         if readers:
-            self._grants.grant(_READERS, readers, on, ["USE_SCHEMA"], ["USAGE"])
+            self._grants.grant(_right(_READERS), readers, on, ["USE_SCHEMA"], ["USAGE"])
             for entity, words in self._readable():
-                self._grants.grant(_READERS, readers, entity, words, ["SELECT"])
+                self._grants.grant(_right(_READERS), readers, entity, words, ["SELECT"])
 
     def _readable(self) -> Iterator[tuple[Entity, tuple[str, ...]]]:
         """As little entities as cover everything that has no row security."""
@@ -291,6 +296,11 @@ class _Reader:
                 elif relation.kind in VIEW_KINDS:
                     leaf = self._catalog.leaf("view", relation.schema, relation.name)
                     yield leaf, ("SELECT_VIEW",)
+
+
+def _right(grantee: str) -> str:
+    """By what right whoever it reaches has what a grantee was granted."""
+    return called("role", grantee) if grantee else "PUBLIC"
 
 
 def _by_grantee(items: Sequence[Item]) -> list[tuple[str, set[str]]]:

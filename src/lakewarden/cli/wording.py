@@ -1,0 +1,224 @@
+"""How entities, principals, statements and decisions are written for people."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from lakewarden.cli.asking import Asked, Realm
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.explain import Explanation, Step, Way
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Reason
+from lakewarden.kernel.statement import Anything, Criterion, Matching, On, Scope, Statement, Where
+from lakewarden.kernel.statement_file import principal_text
+
+GRANTORS_SHOWN = 5
+WORDS_SHOWN = 6
+
+_URN = "urn:li:"
+_USER_URN = "urn:li:corpuser:"
+_SIGNS = {"EQUALS": "=", "NOT_EQUALS": "≠", "STARTS_WITH": "starts with"}
+_REASONS = {
+    Reason.NOT_STORED: "it is not stored",
+    Reason.ROLE_NOT_HELD: "the active role is not held",
+    Reason.ERROR: "the question could not be judged",
+}
+
+
+def entity_text(entity: Entity) -> str:
+    """The entity as any verb takes it: its URN, or `type:name`; `the platform` for none."""
+    if not entity.type:
+        return "the platform"
+    return entity.name if entity.name.startswith(_URN) else f"{entity.type}:{entity.name}"
+
+
+def principal_name(principal: Principal) -> str:
+    """The principal as any verb takes it: a bare name for a user."""
+    if principal.kind == USER:
+        return principal.name.removeprefix(_USER_URN)
+    return principal.name if principal.name.startswith(_URN) else principal_text(principal)
+
+
+def headline(asked: Asked, allow: bool) -> str:
+    """The decision in one sentence."""
+    request = asked.request
+    verb = "may" if allow else "may not"
+    on = f" on {entity_text(request.target)}" if request.target.type else ""
+    return f"{principal_name(request.principal)} {verb} {request.operation}{on}"
+
+
+def explanation(found: Explanation, asked: Asked, *, full: bool = False) -> Iterator[str]:
+    """A decision and its reasons, line by line.
+
+    Of the rule only the parts that decided, unless it is to be `full`: where it holds, what
+    made it hold; where it does not, what is missing.
+    """
+    yield headline(asked, found.decision.allow)
+    if found.decision.reason in _REASONS:
+        yield f"  because {_REASONS[found.decision.reason]}"
+    elif found.rule is not None:
+        yield from _tree(found.rule if full else decisive(found.rule), 1, asked.request.target)
+    by_id = {s.id: s for s in asked.realm.loaded.facts.statements}
+    named = [by_id[id] for id in _named(found.rule, full) if id in by_id]
+    if named:
+        yield "the statements"
+    for statement in named:
+        yield f"  {statement.id}"
+        yield f"    {statement_text(statement)}"
+        yield from _reaching(asked, statement)
+    if found.ways:
+        yield "it would be allowed with"
+    for way in found.ways:
+        yield f"  {_way(way)}"
+    if not found.decision.allow and not found.ways:
+        yield "no grant would turn this"
+
+
+def decisive(step: Step) -> Step:
+    """The step with those steps below it that decided: the ones of the same truth.
+
+    Rules have no negation, so a true part never rests on a false one, nor the reverse. What
+    is left with a single step below it is that step.
+    """
+    kept = [decisive(inner) for inner in step.steps if inner.holds == step.holds]
+    if len(kept) == 1 and step.says in ("all of", "any of"):
+        return kept[0]
+    return Step(step.says, step.holds, step.entity, step.allowed_by, step.denied_by, tuple(kept))
+
+
+def _tree(step: Step, depth: int, above: Entity | None) -> Iterator[str]:
+    mark = "yes" if step.holds else "no "
+    at = step.entity
+    where = f"  [{entity_text(at)}]" if at is not None and at != above and at.type else ""
+    by = [f"allowed by {', '.join(step.allowed_by)}"] if step.allowed_by else []
+    by += [f"denied by {', '.join(step.denied_by)}"] if step.denied_by else []
+    why = f"  ({'; '.join(by)})" if by else ""
+    yield f"{'  ' * depth}{mark} {step.says}{where}{why}"
+    for inner in step.steps:
+        yield from _tree(inner, depth + 1, at)
+
+
+def _named(rule: Step | None, full: bool) -> list[str]:
+    """The ids of the statements that the shown part of the rule names, each once."""
+    if rule is None:
+        return []
+    found: dict[str, None] = {}
+    todo = [rule if full else decisive(rule)]
+    while todo:
+        step = todo.pop(0)
+        found |= dict.fromkeys((*step.allowed_by, *step.denied_by))
+        todo = [*step.steps, *todo]
+    return list(found)
+
+
+def statement_text(statement: Statement) -> str:
+    """A statement in one line.
+
+    >>> from lakewarden import Warden
+    >>> from lakewarden.kernel.statement_file import read_statements
+    >>> system = Warden("cdap").system
+    >>> table = {"id": "x", "privileges": "READ", "to": "user:ana", "matching": "dataset:a.*"}
+    >>> statement_text(*read_statements([table], system.model, system.spelling, ""))
+    'ALLOW READ on dataset:a.* to ana'
+    """
+    actors = [principal_name(p) for p in sorted(statement.principals)]
+    if statement.owners is not None:
+        types = statement.owners.types
+        kinds = f" of type {_some(sorted(types))}" if types else " of no type at all"
+        actors.append("its owners" + ("" if types is None else kinds))
+    to = _some(actors) or "nobody"
+    words = _some(sorted(statement.privileges)) or "nothing"
+    title = f" ({statement.title})" if statement.title else ""
+    off = "" if statement.active else ", not active"
+    return f"{statement.effect.name} {words}{_scope(statement)} to {to}{off}{title}"
+
+
+def _scope(statement: Statement) -> str:
+    text = _anchor(statement.scope)
+    if statement.constraint is not None:
+        text += f", touching only what has {_criteria(statement.constraint)}"
+    return text
+
+
+def _anchor(scope: Scope) -> str:
+    match scope:
+        case On(entity):
+            return f" on {entity_text(entity)}"
+        case Matching(type, parts):
+            return f" on {type}:{'.'.join(parts)}"
+        case Where(criteria):
+            return f" where {_criteria(criteria)}" if criteria else " on every entity"
+        case Anything():
+            return " everywhere"
+
+
+def _criteria(criteria: Sequence[Criterion]) -> str:
+    return " and ".join(
+        f"{c.field} {_SIGNS[c.condition.value]} {_some(c.values) or 'nothing'}" for c in criteria
+    )
+
+
+def _some(words: Sequence[str]) -> str:
+    more = len(words) - WORDS_SHOWN
+    shown = ", ".join(words[:WORDS_SHOWN])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _reaching(asked: Asked, statement: Statement) -> Iterator[str]:
+    """How the asker comes to be one of those whom the statement names."""
+    acting = asked.realm.warden.matrix.snapshot.coded.acting
+    asker = asked.request.principal
+    if asker in statement.principals:
+        return
+    starts = (asker, *asked.request.groups)
+    chains = [chain for start in starts if (chain := _chain(acting, start, statement))]
+    if chains:
+        shortest = min(chains, key=len)
+        yield f"    reaches {' → '.join(principal_name(p) for p in (asker, *shortest))}"
+
+
+def _chain(acting: Acting, start: Principal, statement: Statement) -> list[Principal]:
+    """The memberships that lead from `start` to a principal of the statement, if any do."""
+    todo: deque[list[Principal]] = deque([[start]])
+    seen = {start}
+    while todo:
+        chain = todo.popleft()
+        if chain[-1] in statement.principals:
+            return chain[1:]
+        id = acting.ids.get(chain[-1])
+        groups = acting.of.get(id, frozenset()) if id is not None else frozenset()
+        for group in sorted(acting.principals[g] for g in groups):
+            if group not in seen:
+                seen.add(group)
+                todo.append([*chain, group])
+    return []
+
+
+def _way(way: Way) -> str:
+    parts = []
+    for need, grantors in zip(way.needs, way.grantors, strict=True):
+        at = f" on {entity_text(need.entity)}" if need.entity.type else ""
+        parts.append(f"{need.privilege}{at}{_grantors(grantors)}")
+    parts += [f"DENY {id} lifted" for id in way.lifted]
+    return " and ".join(parts)
+
+
+def _grantors(grantors: tuple[Principal, ...] | None) -> str:
+    if grantors is None:
+        return ""
+    names = [principal_name(principal) for principal in grantors[:GRANTORS_SHOWN]]
+    more = len(grantors) - len(names)
+    told = ", ".join(names) + (f" and {more} more" if more else "")
+    return f" (can be granted by {told})" if names else " (nobody stored can grant it)"
+
+
+def realm_text(realm: Realm) -> str:
+    """A realm in one line."""
+    facts, manifest = realm.loaded.facts, realm.loaded.manifest
+    users = sum(principal.kind == USER for principal in facts.principals)
+    return (
+        f"{realm.model.title}, version {manifest.version}:"
+        f" {len(facts.entities):,} entities, {users} users, {len(facts.statements)} statements"
+    )

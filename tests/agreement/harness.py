@@ -20,16 +20,16 @@ from lakewarden.kernel import snapshot as snapshots
 from lakewarden.kernel.batch import decide_many
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
-from lakewarden.kernel.explain import Way, explain
+from lakewarden.kernel.explain import Way as WayOut
+from lakewarden.kernel.explain import explain
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Reason, Request
-from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Anything, Effect, On, Statement
 from lakewarden.kernel.who import who
 from lakewarden.service.system import System, load_system
-from lakewarden.testing.changes import change
+from lakewarden.testing.changes import after, change
 from lakewarden.testing.draft import NOW
 from lakewarden.testing.questions import ask
 from lakewarden.testing.worlds import Size, World, make
@@ -66,6 +66,10 @@ def system(name: str) -> System:
     return everything.system(open_types=name == "everything_open")
 
 
+Step = tuple[changes.Change | None, float]
+"""A change and the moment from which it is there; None: only the time moves on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A question that two answers differ on; `how` is the way in which it was asked."""
@@ -74,9 +78,11 @@ class Disagreement:
     request: Request
     expected: str
     got: str
+    steps: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.how}: {self.request}: expected {self.expected}, got {self.got}"
+        after = "".join(f"\n  after {change}, at {now}" for change, now in self.steps)
+        return f"{self.how}: {self.request}: expected {self.expected}, got {self.got}{after}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +105,22 @@ class Asked:
         return random.Random(len(kept)).sample(kept, min(count, len(kept)))
 
 
+def compiled(system: System, facts: Facts, now: float) -> Matrix:
+    """The compiled form of the facts. Looked up by name at each call: faults are planted here."""
+    return Matrix(snapshots.compile(facts, system.model, system.spelling, now=now, revision=1))
+
+
 def asked(
     world: World, requests: Sequence[Request], *, matrix: Matrix | None = None, now: float = NOW
 ) -> Asked:
     """The world compiled for the moment `now`, or as `matrix` has it."""
-    model, spelling = world.system.model, world.system.spelling
-    if matrix is None:
-        matrix = Matrix(compile(world.facts, model, spelling, now=now, revision=1))
-    return Asked(world.system, world.facts, Oracle(world.facts, model, spelling), matrix, requests)
+    found = matrix or compiled(world.system, world.facts, now)
+    oracle = Oracle(world.facts, world.system.model, world.system.spelling)
+    return Asked(world.system, world.facts, oracle, found, requests)
+
+
+Way = Callable[[Asked], Iterator[Disagreement]]
+"""A way of asking: what a compiled world gets wrong when it is asked so."""
 
 
 def outcome(answer: Callable[[], str]) -> str:
@@ -251,7 +265,7 @@ def world_with(world: Asked, statements: Iterable[Statement]) -> Oracle:
     return Oracle(facts, world.system.model, world.system.spelling)
 
 
-def turns(world: Asked, request: Request, way: Way) -> bool:
+def turns(world: Asked, request: Request, way: WayOut) -> bool:
     """Whether the whole way allows the request, and nothing less does."""
     added = [
         Statement(
@@ -288,8 +302,7 @@ def _text(item: object) -> str:
             return str(item)
 
 
-QUICK: tuple[Callable[[Asked], Iterator[Disagreement]], ...] = (decide, check)
-WAYS = (*QUICK, batch, listing, filtered, people, explained)
+WAYS: tuple[Way, ...] = (decide, check, batch, listing, filtered, people, explained)
 """Every way in which one compiled world is asked."""
 
 
@@ -325,47 +338,49 @@ def form(name: str) -> Iterator[None]:
 # --- worlds that change ---
 
 
-def changed(
-    world: World, requests: Sequence[Request], seed: int, steps: int
-) -> Iterator[tuple[changes.Change | None, World, Asked]]:
-    """The world after each of some changes, compiled by changing what was compiled before.
-
-    Every question was asked before each change, so that whatever is remembered may be stale.
-    """
-    before = asked(world, requests)
-    rng = random.Random(seed)
-    for step in range(steps):
-        list(decide(before))
-        list(people(before))
-        later = requests
-        made: changes.Change | None = None
-        facts, now = world.facts, before.requests[0].now if before.requests else NOW
+def drawn(world: World, seed: int, count: int) -> tuple[Step, ...]:
+    """Some things that happen to the world one after another."""
+    rng, facts, steps = random.Random(seed), world.facts, list[Step]()
+    for _ in range(count):
         if rng.random() < 0.12:
-            now = NOW + rng.choice((-51.0, -50.0, -1.0, 0.0, 1.0, 50.0, 51.0))
+            steps.append((None, NOW + rng.choice((-51.0, -50.0, -1.0, 0.0, 1.0, 50.0, 51.0))))
         else:
             made, facts = change(world.system, facts, rng.getrandbits(32))
-        matrix = changes.apply(
-            before.matrix, [] if made is None else [made], now=now, revision=step + 2
-        )
-        world = replace(world, facts=facts)
-        fresh = ask(world, rng.getrandbits(32), 10)
+            steps.append((made, steps[-1][1] if steps else NOW))
+    return tuple(steps)
+
+
+def changed(
+    world: World, requests: Sequence[Request], steps: Sequence[Step]
+) -> Iterator[tuple[tuple[Step, ...], Asked]]:
+    """The world after each step, its compiled form made by changing the one before.
+
+    Everything was asked before each change, so that whatever is remembered may be stale.
+    """
+    before = asked(world, requests)
+    for number, (made, now) in enumerate(steps):
+        list(decide(before))
+        list(people(before))
+        happened = [] if made is None else [made]
+        facts = before.facts if made is None else after(world.system, before.facts, made)
+        matrix = changes.apply(before.matrix, happened, now=now, revision=number + 2)
+        fresh = ask(replace(world, facts=facts), number, 8)
         later = [replace(r, now=now) for r in (*requests, *fresh)]
-        before = asked(world, later, matrix=matrix)
-        yield made, world, before
+        before = asked(replace(world, facts=facts), later, matrix=matrix, now=now)
+        yield tuple(steps[: number + 1]), before
 
 
 def walked(
     world: World,
     requests: Sequence[Request],
-    seed: int,
-    steps: int,
-    ways: Sequence[Callable[[Asked], Iterator[Disagreement]]] = (decide, listing, people),
+    steps: Sequence[Step],
+    ways: Sequence[Way] | None = None,
 ) -> Iterator[Disagreement]:
     """What the changed world answers otherwise than the rows do."""
-    for made, _, after in changed(world, requests, seed, steps):
-        for way in ways:
-            for found in way(after):
-                yield replace(found, how=f"{found.how} after {made}")
+    for happened, later in changed(world, requests, steps):
+        for way in ways or (decide, listing, people):
+            for found in way(later):
+                yield replace(found, steps=happened)
 
 
 # --- many worlds ---

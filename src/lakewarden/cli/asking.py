@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from lakewarden.cli.outcome import Format, note
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.model import Attribute, Model
+from lakewarden.kernel.model import Attribute, Model, Operation
 from lakewarden.kernel.principal import IMPLIED, Principal
 from lakewarden.kernel.request import Request, Scalar
 from lakewarden.pipeline.directory import Loaded
@@ -112,16 +112,15 @@ def ask(
         groups=tuple(system.principal(_group(text)) for text in claims.group),
         roles=_roles(realm, claims.role),
     )
+    notes = [] if principal is None else _about_asker(realm, request.principal)
+    notes += _about_target(realm, request)
     if operation is not None:
-        _check_declared(realm, request)
-    notes = _about_target(realm, request)
-    if principal is not None:
-        notes = [*_about_asker(realm, request.principal), *notes]
+        notes += _about_parts(_declared(realm, request), request)
     return Asked(realm, request, tuple(notes))
 
 
-def _check_declared(realm: Realm, request: Request) -> None:
-    """Refuses an operation, target or list that the model does not declare."""
+def _declared(realm: Realm, request: Request) -> Operation:
+    """The operation; refuses one, or a target or list, that the model does not declare."""
     try:
         declared = realm.warden.matrix.operation(request.operation)
     except Unknown as error:
@@ -139,6 +138,20 @@ def _check_declared(realm: Realm, request: Request) -> None:
                 expected = ", ".join(sorted(known)) or "none"
                 message = f"`{declared.name}` names no `{name}`; expected one of: {expected}"
                 raise BadInput(message, where=option)
+    return declared
+
+
+def _about_parts(operation: Operation, request: Request) -> list[str]:
+    """What the operation's rule asks about, and the request does not name."""
+    return [
+        f"`{operation.name}` asks about `{name}` too; name it with {option} {name}=TYPE:ENTITY"
+        for option, named, known in (
+            ("--target", request.targets, operation.targets),
+            ("--item", request.lists, operation.lists),
+        )
+        for name in known
+        if name not in named
+    ]
 
 
 def _group(text: str) -> str:

@@ -37,7 +37,7 @@ def check(
 
     For example:
 
-        lakewarden check ana table.load table:quillmere:lake.finance.invoices --from realm
+        lakewarden check ana table.load table:quillmere:lake.web.logins --from realm
     """
     asked = ask(open_realm(from_), principal, operation, entity, parts, claims)
     decision = asked.realm.warden.matrix.decide(asked.request)

@@ -49,7 +49,7 @@ def explain(  # noqa: PLR0913 — each is an option
 
     For example:
 
-        lakewarden explain hugo table.alter table:quillmere:lake.sales.forecasts --from realm
+        lakewarden explain ana table.load table:quillmere:lake.web.logins --from realm
     """
     asked = ask(open_realm(from_), principal, operation, entity, parts, claims)
     found = explained(asked.realm.warden.matrix, asked.request)

@@ -47,7 +47,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
 
     For example:
 
-        lakewarden list ana table.load --within schema:quillmere:lake.finance --from realm
+        lakewarden list ana table.load --within schema:quillmere:lake.web --from realm
     """
     if limit < 1:
         raise BadInput(f"expected 1 or more, got {limit}", where="--limit")

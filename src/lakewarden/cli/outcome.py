@@ -28,10 +28,33 @@ def code_for(error: WardenError) -> int:
     return BAD_INPUT if is_input else COULD_NOT_TELL
 
 
+_STYLES: Final = (
+    ("allow", "bold green"),
+    ("deny", "bold red"),
+    ("yes ", "green"),
+    ("no  ", "red"),
+    ("$ ", "cyan"),
+    ("→ ", "italic"),
+    ("reaches ", "dim"),
+)
+"""How a line is shown on a terminal, by what it begins with."""
+
+
 def show(*lines: str) -> None:
-    """Lines of text on standard output."""
+    """Lines of text on standard output, in colour on a terminal."""
+    if not sys.stdout.isatty():
+        for line in lines:
+            print(escaped(line))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
     for line in lines:
-        print(escaped(line))
+        text = escaped(line)
+        begin = text.lstrip()
+        style = next((style for start, style in _STYLES if begin.startswith(start)), "")
+        console.print(Text(text, style="bold" if begin[:1].isdigit() else style))
 
 
 def show_json(value: object) -> None:

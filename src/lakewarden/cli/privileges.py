@@ -35,7 +35,7 @@ def privileges(
 
     For example:
 
-        lakewarden privileges ana table:quillmere:lake.finance.invoices --from realm
+        lakewarden privileges ana table:quillmere:lake.web.logins --from realm
     """
     asked = ask(open_realm(from_), principal, None, entity, parts, claims)
     matrix, model = asked.realm.warden.matrix, asked.realm.model

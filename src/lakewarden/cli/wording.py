@@ -61,13 +61,13 @@ def explanation(found: Explanation, asked: Asked, *, full: bool = False) -> Iter
     elif found.rule is not None:
         yield from _tree(found.rule if full else decisive(found.rule), 1, asked.request.target)
     by_id = {s.id: s for s in asked.realm.loaded.facts.statements}
-    named = [by_id[id] for id in _named(found.rule, full) if id in by_id]
+    named = {id: words for id, words in _named(found.rule, full).items() if id in by_id}
     if named:
         yield "the statements"
-    for statement in named:
-        yield f"  {statement.id}"
-        yield f"    {statement_text(statement)}"
-        yield from _reaching(asked, statement)
+    for id, words in named.items():
+        yield f"  {id}"
+        yield f"    {statement_text(by_id[id], words)}"
+        yield from _reaching(asked, by_id[id])
     if found.ways:
         yield "it would be allowed with"
     for way in found.ways:
@@ -100,21 +100,20 @@ def _tree(step: Step, depth: int, above: Entity | None) -> Iterator[str]:
         yield from _tree(inner, depth + 1, at)
 
 
-def _named(rule: Step | None, full: bool) -> list[str]:
-    """The ids of the statements that the shown part of the rule names, each once."""
-    if rule is None:
-        return []
-    found: dict[str, None] = {}
-    todo = [rule if full else decisive(rule)]
+def _named(rule: Step | None, full: bool) -> dict[str, list[str]]:
+    """The statements that the shown part of the rule names, and what each decided there."""
+    found: dict[str, list[str]] = {}
+    todo = [] if rule is None else [rule if full else decisive(rule)]
     while todo:
         step = todo.pop(0)
-        found |= dict.fromkeys((*step.allowed_by, *step.denied_by))
+        for id in (*step.allowed_by, *step.denied_by):
+            found.setdefault(id, []).append(step.says.removeprefix("not denied "))
         todo = [*step.steps, *todo]
-    return list(found)
+    return found
 
 
-def statement_text(statement: Statement) -> str:
-    """A statement in one line.
+def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
+    """A statement in one line; of its privileges those that `decided` something, if any did.
 
     >>> from lakewarden import Warden
     >>> from lakewarden.kernel.statement_file import read_statements
@@ -126,13 +125,22 @@ def statement_text(statement: Statement) -> str:
     actors = [principal_name(p) for p in sorted(statement.principals)]
     if statement.owners is not None:
         types = statement.owners.types
-        kinds = f" of type {_some(sorted(types))}" if types else " of no type at all"
+        kinds = f" of type {some(sorted(types))}" if types else " of no type at all"
         actors.append("its owners" + ("" if types is None else kinds))
-    to = _some(actors) or "nobody"
-    words = _some(sorted(statement.privileges)) or "nothing"
-    title = f" ({statement.title})" if statement.title else ""
+    to = some(actors) or "nobody"
+    words = _words(sorted(statement.privileges), decided) or "nothing"
+    # A title that the id repeats, a role's name, says nothing more.
+    title = f" ({statement.title})" if statement.title not in statement.id else ""
     off = "" if statement.active else ", not active"
     return f"{statement.effect.name} {words}{_scope(statement)} to {to}{off}{title}"
+
+
+def _words(privileges: Sequence[str], decided: Sequence[str]) -> str:
+    first = [word for word in privileges if word in decided]
+    more = len(privileges) - len(first)
+    if not first:
+        return some(privileges)
+    return ", ".join(first) + (f" (and {more} more)" if more else "")
 
 
 def _scope(statement: Statement) -> str:
@@ -156,13 +164,18 @@ def _anchor(scope: Scope) -> str:
 
 def _criteria(criteria: Sequence[Criterion]) -> str:
     return " and ".join(
-        f"{c.field} {_SIGNS[c.condition.value]} {_some(c.values) or 'nothing'}" for c in criteria
+        f"{c.field} {_SIGNS[c.condition.value]} {some(c.values) or 'nothing'}" for c in criteria
     )
 
 
-def _some(words: Sequence[str]) -> str:
-    more = len(words) - WORDS_SHOWN
-    shown = ", ".join(words[:WORDS_SHOWN])
+def some(words: Sequence[str], limit: int = WORDS_SHOWN) -> str:
+    """The words, the first `limit` by name and the others by number.
+
+    >>> some(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = len(words) - limit
+    shown = ", ".join(words[:limit])
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -177,6 +190,8 @@ def _reaching(asked: Asked, statement: Statement) -> Iterator[str]:
     if chains:
         shortest = min(chains, key=len)
         yield f"    reaches {' → '.join(principal_name(p) for p in (asker, *shortest))}"
+    elif statement.owners is not None:
+        yield f"    reaches {principal_name(asker)} as an owner"
 
 
 def _chain(acting: Acting, start: Principal, statement: Statement) -> list[Principal]:
@@ -208,17 +223,16 @@ def _way(way: Way) -> str:
 def _grantors(grantors: tuple[Principal, ...] | None) -> str:
     if grantors is None:
         return ""
-    names = [principal_name(principal) for principal in grantors[:GRANTORS_SHOWN]]
-    more = len(grantors) - len(names)
-    told = ", ".join(names) + (f" and {more} more" if more else "")
-    return f" (can be granted by {told})" if names else " (nobody stored can grant it)"
+    told = some([principal_name(principal) for principal in grantors], GRANTORS_SHOWN)
+    return f" (can be granted by {told})" if told else " (nobody stored can grant it)"
 
 
 def realm_text(realm: Realm) -> str:
     """A realm in one line."""
     facts, manifest = realm.loaded.facts, realm.loaded.manifest
     users = sum(principal.kind == USER for principal in facts.principals)
+    left = f", {manifest.quarantined:,} rows set aside" if manifest.quarantined else ""
     return (
-        f"{realm.model.title}, version {manifest.version}:"
-        f" {len(facts.entities):,} entities, {users} users, {len(facts.statements)} statements"
+        f"{realm.model.title}, version {manifest.version}: {len(facts.entities):,} entities,"
+        f" {users:,} users, {len(facts.statements):,} statements{left}"
     )

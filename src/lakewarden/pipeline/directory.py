@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -141,11 +142,10 @@ def load(path: Path) -> Loaded:
     another format, incomplete, or differs from its manifest, and for malformed statements.
     """
     manifest = read_manifest(path)
-    where = str(path / MANIFEST)
     try:
         system = load_system(manifest.model, manifest.settings)
-    except Unknown as error:
-        raise BadInput(str(error), where=f"{where}.model") from None
+    except (BadInput, Unknown) as error:
+        raise BadInput(str(error), where=str(path / MANIFEST)) from None
     version = path / VERSIONS / str(manifest.version)
     for name in set(COLUMNS) - set(TABLES):
         for _ in _cells(version, name, manifest):
@@ -263,10 +263,8 @@ class _Digest:
     def add(self, batch: pa.RecordBatch) -> None:
         self._rows += batch.num_rows
         for column, lengths, content in zip(batch, self._lengths, self._bytes, strict=True):
-            cells = column.cast(pa.binary())
-            sizes = pc.fill_null(pc.binary_length(cells), -1)
-            lengths.update(np.asarray(sizes, dtype="<i4").tobytes())
-            content.update(pc.binary_join(_listed(pc.drop_null(cells)), b"")[0].as_py())
+            lengths.update(_lengths(column).astype("<i4").tobytes())
+            content.update(_bytes(pc.drop_null(column)))
 
     def content(self) -> Content:
         whole = hashlib.sha256(b"%d" % self._rows)
@@ -275,9 +273,33 @@ class _Digest:
         return Content(self._rows, whole.hexdigest())
 
 
-def _listed(cells: pa.Array) -> pa.Array:
-    """One list that holds all the cells."""
-    return pa.ListArray.from_arrays(pa.array([0, len(cells)], pa.int32()), cells)
+# From the buffers: what pyarrow converts for numpy makes it import pandas, which is slow.
+
+
+def _ends(texts: pa.Array) -> NDArray[np.int32]:
+    """Where each text begins, and where the last one ends."""
+    return np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+
+
+def _lengths(texts: pa.Array) -> NDArray[np.int32]:
+    """The bytes of each text, -1 for null."""
+    if not len(texts):
+        return np.zeros(0, np.int32)
+    lengths = np.diff(_ends(texts))
+    if texts.null_count:
+        nulls = texts.is_null()
+        bits = np.unpackbits(np.frombuffer(nulls.buffers()[1], np.uint8), bitorder="little")
+        lengths[bits[nulls.offset : nulls.offset + len(texts)].astype(bool)] = -1
+    return lengths
+
+
+def _bytes(texts: pa.Array) -> bytes | memoryview:
+    """All the texts, one behind the other; none of them is null."""
+    data = texts.buffers()[2] if len(texts) else None
+    if data is None:
+        return b""
+    ends = _ends(texts)
+    return memoryview(data)[ends[0] : ends[-1]]
 
 
 def _batches(folder: Path, table: str) -> Iterator[pa.RecordBatch]:

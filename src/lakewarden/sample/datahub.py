@@ -355,10 +355,12 @@ def _queries() -> Iterator[Record]:
 
 
 def _orphans() -> Iterator[Record]:
-    """Planted: tables that nobody owns and no domain holds."""
+    """Planted: tables that nobody owns and no domain holds, and a tag that is no URN."""
     for name in ("scratch.salaries_copy", "scratch.orders_old", "scratch.test_1"):
         urn = dataset("iceberg", name)
         yield proposal(urn, "datasetProperties", {"name": name, "customProperties": {}})
+    bare = {"tags": [{"tag": "personal-data"}]}
+    yield proposal(dataset("iceberg", "scratch.salaries_copy"), "globalTags", bare)
     yield proposal(dataset("iceberg", "lake.sales.orders_2019"), "status", {"removed": True})
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 
+_STEPS = 3
+
 IGNORED: Final = "ignored"
 """The table of what was read and means nothing here: its cell says what it is."""
 
@@ -104,7 +106,7 @@ def read(
 
     files = find(path, SUFFIXES)
     inputs = inputs_of(files)
-    progress("read", 1, 2, f"{len(files)} files")
+    progress("read", 1, _STEPS, f"{len(files)} files")
     place = scratch / "replies"
     key = (system.model.name, tuple(sorted(system.model.settings.items())))
     found = per_file(spark, files, _tasks(files, reader, key), SPARK_SCHEMA)
@@ -114,7 +116,7 @@ def read(
     once = kept.groupBy(*others).agg(F.min("place").alias("place")).select(*SCHEMA.names)
     meaningless = kept.filter(F.col("table") == IGNORED).groupBy("c0").count().collect()
     ignored = {row["c0"]: row["count"] for row in meaningless}
-    progress("read", 2, 2, f"{sum(ignored.values())} replies without meaning here")
+    progress("read", 2, _STEPS, f"{sum(ignored.values())} replies without meaning here")
     rows = once.filter(F.col("table") != IGNORED)
     return Read(rows, Reading(rows, inputs, dict(sorted(ignored.items()))))
 

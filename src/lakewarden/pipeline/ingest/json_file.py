@@ -159,9 +159,10 @@ class _Text:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
+                line, column = self._place(error.pos)
                 if self._may_be_cut(error) and self._more():
                     continue
-                self._fail(*self._place(error.pos), error.msg.lower())
+                self._fail(line, column, error.msg.lower())
             _check_surrogates(self._text[self._at : end], value)
             self._at = end
             return value

@@ -1,0 +1,273 @@
+"""`lakewarden demo`: the sample estate through the Spark pipeline, and some questions to it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from lakewarden import __version__, sample
+from lakewarden.cli.asking import Realm, ask, open_realm
+from lakewarden.cli.ingest import source_of
+from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
+from lakewarden.cli.progress import shown
+from lakewarden.cli.wording import (
+    entity_text,
+    explanation,
+    headline,
+    principal_name,
+    realm_text,
+    some,
+)
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.explain import explain
+from lakewarden.kernel.listing import page
+from lakewarden.kernel.request import Reason
+from lakewarden.kernel.who import who
+from lakewarden.pipeline.directory import MANIFEST, read_manifest
+from lakewarden.pipeline.ingest.exchange import SUFFIXES
+from lakewarden.pipeline.ingest.files import find, inputs_of
+from lakewarden.pipeline.ingest.source import Source
+from lakewarden.pipeline.job import Jobs, session
+
+NAMES_SHOWN = 12
+
+_LAKE = "table:quillmere:lake."
+_DATASET = "urn:li:dataset:(urn:li:dataPlatform:iceberg,{},PROD)"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to one realm; `says` puts it in words, `remark` what to learn from it."""
+
+    realm: str
+    verb: str
+    says: str
+    asker: str
+    operation: str
+    entity: str
+    remark: str = ""
+
+    def command(self, folder: Path) -> str:
+        """The command line that asks it."""
+        words = [self.verb, self.asker, self.operation, self.entity]
+        given = [shlex.quote(word) for word in words if word]
+        return " ".join(["lakewarden", *given, "--from", shlex.quote(str(folder / self.realm))])
+
+
+QUESTIONS: Final = (
+    Question(
+        "gravitino",
+        "explain",
+        "May Ana, a controller, read the invoices?",
+        "ana",
+        "table.load",
+        f"{_LAKE}finance.invoices",
+        "Every container on the way asks for its own privilege; Ana has all of them"
+        " through her group.",
+    ),
+    Question(
+        "gravitino",
+        "explain",
+        "Hugo owns the sales forecasts. May he alter them?",
+        "hugo",
+        "table.alter",
+        f"{_LAKE}sales.forecasts",
+        "Owning a table does not help against a DENY on its schema, and a DENY beats every ALLOW.",
+    ),
+    Question(
+        "gravitino",
+        "who",
+        "Who may read the salaries?",
+        "",
+        "table.load",
+        f"{_LAKE}people.salaries",
+        "Paul and Rita of audit: their role `reporting` may select every table of the metalake.",
+    ),
+    Question(
+        "datahub",
+        "explain",
+        "May Ella of customer care see the customers' profiles, which are personal data?",
+        "ella",
+        "entity.read",
+        _DATASET.format("lake.customers.profiles"),
+        "One policy goes by domain and tag, the other by ownership of her group.",
+    ),
+    Question(
+        "datahub",
+        "explain",
+        "Pia looks after the orders as their custodian. May she edit them?",
+        "pia",
+        "entity.update",
+        _DATASET.format("lake.sales.orders"),
+        "The policy `custodians-edit` was meant for her, but its list of ownership types is"
+        " empty: it matches no owner at all.",
+    ),
+    Question(
+        "datahub",
+        "who",
+        "Who may see a copy of the salaries that somebody left in a scratch schema?",
+        "",
+        "entity.read",
+        _DATASET.format("scratch.salaries_copy"),
+        "All of sales: `not-people` excludes the domain of people's data, and the copy is in"
+        " no domain.",
+    ),
+    Question(
+        "cdap",
+        "explain",
+        "May Paul, an auditor, read the salaries' dataset?",
+        "paul",
+        "dataset.read",
+        "dataset:people.salaries",
+        "The wildcard was meant for the books and covers every dataset of every namespace.",
+    ),
+    Question(
+        "cdap",
+        "explain",
+        "Igor administers the namespace supply. May he change its dataset stock?",
+        "igor",
+        "dataset.update",
+        "dataset:supply.stock",
+        "Nothing is inherited here: ADMIN on a namespace is ADMIN on the namespace alone.",
+    ),
+    Question(
+        "cdap",
+        "list",
+        "Which namespaces does Milo, a contractor, get to see?",
+        "milo",
+        "namespace.list.filter",
+        "",
+        "A privilege on anything inside makes the namespace visible, even one on a misspelt name.",
+    ),
+)
+"""Three questions to each realm: an allow, a deny that surprises, and who or what."""
+
+_SOURCES: Final[Mapping[str, Path]] = {
+    "gravitino": sample.GRAVITINO,
+    "datahub": sample.DATAHUB,
+    "cdap": sample.CDAP,
+}
+
+
+def demo(
+    *,
+    once: Annotated[
+        bool,
+        Parameter(
+            help="Ask the questions and stop. So far this is all that the demo does.",
+            show_default=False,
+        ),
+    ] = False,
+    dir: Annotated[
+        Path | None, Parameter(help="Where to put the realms; default: below the user's cache.")
+    ] = None,
+) -> int:
+    """Ingests a sample company through Spark, and asks who may do what, and why.
+
+    Quillmere does not exist: 60 people, 12 groups, and about 2,000 entities in Gravitino,
+    DataHub and CDAP, with believable policies and some mistakes in them. Realms that are up
+    to date are taken as they are, so that the second time is quick.
+
+    For example:
+
+        lakewarden demo --once
+    """
+    del once  # SOURCE: design 7.1; there is no server yet that would go on running
+    folder = dir or default_folder()
+    show("The sample estate: Quillmere, a garden and home retailer that does not exist.", "")
+    _ingest(folder)
+    realms = {name: open_realm(folder / name) for name in _SOURCES}
+    for name, realm in realms.items():
+        show(f"  {folder / name}", f"    {realm_text(realm)}")
+    told = [_tell(number, question, folder, realms) for number, question in enumerate(QUESTIONS, 1)]
+    _show_next(folder)
+    return YES if all(told) else COULD_NOT_TELL
+
+
+def default_folder() -> Path:
+    """Where the realms are when nobody says otherwise; another place for each release."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    cache = base if base.is_absolute() else Path.home() / ".cache"
+    return cache / "lakewarden" / f"demo-{__version__}"
+
+
+def _ingest(folder: Path) -> None:
+    """Brings the three realms up to date; starts Spark only if one of them is not."""
+    sources: dict[str, Source] = {
+        "gravitino": source_of("gravitino-file", str(sample.GRAVITINO)),
+        "datahub": source_of("datahub-file", str(sample.DATAHUB)),
+        "cdap": source_of("cdap-file", str(sample.CDAP)),
+    }
+    with ExitStack() as stack:
+        jobs: Jobs | None = None
+        for name, source in sources.items():
+            if _is_current(folder / name, _SOURCES[name]):
+                continue
+            if jobs is None:
+                jobs = stack.enter_context(session("lakewarden demo"))
+            with shown(name) as progress:
+                jobs.ingest(source, folder / name, progress=progress)
+
+
+def _is_current(directory: Path, export: Path) -> bool:
+    """Whether the directory was made from these very files, and can be read."""
+    if not (directory / MANIFEST).exists():
+        return False
+    try:
+        return list(read_manifest(directory).inputs) == inputs_of(find(export, SUFFIXES)) and bool(
+            open_realm(directory)
+        )
+    except BadInput:
+        return False
+
+
+def _tell(number: int, question: Question, folder: Path, realms: Mapping[str, Realm]) -> bool:
+    """Prints a question and its answer; False when it could not be judged."""
+    show("", f"{number}. {question.says}", f"   $ {question.command(folder)}")
+    answers = {"explain": _explained, "who": _users, "list": _entities}
+    found = list(answers[question.verb](question, realms[question.realm]))
+    show(*(f"   {line}" for line in found))
+    if question.remark:
+        show(f"   → {question.remark}")
+    return bool(found)
+
+
+def _explained(question: Question, realm: Realm) -> Iterator[str]:
+    asked = ask(realm, question.asker, question.operation, question.entity)
+    found = explain(realm.warden.matrix, asked.request)
+    if found.decision.reason is not Reason.ERROR:
+        yield from explanation(found, asked)
+
+
+def _users(question: Question, realm: Realm) -> Iterator[str]:
+    asked = ask(realm, None, question.operation, question.entity)
+    names = [principal_name(user) for user in sorted(who(realm.warden.matrix, asked.request))]
+    yield f"{len(names)} users: {some(names, NAMES_SHOWN)}"
+
+
+def _entities(question: Question, realm: Realm) -> Iterator[str]:
+    asked = ask(realm, question.asker, question.operation, None)
+    found = page(realm.warden.matrix, asked.request, NAMES_SHOWN)
+    yield f"{headline(asked, True)} on {found.total}:"
+    yield f"  {some([entity_text(entity) for entity in found.entities], NAMES_SHOWN)}"
+
+
+def _show_next(folder: Path) -> None:
+    quoted = {name: shlex.quote(str(folder / name)) for name in _SOURCES}
+    copy = shlex.quote(_DATASET.format("scratch.salaries_copy"))
+    show("", "Go on from here:")
+    show(
+        f"  lakewarden check dora entity.read {copy} --from {quoted['datahub']}",
+        f"  lakewarden explain fay table.load {_LAKE}customers.contacts"
+        f" --from {quoted['gravitino']}",
+        f"  lakewarden list jane table.load --count --from {quoted['gravitino']}",
+        f"  lakewarden privileges igor namespace:supply --from {quoted['cdap']}",
+        "  lakewarden operations --model datahub --about dataset",
+    )

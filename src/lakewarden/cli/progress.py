@@ -1,0 +1,55 @@
+"""How far a run of the pipeline is: bars on a terminal, a line for each stage elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lakewarden.names.canonical import escaped
+from lakewarden.pipeline.ingest.source import STAGES, Progress
+
+_STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write": "writing"}
+
+
+@contextmanager
+def shown(title: str) -> Iterator[Progress]:
+    """A progress for one run, shown on standard error; `title` says what runs."""
+    if sys.stderr.isatty():
+        with _bars(title) as progress:
+            yield progress
+    else:
+        yield _lines(title)
+
+
+def _lines(title: str) -> Progress:
+    def tell(stage: str, done: int, total: int, message: str) -> None:
+        if done == total:
+            print(f"{escaped(title)}: {stage}: {escaped(message)}", file=sys.stderr)
+
+    return tell
+
+
+@contextmanager
+def _bars(title: str) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description:<22}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[found]}", style="dim"),
+    )
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+        task = bars.add_task(escape(title), total=len(STAGES), found="starting")
+
+        def tell(stage: str, done: int, total: int, message: str) -> None:
+            completed = STAGES.index(stage) + done / max(total, 1)
+            found = f"{_STAGE_TITLES[stage]}: {escape(escaped(message))}"
+            bars.update(task, completed=completed, found=found)
+
+        yield tell
+        bars.update(task, completed=len(STAGES))

@@ -1,0 +1,65 @@
+"""Small ingested directories, written without Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.pipeline.directory import (
+    STATEMENT_LINES,
+    VERSIONS,
+    Input,
+    Manifest,
+    content_of,
+    lines_content,
+    publish,
+)
+from lakewarden.pipeline.tables import COLUMNS, arrow_schema
+
+Cells = Sequence[str | None]
+
+
+def write_table(folder: Path, table: str, rows: Sequence[Cells], files: int = 1) -> None:
+    """The rows in a number of files."""
+    schema = arrow_schema(table)
+    folder.mkdir(parents=True, exist_ok=True)
+    size = -(-len(rows) // files) or 1
+    for number in range(files):
+        part = rows[number * size : (number + 1) * size]
+        columns = [[row[i] for row in part] for i in range(len(schema))]
+        written = pa.table([pa.array(column, pa.string()) for column in columns], schema=schema)
+        pq.write_table(written, folder / f"part-{number:05}.parquet")
+
+
+def write_directory(
+    path: Path,
+    tables: Mapping[str, Sequence[Cells]],
+    *,
+    statements: Sequence[Mapping[str, object]] = (),
+    model: str = "gravitino",
+    settings: Mapping[str, str] | None = None,
+    deleted: Sequence[str] = (),
+) -> Manifest:
+    """A directory with one version that holds these rows."""
+    version = path / VERSIONS / "1"
+    for name in COLUMNS:
+        write_table(version / name, name, tables.get(name, ()))
+    text = "".join(json.dumps(table, ensure_ascii=False) + "\n" for table in statements)
+    (version / STATEMENT_LINES).write_text(text, "utf-8")
+    manifest = Manifest(
+        model=model,
+        settings=settings or {},
+        realm="main",
+        source="csv",
+        version=1,
+        inputs=(Input("entities.csv", "0" * 64),),
+        tables={name: content_of(version / name, name) for name in COLUMNS},
+        statements=lines_content(text),
+        deleted=tuple(deleted),
+    )
+    publish(path, manifest)
+    return manifest

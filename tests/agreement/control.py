@@ -21,13 +21,12 @@ from unittest.mock import patch
 from pyroaring import BitMap
 
 from lakewarden import models
+from lakewarden.kernel import blocks, grants, listing, matrix, scopes, snapshot, subject
 from lakewarden.kernel import change as changes
 from lakewarden.kernel import expression as rules
-from lakewarden.kernel import facts as coded_facts
-from lakewarden.kernel import grants, listing, matrix, scopes, snapshot, subject
 from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.among import Among
-from lakewarden.kernel.facts import Named, Stored
+from lakewarden.kernel.blocks import Named, Stored
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Model, Operation, Reach
 from lakewarden.kernel.point import Point
@@ -292,7 +291,7 @@ def _late(statement: Statement) -> Statement:
 
 
 def _resources_only(self: Stored) -> BitMap:
-    return _stored_everything(self) - BitMap([coded_facts.ROOT])
+    return _stored_everything(self) - BitMap([blocks.ROOT])
 
 
 def _self_alone(self: Point, place: Any) -> bool:
@@ -412,7 +411,7 @@ FAULTS = (
     ),
     Fault(
         "a wildcard does not mind how many parts a name has",
-        _replaced((coded_facts, "named_like", _first_parts)),
+        _replaced((blocks, "named_like", _first_parts)),
         ("cdap", "everything"),
     ),
     Fault(

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from pyroaring import BitMap
 
+from lakewarden.kernel.blocks import Named, Stored
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.facts import Coded, Named, Stored, code, rows_of
+from lakewarden.kernel.facts import Coded, code, rows_of
 from lakewarden.kernel.model import Reach
 from lakewarden.kernel.relations import EntityRow, Facts, OwnerRow, RelationRow
 from lakewarden.kernel.scopes import Block, match, normal

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 from pyroaring import BitMap
 
+from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.classes import Partition, partition, reclassed
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown
-from lakewarden.kernel.facts import Coded, Stored, rows_of, spelled_parent
+from lakewarden.kernel.facts import Coded, rows_of, spelled_parent
 from lakewarden.kernel.grants import Table, changed, interval, touched
 from lakewarden.kernel.matrix import Matrix, Plan
 from lakewarden.kernel.principal import IMPLIED, Principal, members_of

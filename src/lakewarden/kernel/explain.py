@@ -12,6 +12,7 @@ from itertools import product
 
 from pyroaring import BitMap
 
+from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.expression import (
     REQUEST,
@@ -30,7 +31,6 @@ from lakewarden.kernel.expression import (
     ServiceAdmin,
     Some,
 )
-from lakewarden.kernel.facts import Stored
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import ANY, Reach

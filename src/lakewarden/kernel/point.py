@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from pyroaring import BitMap
 
 from lakewarden.kernel.algebra import Algebra
+from lakewarden.kernel.blocks import Named, Stored
 from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.expression import ANCESTORS, REQUEST, SELF, Compare, Node
-from lakewarden.kernel.facts import ROOT, Named, Stored
+from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.model import AttributeType, Source
 from lakewarden.kernel.principal import SERVICE_ADMINS, USER, Principal

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
+from lakewarden.kernel.blocks import Named, Stored
 from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS, Cells, by_bitmap, by_class
 from lakewarden.kernel.classes import Partition, partition
 from lakewarden.kernel.entity import Entity, Spelling
-from lakewarden.kernel.facts import IMPLIED_ID, Coded, Named, Stored, code
+from lakewarden.kernel.facts import IMPLIED_ID, Coded, code
 from lakewarden.kernel.grants import Grant, Table, table
 from lakewarden.kernel.model import MEMBER, AttributeType, Model
 from lakewarden.kernel.principal import Principal, members_of

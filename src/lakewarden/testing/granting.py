@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.model import ANY, Field, Privilege, Reach
@@ -256,6 +257,16 @@ class Granting:
             constraint=self._constraint() if draft.often(0.08) else None,
             valid_from=self._edge(0.02),
             valid_until=self._edge(0.02),
+        )
+
+    def only_for(self, statement: Statement, entity: Entity) -> Statement:
+        """The statement under another id, limited to one sub-resource by what it is."""
+        return replace(
+            statement,
+            id=self._draft.next_id(),
+            constraint=self._true_of(entity),
+            owners=None,
+            principals=statement.principals or frozenset({ALL_USERS}),
         )
 
     def _around(self, asked: Privilege, given: Privilege, entity: Entity) -> Scope:

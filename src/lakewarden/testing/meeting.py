@@ -40,6 +40,7 @@ from lakewarden.kernel.relations import (
     RelationRow,
 )
 from lakewarden.kernel.request import Request, Scalar
+from lakewarden.kernel.statement import Statement
 from lakewarden.testing.draft import NOW, OWNERSHIPS, Draft
 from lakewarden.testing.granting import Granting
 
@@ -129,7 +130,22 @@ class Meeting:
                 self._join(members_of(above[0].name))
         elif privilege.name not in self._model.self_privileges or self._draft.often(0.9):
             statement = self._granting.open(privilege, entity, self._aim.principal)
-            self._draft.statements.append(statement)
+            if self._model.fields and self._draft.often(0.06):
+                self._limit(statement)
+            else:
+                self._draft.statements.append(statement)
+
+    def _limit(self, statement: Statement) -> None:
+        """The same statement for one sub-resource and for another, and a request with both.
+
+        Each alone is allowed; both together are not, for statements do not add up.
+        """
+        draft = self._draft
+        several = draft.some(draft.parents, 2, 2)
+        for one in several:
+            limited = self._granting.only_for(statement, one)
+            draft.statements.append(limited)
+        self._aim.subresources = tuple(several)
 
     def _join(self, of: Principal) -> None:
         whom = self._draft.rng.choice(self._draft.acts_as(self._aim.principal))

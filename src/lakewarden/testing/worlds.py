@@ -254,7 +254,7 @@ class _Maker:
             meeting.meet(rule, target, None)
         elif draft.often(0.85):
             meeting.ask_for(operation, target)
-        if draft.often(0.12):
+        if self._model.fields and not aim.subresources and draft.often(0.12):
             aim.subresources = tuple(draft.some([*draft.parents, ANY_SUBRESOURCE]))
         return aim.request()
 

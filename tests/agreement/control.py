@@ -291,7 +291,7 @@ def _late(statement: Statement) -> Statement:
 
 
 def _resources_only(self: Stored) -> BitMap:
-    return _stored_everything(self) - BitMap([blocks.ROOT])
+    return _stored_everything(self) - BitMap([facts.ROOT])
 
 
 def _self_alone(self: Point, place: Any) -> bool:

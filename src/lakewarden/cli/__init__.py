@@ -89,6 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Nobody reads on; what is left must not be written when the interpreter ends.
         sys.stdout = io.StringIO()
         return COULD_NOT_TELL
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        complain(f"{error.filename}: {reason}" if error.filename else reason)
+        return COULD_NOT_TELL
     except Exception:  # noqa: BLE001 — a crash must not look like an answer
         import traceback
 

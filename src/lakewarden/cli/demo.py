@@ -16,7 +16,7 @@ from lakewarden import __version__, sample
 from lakewarden.cli.asking import Realm, ask, open_realm
 from lakewarden.cli.ingest import source_of
 from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
-from lakewarden.cli.progress import shown
+from lakewarden.cli.progress import shown, starting
 from lakewarden.cli.wording import (
     entity_text,
     explanation,
@@ -211,6 +211,7 @@ def _ingest(folder: Path) -> None:
             if _is_current(folder / name, _SOURCES[name]):
                 continue
             if jobs is None:
+                starting()
                 jobs = stack.enter_context(session("lakewarden demo"))
             with shown(name) as progress:
                 jobs.ingest(source, folder / name, progress=progress)

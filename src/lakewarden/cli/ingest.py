@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from lakewarden import models
 from lakewarden.cli.asking import As, Texts, pair
 from lakewarden.cli.outcome import YES, show, show_json, show_table
-from lakewarden.cli.progress import shown
+from lakewarden.cli.progress import shown, starting
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.source import Source
 from lakewarden.pipeline.job import session
@@ -110,6 +110,7 @@ def ingest(  # noqa: PLR0913 — each is an option
     settings = dict(pair(text, "--setting") for text in setting)
     found = source_of(source, path_or_url, model, database)
     load_system(found.model, settings)
+    starting()
     with (
         session("lakewarden ingest", spark.master, spark.remote) as jobs,
         shown(source) as progress,

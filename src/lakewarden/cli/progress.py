@@ -12,6 +12,11 @@ from lakewarden.pipeline.ingest.source import STAGES, Progress
 _STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write": "writing"}
 
 
+def starting() -> None:
+    """Says that Spark is being started, which takes some seconds."""
+    print("starting Spark …", file=sys.stderr)
+
+
 @contextmanager
 def shown(title: str) -> Iterator[Progress]:
     """A progress for one run, shown on standard error; `title` says what runs."""

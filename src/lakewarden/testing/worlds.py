@@ -107,6 +107,17 @@ class _Maker:
             if len(self._draft.parents) >= self._size.entities:
                 break
             self._store(self._rng.choice(kept))
+        if self._draft.often(0.05):
+            self._close_a_cycle()
+
+    def _close_a_cycle(self) -> None:
+        """Two entities above each other, as bad data has them."""
+        draft = self._draft
+        nested = [t.name for t in self._model.types.values() if t.name in t.parents]
+        entities = draft.of_types({draft.one(nested) or "-"})
+        for child, parent in [draft.some(entities, 2, 2)] if len(entities) > 1 else []:
+            if draft.system.spelling.parent(child) is None and child in draft.path(parent):
+                draft.parents[child] = parent
 
     def _with_containers(self, types: list[str]) -> list[str]:
         """A choice of the types that a small world has room for."""

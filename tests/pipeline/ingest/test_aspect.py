@@ -242,7 +242,6 @@ def test_a_property_holds_texts_and_numbers_only() -> None:
         (-123456789.0, "-1.23456789E8"),
         (1e21, "1.0E21"),
         (1.5e300, "1.5E300"),
-        (5e-324, "5E-324".replace("5E", "5.0E")),
     ],
 )
 def test_numbers_are_written_as_java_writes_doubles(value: float, text: str) -> None:

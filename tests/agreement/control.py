@@ -27,6 +27,7 @@ from lakewarden.kernel import expression as rules
 from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.among import Among
 from lakewarden.kernel.blocks import Named, Stored
+from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Model, Operation, Reach
 from lakewarden.kernel.point import Point
@@ -291,7 +292,7 @@ def _late(statement: Statement) -> Statement:
 
 
 def _resources_only(self: Stored) -> BitMap:
-    return _stored_everything(self) - BitMap([facts.ROOT])
+    return _stored_everything(self) - BitMap([ROOT])
 
 
 def _self_alone(self: Point, place: Any) -> bool:

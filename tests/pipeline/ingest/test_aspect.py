@@ -66,7 +66,9 @@ def test_the_older_word_for_an_ownership_type_gives_none() -> None:
 
 def test_domains_are_those_of_the_list() -> None:
     value = {"domains": [SALES], "domainAssociations": [{"domain": SHOP}]}
-    assert sound(DATASET, "domains", value) == [("relations", "domain", *cells(DATASET), *cells(SALES))]
+    assert sound(DATASET, "domains", value) == [
+        ("relations", "domain", *cells(DATASET), *cells(SALES))
+    ]
 
 
 def test_a_product_has_the_domains_that_its_associations_name_if_they_name_any() -> None:
@@ -174,7 +176,9 @@ def test_soft_deletion_is_an_attribute() -> None:
 def test_structured_properties_are_attributes_with_numbers_as_java_writes_them() -> None:
     urn = "urn:li:structuredProperty:retention"
     values = [{"string": "high"}, {"double": 10}, 2.5, "low"]
-    found = sound(DATASET, "structuredProperties", {"properties": [{"propertyUrn": urn, "values": values}]})
+    found = sound(
+        DATASET, "structuredProperties", {"properties": [{"propertyUrn": urn, "values": values}]}
+    )
     assert found == [
         ("attributes", *cells(DATASET), urn, text) for text in ("high", "10.0", "2.5", "low")
     ]

@@ -165,7 +165,9 @@ def test_a_policy_that_is_deleted_softly_is_out_of_force() -> None:
     assert [json.loads(row.cells[1]).get("active", True) for row in statements] == [True, False]
 
 
-@given(st.lists(st.sampled_from([tag("a"), tag("b"), DELETE_TAGS, DELETE_KEY, write("status", {})])))
+@given(
+    st.lists(st.sampled_from([tag("a"), tag("b"), DELETE_TAGS, DELETE_KEY, write("status", {})]))
+)
 def test_only_what_follows_the_last_deletion_matters(writes: list[Write]) -> None:
     after = writes
     if DELETE_KEY in writes:

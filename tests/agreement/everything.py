@@ -1,4 +1,4 @@
-"""How the made-up system spells names: parts with dots, or `realm:name` for a role."""
+"""How the made-up system spells names: parts with dots between them."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ from lakewarden.service.system import System
 
 # A thing that is not in an area has one part, and may lie in any box.
 _PARTS = {"area": (2,), "note": (3,), "thing": (3, 1), "part": (4, 2), "hat": (2,)}
-_ABOVE = {"area": "realm", "note": "area", "thing": "area", "part": "thing"}
+_ABOVE = {"area": "realm", "note": "area", "thing": "area", "part": "thing", "hat": "realm"}
 
 
 class _Spelling:
     """The spelling of the made-up system."""
 
     def parse(self, type: str, text: str) -> Entity:
-        parts = text.split(":" if type == "hat" else ".")
+        parts = text.split(".")
         if len(parts) not in _PARTS.get(type, (1,)) or not all(parts):
             raise BadInput(f"a `{type}` has not {len(parts)} parts, as `{text}` has")
         return Entity(type, text)
 
     def parent(self, entity: Entity) -> Entity | None:
-        if entity.type == "hat":
-            return Entity("realm", entity.name.partition(":")[0])
         above = _ABOVE.get(entity.type)
         if above is None or "." not in entity.name:
             return None
         return Entity(above, entity.name.rpartition(".")[0])
 
     def parts(self, entity: Entity) -> tuple[str, ...]:
-        return tuple(entity.name.split(":" if entity.type == "hat" else "."))
+        return tuple(entity.name.split("."))
 
     def pattern(self, type: str, text: str) -> tuple[str, ...]:
         return self.parts(self.parse(type, text))

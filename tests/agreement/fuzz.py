@@ -95,13 +95,18 @@ def shrunk(name: str, seed: int, found: Disagreement) -> tuple[Facts, Request, t
     way = next((w for w in WAYS if w.__name__ in _names(kind)), harness.decide)
     steps = found.steps
 
+    def same(other: Disagreement) -> bool:
+        crash = "crash" in (kind, other.how)
+        return not crash or (other.how, other.got) == (found.how, found.got)
+
     def fails(facts: Facts, request: Request) -> bool:
         smaller = World(world.system, facts)
         try:
             with harness.form(form):
+                fresh = harness.asked(smaller, [request])
                 if steps:
-                    return any(harness.walked(smaller, [request], steps, [way]))
-                return any(way(harness.asked(smaller, [request])))
+                    return any(map(same, harness.walked(smaller, [request], steps, [way])))
+                return any(map(same, way(fresh)))
         except (WardenError, KeyError, LookupError):
             return False
 
@@ -136,7 +141,7 @@ def _report(name: str, seed: int, found: Disagreement) -> None:
     text = scenario_text(system, facts, request, allowed=allowed, title=title)
     print(text)
     for made, now in steps:
-        print(f"# then {made}, at {now}")
+        print(f"# then {made or 'nothing'}, at {now}")
     if not steps:
         print(f"saved as {save(name, seed, text)}")
 

@@ -376,11 +376,16 @@ def walked(
     steps: Sequence[Step],
     ways: Sequence[Way] | None = None,
 ) -> Iterator[Disagreement]:
-    """What the changed world answers otherwise than the rows do."""
-    for happened, later in changed(world, requests, steps):
-        for way in ways or (decide, listing, people):
-            for found in way(later):
-                yield replace(found, steps=happened)
+    """What the changed world answers otherwise than the rows do; a crash is a find too."""
+    try:
+        for happened, later in changed(world, requests, steps):
+            for way in ways or (decide, listing, people):
+                for found in way(later):
+                    yield replace(found, steps=happened)
+    except Exception as error:  # noqa: BLE001 — whatever was raised, nothing should have been
+        told = f"{type(error).__name__}: {error}"
+        asked_last = requests[0] if requests else Request(Principal(USER, "nobody"), "")
+        yield Disagreement("crash", asked_last, "an answer", told, tuple(steps))
 
 
 # --- many worlds ---

@@ -13,8 +13,8 @@ from cyclopts import Parameter
 from lakewarden.cli.outcome import Format, note
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.model import Attribute, Model, Operation
-from lakewarden.kernel.principal import IMPLIED, Principal
+from lakewarden.kernel.model import ANY, Attribute, Model, Operation
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, Principal
 from lakewarden.kernel.request import Request, Scalar
 from lakewarden.pipeline.directory import Loaded
 from lakewarden.service.warden import Warden
@@ -32,6 +32,7 @@ From = Annotated[
 ]
 As = Annotated[Format, Parameter("--format", help="How to print the answer.")]
 
+_URN = "urn:li:"
 _LIST = Parameter(show_default=False)
 Texts = Annotated[tuple[str, ...], _LIST]
 
@@ -109,7 +110,7 @@ def ask(
         lists=_lists(realm, parts.item),
         attributes=_attributes(realm.model, parts.attribute),
         subresources=tuple(system.entity(text) for text in parts.sub),
-        groups=tuple(system.principal(_group(text)) for text in claims.group),
+        groups=tuple(_of_kind(realm, GROUP, text, "--group") for text in claims.group),
         roles=_roles(realm, claims.role),
     )
     notes = [] if principal is None else _about_asker(realm, request.principal)
@@ -142,27 +143,32 @@ def _declared(realm: Realm, request: Request) -> Operation:
 
 
 def _about_parts(operation: Operation, request: Request) -> list[str]:
-    """What the operation's rule asks about, and the request does not name."""
+    """What the rule for the target's type asks about, and the request does not name."""
+    rule = operation.texts.get(request.target.type) or operation.texts.get(ANY, "")
     return [
         f"`{operation.name}` asks about `{name}` too; name it with {option} {name}=TYPE:ENTITY"
-        for option, named, known in (
-            ("--target", request.targets, operation.targets),
-            ("--item", request.lists, operation.lists),
+        for option, sign, named, known in (
+            ("--target", "@ ", request.targets, operation.targets),
+            ("--item", "request.", request.lists, operation.lists),
         )
         for name in known
-        if name not in named
+        if name not in named and f"{sign}{name}" in rule
     ]
 
 
-def _group(text: str) -> str:
-    return text if ":" in text else f"group:{text}"
+def _of_kind(realm: Realm, kind: str, text: str, option: str) -> Principal:
+    """The group or role that the text names, with or without its kind in front."""
+    is_whole = text.startswith((f"{kind}:", _URN))
+    principal = realm.loaded.system.principal(text if is_whole else f"{kind}:{text}")
+    if principal.kind != kind:
+        raise BadInput(f"expected a {kind}, got `{text}`", where=option)
+    return principal
 
 
 def _roles(realm: Realm, texts: Sequence[str]) -> frozenset[Principal] | None:
     if not texts:
         return None
-    named = (text if text.startswith(("role:", "urn:")) else f"role:{text}" for text in texts)
-    return frozenset(realm.loaded.system.principal(text) for text in named)
+    return frozenset(_of_kind(realm, ROLE, text, "--role") for text in texts)
 
 
 def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:

@@ -90,7 +90,8 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
     undeclared relation.
     """
     rows = [(row.entity, row.parent) for row in facts.entities]
-    tree = trees.build(rows, _spelled(_mentioned(facts, model), spelling))
+    stored = {entity for entity, _ in rows}
+    tree = trees.build(rows, _spelled(_mentioned(facts, model), stored, spelling))
     _check_stored(tree, facts, model)
     acting = Acting.build(facts.principals, facts.memberships, _actors(facts, model))
     ownerships = ("", *sorted({row.ownership for row in facts.owners} - {""}))
@@ -107,22 +108,20 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
 
 
 def _mentioned(facts: Facts, model: Model) -> Iterator[Entity]:
-    """Entities that need an id without being stored."""
+    """Entities that need an id, also where they are not stored."""
     types = {*model.types, *(row.entity.type for row in facts.entities)}
     yield from (Entity(type, "") for type in types if model.judged(type))
     yield from {row.target for row in facts.relations}
-    parents = {row.parent for row in facts.entities if row.parent is not None}
-    parents.difference_update(row.entity for row in facts.entities)
-    yield from parents
+    yield from {row.parent for row in facts.entities if row.parent is not None}
 
 
 def _spelled(
-    entities: Iterable[Entity], spelling: Spelling
+    entities: Iterable[Entity], stored: Container[Entity], spelling: Spelling
 ) -> Iterator[tuple[Entity, Entity | None]]:
-    """Entities with the parents that their names spell, and these with theirs."""
+    """Those not stored, with the parents that their names spell, up to what is stored."""
     for entity in entities:
         child: Entity | None = entity
-        while child is not None:
+        while child is not None and child not in stored:
             parent = spelled_parent(spelling, child)
             yield child, parent
             child = parent

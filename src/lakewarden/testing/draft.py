@@ -276,7 +276,7 @@ class Draft:
             return self.rng.choice((privilege.name, *privilege.aliases))
         names = list(self.model.operations)
         kind = operation_class(self.rng.choice(names))
-        if self.often(0.3):
+        if self.often(0.5):
             kind = self.rng.choice(sorted({operation_class(name) for name in names}))
         return self.rng.choice([name for name in names if operation_class(name) == kind])
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.model import ANY, Field, Privilege, Reach
 from lakewarden.kernel.principal import (
     ALL_USERS,
@@ -119,11 +120,15 @@ class Granting:
         return entity if entity.name else None
 
     def blurred(self, entity: Entity) -> Matching:
-        """A pattern that the entity matches, if no part was moved."""
-        parts = [self._blurred(part) for part in self._draft.system.spelling.parts(entity)]
-        if self._draft.often(0.03):
-            parts = parts[:-1] or parts
-        return Matching(entity.type, tuple(parts))
+        """A pattern that the entity matches, of those that the system's grammar takes."""
+        spelling = self._draft.system.spelling
+        for _ in range(4):
+            parts = [self._blurred(part) for part in spelling.parts(entity)]
+            try:
+                return Matching(entity.type, spelling.pattern(entity.type, ".".join(parts)))
+            except WardenError:
+                continue
+        return Matching(entity.type, spelling.parts(entity))
 
     def _blurred(self, part: str) -> str:
         cut = self._rng.randint(0, len(part))

@@ -107,7 +107,7 @@ class _Maker:
             if len(self._draft.parents) >= self._size.entities:
                 break
             self._store(self._rng.choice(kept))
-        if self._draft.often(0.05):
+        if self._draft.often(0.1):
             self._close_a_cycle()
 
     def _close_a_cycle(self) -> None:
@@ -152,7 +152,7 @@ class _Maker:
         spelled = draft.system.spelling.parent(entity)
         if spelled is not None and not draft.may_be_named(spelled):
             return
-        free = spelled is None and (parent is None or parent in draft.parents)
+        free = spelled is None and (parent is None or draft.may_be_named(parent))
         draft.parents[entity] = (None if draft.often(0.3) else parent) if free else spelled
         if spelled is not None and draft.often(0.06):
             draft.parents[entity] = draft.container_for(type) or spelled

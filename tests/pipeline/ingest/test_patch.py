@@ -115,10 +115,12 @@ def test_a_path_longer_than_the_keys_names_no_member() -> None:
     ],
 )
 def test_a_malformed_patch_is_refused(given: object, message: str) -> None:
-    for function in (lambda: patch.check(given, "at"), lambda: apply({}, given, "at")):
-        with pytest.raises(BadInput) as refused:
-            function()
-        assert str(refused.value).startswith(message)
+    with pytest.raises(BadInput) as refused:
+        patch.check(given, "at")
+    assert str(refused.value).startswith(message)
+    with pytest.raises(BadInput) as refused:
+        apply({}, given, "at")
+    assert str(refused.value).startswith(message)
 
 
 def test_a_patch_that_does_not_fit_what_is_there_is_refused() -> None:

@@ -63,9 +63,9 @@ def test_a_proposal_may_stand_below_the_key_of_the_request_and_say_no_change() -
 
 @pytest.mark.parametrize("word", CHANGES)
 def test_every_change_type_is_read(word: str) -> None:
-    aspect = {"json": [{"op": "add", "path": "/removed", "value": True}]}
-    given = aspect if word == "PATCH" else {"json": {}}
-    assert one(proposal(changeType=word, aspect=given)).change is CHANGES[word]
+    patch = [{"op": "add", "path": "/removed", "value": True}]
+    content: object = patch if word == "PATCH" else {}
+    assert one(proposal(changeType=word, aspect={"json": content})).change is CHANGES[word]
 
 
 def test_a_deletion_needs_no_aspect() -> None:

@@ -163,6 +163,7 @@ def test_a_policy_that_is_deleted_softly_is_out_of_force() -> None:
         for writes in ([put], [put, removed])
     ]
     assert [json.loads(row.cells[1]).get("active", True) for row in statements] == [True, False]
+    assert replayed(removed)[-1] == Row("deleted", (POLICY,))
 
 
 @given(

@@ -126,8 +126,8 @@ def rows(exchange: Exchange, system: System) -> Iterator[Row]:
             yield from _catalogs(exchange, reply, lake, tuple(inside))
         case ("api", "metalakes", lake, *inside):
             yield from _in_metalake(exchange, reply, lake, tuple(inside), system)
-        case ("api", _):
-            yield _meaningless(exchange.segments[1])
+        case ("api", "version" | "configs" as word):
+            yield _meaningless(word)
         case _:
             raise exchanges.unknown(exchange)
 

@@ -106,3 +106,5 @@ def _living(entity: Entity, state: dict[str, _Aspect], place: str, model: Model)
     removed = any(row.table == "attributes" and row.cells[2] == aspects.REMOVED for row in found)
     for row in found:
         yield inactive(row) if removed and row.table == STATEMENTS else row
+    if removed and entity.type == _POLICY:
+        yield Row(DELETED, (entity.name,))

@@ -1,0 +1,220 @@
+"""The command as a whole: usage, help, what goes wrong outside of any verb."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cyclopts import App
+
+import lakewarden
+from lakewarden import cli as command
+from lakewarden.cli import PIPELINE_VERBS, VERBS, application, main
+from lakewarden.kernel.matrix import Matrix
+from tests.cli.realms import Cli
+
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+ALL_VERBS = [*((verb,) for verb in VERBS), *(("pipeline", verb) for verb in PIPELINE_VERBS)]
+
+
+def parameters(verb: tuple[str, ...]) -> Iterator[str]:
+    """The long options of a verb."""
+    app: App = application(whole=True)[verb[0]]
+    for word in verb[1:]:
+        app = app[word]
+    for argument in app.assemble_argument_collection():
+        yield from (name for name in argument.names if name.startswith("--"))
+
+
+@pytest.mark.parametrize("verb", ALL_VERBS, ids=" ".join)
+def test_the_help_of_every_verb_says_what_it_does_and_has_an_example(
+    cli: Cli, verb: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    found = cli(*verb, "--help")
+    assert found.code == 0
+    assert f"Usage: lakewarden {' '.join(verb)}" in found.out
+    assert "For example:" in found.out
+    assert f" lakewarden {' '.join(verb)} " in found.out.split("For example:")[1]
+    assert "--empty-" not in found.out
+    assert "--no-" not in found.out
+
+
+@pytest.mark.parametrize("verb", ALL_VERBS, ids=" ".join)
+def test_the_page_about_the_command_line_has_every_verb_and_option(verb: tuple[str, ...]) -> None:
+    page = PAGE.read_text("utf-8")
+    heading = f"## `lakewarden {' '.join(verb)}`"
+    assert heading in page
+    section = page.split(heading)[1].split("\n## ")[0]
+    missing = [name for name in parameters(verb) if f"`{name}" not in section]
+    shared = page.split("## What the asking verbs share")[1].split("\n## ")[0]
+    assert [name for name in missing if f"`{name}" not in shared] == []
+
+
+def test_the_help_of_the_command_lists_every_verb(cli: Cli) -> None:
+    found = cli("--help")
+    assert found.code == 0
+    for verb in (*VERBS, "pipeline"):
+        line = next(line for line in found.lines if line.startswith(f"│ {verb} "))
+        assert line.removeprefix(f"│ {verb}").strip(" │")
+    assert cli().out == found.out
+
+
+def test_the_help_of_the_pipeline_lists_its_verbs(cli: Cli) -> None:
+    for words in (("pipeline",), ("pipeline", "--help")):
+        found = cli(*words)
+        assert found.code == 0
+        assert "│ ingest  Reads metadata" in found.out
+
+
+def test_the_version_is_that_of_the_package(cli: Cli) -> None:
+    found = cli("--version")
+    assert (found.code, found.out) == (0, f"{lakewarden.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nope",), "unknown verb `nope`; expected one of: check, list, who, explain"),
+        (("chek", "ana"), "unknown verb `chek`; did you mean `check`?"),
+        (("pipeline", "nope"), "unknown verb `nope`; expected one of: ingest"),
+        (("pipeline", "ingst"), "unknown verb `ingst`; did you mean `ingest`?"),
+        (("a\nb",), "unknown verb `a\\nb`; expected one of"),
+        (("check",), "requires an argument; see `lakewarden check --help`"),
+        (("check", "ana", "x"), "--from requires an argument; see `lakewarden check --help`"),
+        (("check", "ana", "x", "@cdap", "--form"), "unknown option: --form. Did you mean --format"),
+        (("check", "ana", "x", "@cdap", "--format", "xml"), 'choose from: "table", "json"'),
+        (("check", "ana", "x", "y", "z", "@cdap"), "unused tokens"),
+        (("list", "ana", "x", "@cdap", "--limit", "few"), '"few" into int'),
+        (("pipeline", "ingest"), "requires an argument; see `lakewarden pipeline ingest --help`"),
+    ],
+)  # fmt: skip
+def test_bad_usage_is_one_line_and_exit_code_2(
+    cli: Cli, words: tuple[str, ...], message: str
+) -> None:
+    found = cli(*words)
+    assert (found.code, found.out) == (2, "")
+    assert message.casefold() in found.err.casefold()
+    assert found.err.startswith("lakewarden: ")
+    assert found.err.count("\n") == 1
+
+
+def test_a_verb_that_is_missing_stands_in_no_other_verbs_way(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(command.VERBS, "demo", "lakewarden.cli.not_there:demo")
+    found = cli("nope")
+    assert (found.code, found.out) == (2, "")
+    assert "unknown verb `nope`" in found.err
+    assert cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino").code == 0
+    found = cli("demo")
+    assert (found.code, found.out) == (2, "")
+    message = "lakewarden: this installation is not whole: No module named"
+    assert found.err == f"{message} 'lakewarden.cli.not_there'\n"
+
+
+@pytest.mark.parametrize(
+    ("library", "extra"), [("pyarrow", "spark"), ("sqlalchemy", "sql"), ("pymysql", "sql")]
+)
+def test_a_library_that_is_missing_is_told_with_what_to_install(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, library: str, extra: str
+) -> None:
+    def missing(*_: object) -> None:
+        raise ModuleNotFoundError("No module", name=f"{library}.x")
+
+    monkeypatch.setattr(Matrix, "decide", missing)
+    found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino")
+    assert found.code == 3
+    assert found.err == (
+        f"lakewarden: `{library}` is not installed; install `lakewarden[{extra}]`\n"
+    )
+
+
+def test_a_crash_is_never_an_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(Matrix, "decide", crash)
+    found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino")
+    assert (found.code, found.out) == (3, "")
+    assert "ZeroDivisionError: oops" in found.err
+    assert found.err.endswith("this should not have happened; the lines above say where\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (PermissionError(13, "Permission denied", "/x"), "lakewarden: /x: permission denied\n"),
+        (OSError("no such luck"), "lakewarden: no such luck\n"),
+    ],
+)
+def test_a_file_that_cannot_be_read_could_not_be_asked(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, error: OSError, message: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Matrix, "decide", fail)
+    found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino")
+    assert (found.code, found.err) == (3, message)
+
+
+def test_an_answer_that_nobody_reads_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert main(["operations", "--model", "cdap"]) == 3
+
+
+def test_the_command_runs_as_a_module() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "lakewarden.cli", "operations", "--model", "nope"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.startswith("lakewarden: ")
+
+
+def test_what_the_terminal_cannot_show_is_no_reason_to_fail() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "lakewarden.cli", "explain", "--help"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert found.returncode == 0
+
+
+def test_completion_is_installed_for_a_shell(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = cli("--install-completion", "--shell", "bash")
+    assert found.code == 0
+    script = next(
+        file for file in tmp_path.rglob("*") if file.is_file() and "lakewarden" in file.name
+    )
+    text = script.read_text("utf-8")
+    assert all(verb in text for verb in VERBS)
+
+
+def test_asking_loads_neither_spark_nor_what_other_verbs_need() -> None:
+    program = (
+        "import sys; from lakewarden.cli import main\n"
+        "main(['operations', '--model', 'cdap', '--about', 'stream'])\n"
+        "print(*sorted({m.partition('.')[0] for m in sys.modules}), file=sys.stderr)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(found.stderr.split())
+    assert not loaded & {"pyspark", "py4j", "pandas", "sqlalchemy"}

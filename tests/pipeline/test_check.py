@@ -1,0 +1,190 @@
+"""The checks of normalised rows: each reason, and what survives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import Principal
+from lakewarden.pipeline.check import MAX_LEVELS, Key, asked_of_all, check, on_cycles
+from lakewarden.pipeline.ingest.row import (
+    CELLS,
+    Row,
+    attribute_row,
+    entity_row,
+    membership_row,
+    owner_row,
+    placement_row,
+    relation_row,
+    statement_row,
+)
+from lakewarden.pipeline.ingest.tabular import frame_of
+from lakewarden.service.system import load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DATAHUB, GRAVITINO = load_system("datahub").model, load_system("gravitino").model
+ANA = Principal("user", "urn:li:corpuser:ana")
+
+
+def box(name: object) -> Entity:
+    return Entity("container", f"urn:li:container:{name}")
+
+
+def data(name: str) -> Entity:
+    return Entity("dataset", f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)")
+
+
+def query(name: str) -> Entity:
+    return Entity("query", f"urn:li:query:{name}")
+
+
+def group(name: str) -> Principal:
+    return Principal("group", name)
+
+
+def stored(*entities: Entity) -> list[Row]:
+    return [entity_row(entity, f"stored {i}") for i, entity in enumerate(entities)]
+
+
+def checked(spark: SparkSession, rows: Iterable[Row], model: Model) -> dict[Row, list[str]]:
+    """What became of each row: its reason, empty for one that passed; repeated rows together."""
+    given = list(rows)
+    frame = check(frame_of(spark, given), model)
+    found: dict[Row, list[str]] = {}
+    for row in frame.collect():
+        cells = tuple(row[cell] for cell in CELLS if row[cell] is not None)
+        found.setdefault(Row(row["table"], cells), []).append(row["reason"] or "")
+        assert bool(row["reason"]) == bool(row["detail"])
+    assert sum(map(len, found.values())) == len(given)
+    return {row: sorted(reasons) for row, reasons in found.items()}
+
+
+def at(row: Row) -> Row:
+    """The row without its place, as `checked` gives it."""
+    return Row(row.table, tuple(row.cells))
+
+
+def test_every_reason_where_names_are_judged(spark: SparkSession) -> None:
+    chain = [box(i) for i in range(MAX_LEVELS + 2)]
+    entities = stored(
+        *(data(name) for name in "abc"),
+        *(box(name) for name in ("x", "y", "self", "below")),
+        *chain,
+        *(query(name) for name in "pqr"),
+    )
+    fine = [
+        placement_row(data("a"), box("nowhere"), ""),
+        placement_row(box("below"), box("x"), ""),
+        owner_row(data("a"), ANA, "", ""),
+        attribute_row(data("a"), "k", "v", ""),
+        relation_row("tag", data("a"), Entity("tag", "urn:li:tag:never-stored"), ""),
+        relation_row("subject", query("p"), data("a"), ""),
+        membership_row(ANA, group("g"), ""),
+        membership_row(group("g"), group("h"), ""),
+        statement_row({"id": "s"}, ""),
+        *(placement_row(chain[i + 1], chain[i], "") for i in range(MAX_LEVELS)),
+    ]
+    expected = {
+        "cycle": [
+            placement_row(box("x"), box("y"), ""),
+            placement_row(box("y"), box("x"), ""),
+            placement_row(box("self"), box("self"), ""),
+            membership_row(group("i"), group("j"), ""),
+            membership_row(group("j"), group("i"), ""),
+            membership_row(group("k"), group("k"), ""),
+        ],
+        "too deep": [placement_row(chain[MAX_LEVELS + 1], chain[MAX_LEVELS], "")],
+        "two parents": [
+            placement_row(data("b"), box("x"), ""),
+            placement_row(data("b"), box("y"), ""),
+        ],
+        "not stored": [
+            owner_row(data("ghost"), ANA, "", ""),
+            attribute_row(data("ghost"), "k", "v", ""),
+            relation_row("tag", data("ghost"), Entity("tag", "urn:li:tag:t"), ""),
+            placement_row(data("ghost"), box("x"), ""),
+        ],
+        "incomplete": [relation_row("subject", query("q"), data("a"), "")],
+        "bad name": [
+            relation_row("subject", query("q"), box("x"), "").rejected("bad name", "a box"),
+            entity_row(Entity("tag", "x"), "").rejected("bad name", "no URN"),
+        ],
+    }
+    twice = [
+        owner_row(data("c"), ANA, "", "first"),
+        owner_row(data("c"), ANA, "", "second"),
+        relation_row("subject", query("r"), data("a"), "first"),
+        relation_row("subject", query("r"), data("a"), "second"),
+    ]
+    rows = [*entities, *fine, *(row for bad in expected.values() for row in bad), *twice]
+    found = checked(spark, rows, DATAHUB)
+    assert {at(row): found[at(row)] for row in (*entities, *fine)} == {
+        at(row): [""] for row in (*entities, *fine)
+    }
+    for reason, bad in expected.items():
+        assert {at(row): found[at(row)] for row in bad} == {at(row): [reason] for row in bad}
+    assert all(found[at(row)] == ["", "repeated"] for row in twice)
+
+
+def test_every_reason_where_names_that_are_not_stored_are_denied(spark: SparkSession) -> None:
+    def placed(type: str, name: str, parent_type: str, parent: str) -> list[Row]:
+        entity = Entity(type, name)
+        return [entity_row(entity, ""), placement_row(entity, Entity(parent_type, parent), "")]
+
+    fine = [
+        entity_row(Entity("metalake", "lk"), ""),
+        *placed("catalog", "lk:c", "metalake", "lk"),
+        *placed("schema", "lk:c.s", "catalog", "lk:c"),
+        owner_row(Entity("schema", "lk:c.s"), Principal("user", "ana"), "", ""),
+    ]
+    lost = [
+        *placed("schema", "lk:d.s", "catalog", "lk:d"),
+        *placed("table", "lk:d.s.t", "schema", "lk:d.s"),
+        *placed("column", "lk:d.s.t.x", "table", "lk:d.s.t"),
+    ]
+    owner = owner_row(Entity("table", "lk:d.s.t"), Principal("user", "ana"), "", "")
+    found = checked(spark, [*fine, *lost, owner], GRAVITINO)
+    assert {row: found[at(row)] for row in fine} == dict.fromkeys(fine, [""])
+    assert {row: found[at(row)] for row in lost} == dict.fromkeys(lost, ["dangling parent"])
+    assert found[at(owner)] == ["not stored"]
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("datahub", ["subject"]), ("gravitino", [])])
+def test_relations_of_which_every_edge_is_asked(name: str, kinds: list[str]) -> None:
+    assert asked_of_all(load_system(name).model) == kinds
+
+
+NODES = st.integers(0, 6).map(lambda number: ("group", str(number)))
+
+
+@given(st.dictionaries(NODES, st.lists(NODES, max_size=3)))
+def test_the_nodes_on_cycles_are_those_that_reach_themselves(
+    edges: dict[Key, list[Key]],
+) -> None:
+    def reached(start: Key) -> set[Key]:
+        seen: set[Key] = set()
+        todo = list(edges.get(start, ()))
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                todo.extend(edges.get(node, ()))
+        return seen
+
+    nodes = {*edges, *(node for targets in edges.values() for node in targets)}
+    assert on_cycles(edges) == {node for node in nodes if node in reached(node)}
+
+
+def test_a_long_chain_is_no_recursion() -> None:
+    edges = {("group", str(i)): [("group", str(i + 1))] for i in range(100_000)}
+    assert on_cycles(edges) == set()
+    edges["group", "100000"] = [("group", "0")]
+    assert len(on_cycles(edges)) == 100_001

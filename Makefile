@@ -32,7 +32,7 @@ test: setup ## Run every test, then ask for full coverage of kernel, models and 
 	$(BIN)/python -m coverage report --include='$(FULLY_COVERED)' --fail-under=100
 
 test-fast: setup ## Run the tests that need no Spark, no database server and no browser
-	$(BIN)/python -m pytest -m '$(NOT_FAST)'
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m '$(NOT_FAST)'
 
 lint: setup ## Check format, style, types, import contracts and spelling; silent when clean
 	@$(BIN)/ruff format --quiet --check --diff $(CODE)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cyclopts import App
 
 import lakewarden
 from lakewarden import cli as command
-from lakewarden.cli import PIPELINE_VERBS, VERBS, application, main
+from lakewarden.cli import PIPELINE_VERBS, VERBS, main
 from lakewarden.kernel.matrix import Matrix
 from tests.cli.realms import Cli
 
@@ -22,13 +21,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 ALL_VERBS = [*((verb,) for verb in VERBS), *(("pipeline", verb) for verb in PIPELINE_VERBS)]
 
 
-def parameters(verb: tuple[str, ...]) -> Iterator[str]:
-    """The long options of a verb."""
-    app: App = application(whole=True)[verb[0]]
-    for word in verb[1:]:
-        app = app[word]
-    for argument in app.assemble_argument_collection():
-        yield from (name for name in argument.names if name.startswith("--"))
+def parameters(text: str) -> list[str]:
+    """The long options that a help text lists."""
+    return re.findall(r"^│[ *]+(--[a-z-]+)", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("verb", ALL_VERBS, ids=" ".join)
@@ -46,14 +41,17 @@ def test_the_help_of_every_verb_says_what_it_does_and_has_an_example(
 
 
 @pytest.mark.parametrize("verb", ALL_VERBS, ids=" ".join)
-def test_the_page_about_the_command_line_has_every_verb_and_option(verb: tuple[str, ...]) -> None:
+def test_the_page_about_the_command_line_has_every_verb_and_option(
+    cli: Cli, verb: tuple[str, ...]
+) -> None:
+    options = parameters(cli(*verb, "--help").out)
+    assert options
     page = PAGE.read_text("utf-8")
     heading = f"## `lakewarden {' '.join(verb)}`"
     assert heading in page
     section = page.split(heading)[1].split("\n## ")[0]
-    missing = [name for name in parameters(verb) if f"`{name}" not in section]
     shared = page.split("## What the asking verbs share")[1].split("\n## ")[0]
-    assert [name for name in missing if f"`{name}" not in shared] == []
+    assert [name for name in options if f"`{name}" not in section + shared] == []
 
 
 def test_the_help_of_the_command_lists_every_verb(cli: Cli) -> None:
@@ -81,7 +79,7 @@ def test_the_version_is_that_of_the_package(cli: Cli) -> None:
     ("words", "message"),
     [
         (("nope",), "unknown verb `nope`; expected one of: check, list, who, explain"),
-        (("chek", "ana"), "unknown verb `chek`; did you mean `check`?"),
+        (("checks", "ana"), "unknown verb `checks`; did you mean `check`?"),
         (("pipeline", "nope"), "unknown verb `nope`; expected one of: ingest"),
         (("pipeline", "ingst"), "unknown verb `ingst`; did you mean `ingest`?"),
         (("a\nb",), "unknown verb `a\\nb`; expected one of"),

@@ -188,33 +188,25 @@ def test_spark_finds_the_owners_that_re_match_finds(spark: SparkSession) -> None
     assert sum(0 < hit < len(urns) for hit in hits) > 10
 
 
-Owners = set[tuple[str, str, str]]
+Existing = tuple[str, Principal, str]
 
 
 def owned(
-    spark: SparkSession, ownership: Ownership, *existing: tuple[str, Principal, str]
-) -> Owners:
-    """(name, owner, type) after the rules; datasets a, b, c and a chart `a` are stored."""
-    entities = [("dataset", urn(name), None, None) for name in "abc"]
-    entities.append(("chart", urn("a"), None, None))
-    rows = [
-        (
-            "chart" if name == "chart" else "dataset",
-            urn(name[-1] if name != "chart" else "a"),
-            *o,
-            t,
-        )
-        for name, o, t in existing
-    ]
+    spark: SparkSession, ownership: Ownership, *existing: Existing
+) -> set[tuple[str, str, str]]:
+    """(name, owner, type) after the rules; datasets a, b, c and a chart are stored."""
+    keys = {name: ("dataset", urn(name)) for name in "abc"} | {"chart": ("chart", urn("a"))}
+    entities = [(*key, None, None) for key in keys.values()]
+    rows = [(*keys[name], *owner, type) for name, owner, type in existing]
     after = apply(
         spark.createDataFrame(rows, spark_schema("owners")),
         spark.createDataFrame(entities, spark_schema("entities")),
         ownership,
     ).collect()
-    names = {urn(name): name for name in "abc"}
+    names = {key: name for name, key in keys.items()}
     return {
         (
-            "chart" if row["type"] == "chart" else names[row["name"]],
+            names[row["type"], row["name"]],
             row["owner_name"].rpartition(":")[2],
             row["ownership"].rpartition(":")[2],
         )

@@ -3,7 +3,8 @@
 Id 0 is the request without a resource; the question about a type alone and names that only
 a relation mentions have ids too, without being stored. A change never renumbers: what was
 added or moved since the numbering is *displaced*, and counted to its true ancestors by
-walking them. A full build numbers everything afresh.
+walking them. A full build numbers everything afresh; only what lies in a cycle of bad data,
+or below one, is in no interval's order and displaced from the start.
 """
 
 from __future__ import annotations
@@ -224,8 +225,8 @@ def build(rows: Iterable[Placed], mentioned: Iterable[Placed]) -> Tree:
     parents = np.fromiter(
         (-1 if p is None else number[p] for p in parent_of.values()), np.int32, len(entities)
     )
-    positions, ends, cyclic = _preorder(entities, parents)
-    return _numbered(entities, parents, positions, ends, stored, cyclic)
+    positions, ends, astray = _preorder(entities, parents)
+    return _numbered(entities, parents, positions, ends, stored, astray)
 
 
 def _parents(rows: Iterable[Placed]) -> dict[Entity, Entity | None]:
@@ -236,15 +237,17 @@ def _parents(rows: Iterable[Placed]) -> dict[Entity, Entity | None]:
     return found
 
 
-def _preorder(entities: list[Entity], parents: Ints) -> tuple[Ints, Ints, bool]:
-    """Position and subtree end of each row, and whether containment has a cycle."""
+def _preorder(entities: list[Entity], parents: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Position and subtree end of each row, and which rows lie in a cycle or below one."""
     count = len(entities)
     by_name = sorted(range(count), key=lambda i: (entities[i].name, entities[i].type))
     rank = np.empty(count, dtype=np.int32)
     rank[by_name] = np.arange(count, dtype=np.int32)
     hung = parents.copy()
     levels, reached = _levels(hung)
-    cyclic = reached < count
+    astray = np.full(count, reached < count)
+    if reached < count:
+        astray[np.concatenate(levels)] = False
     while reached < count:
         hung[_cycle_start(hung, levels, rank)] = -1
         levels, reached = _levels(hung)
@@ -262,7 +265,7 @@ def _preorder(entities: list[Entity], parents: Ints) -> tuple[Ints, Ints, bool]:
     positions = offset.copy()
     for level in levels[1:]:
         positions[level] = positions[hung[level]] + 1 + offset[level]
-    return positions, positions + sizes, cyclic
+    return positions, positions + sizes, astray
 
 
 def _levels(parents: Ints) -> tuple[list[Ints], int]:
@@ -304,7 +307,7 @@ def _numbered(
     positions: Ints,
     ends: Ints,
     stored: int,
-    cyclic: bool,
+    astray: NDArray[np.bool_],
 ) -> Tree:
     order = np.argsort(positions)
     kinds = tuple(sorted({entity.type for entity in entities}))
@@ -326,7 +329,7 @@ def _numbered(
         ends=new_ends,
         names=[entities[i].name for i in order.tolist()],
         stored=BitMap(positions[:stored].astype(np.uint32)),
-        displaced=BitMap(),
+        displaced=BitMap(positions[astray].astype(np.uint32)),
         named=named,
-        cyclic=cyclic,
+        cyclic=bool(astray.any()),
     )

@@ -201,10 +201,16 @@ def _resolving_to(coded: Coded, field: Field, id: int) -> BitMap:
     if tree.cyclic:
         everyone = range(len(tree))
         return BitMap([x for x in everyone if x == id or id in _upwards(tree, x, up)])
-    ids = np.asarray(tree.subtree(id).to_array(), dtype=np.int32)
-    parents = tree.parents[ids]
-    below = ids[(parents >= 0) & np.isin(tree.types[parents], list(up))]
-    return BitMap(below.astype(np.uint32)) | BitMap([id])
+    ids = np.asarray((tree.subtree(id) - BitMap([id])).to_array(), dtype=np.int32)
+    below = ids[np.isin(tree.types[tree.parents[ids]], list(up))]
+    chained = np.zeros(len(tree), dtype=bool)
+    while True:  # more than once only where another type comes between two of `up`
+        chained[:] = False
+        chained[below], chained[id] = True, True
+        kept = below[chained[tree.parents[below]]]
+        if len(kept) == len(below):
+            return BitMap(below.astype(np.uint32)) | BitMap([id])
+        below = kept
 
 
 def _upwards(tree: Tree, id: int, up: set[int]) -> Iterator[int]:

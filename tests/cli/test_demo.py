@@ -1,0 +1,113 @@
+"""`lakewarden demo`: nine questions to the sample estate, quick the second time."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lakewarden import __version__, sample
+from lakewarden.cli import demo, main
+from lakewarden.cli.demo import QUESTIONS, default_folder
+from tests.cli.realms import Cli
+from tests.sample.estate import ESTATE
+
+pytestmark = pytest.mark.spark
+
+SURPRISES = {"hugo": False, "pia": False, "igor": False, "ana": True, "ella": True, "paul": True}
+
+
+@pytest.fixture
+def estate(estate_folder: Path) -> Path:
+    """The folder of the three realms."""
+    return estate_folder
+
+
+def test_three_questions_go_to_each_system() -> None:
+    by_realm: dict[str, list[str]] = {}
+    for question in QUESTIONS:
+        by_realm.setdefault(question.realm, []).append(question.verb)
+    assert by_realm.keys() == ESTATE.keys()
+    assert all(verbs[:2] == ["explain", "explain"] for verbs in by_realm.values())
+    assert {verbs[2] for verbs in by_realm.values()} == {"who", "list"}
+
+
+def test_the_second_run_starts_no_spark_and_says_the_same(
+    cli: Cli, estate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_spark(*_: object) -> None:
+        raise AssertionError("nothing is out of date")
+
+    monkeypatch.setattr(demo, "session", no_spark)
+    found = cli("demo", "--once", "--dir", str(estate))
+    assert (found.code, found.err) == (0, "")
+    assert all(f"{number}. {question.says}" in found.lines for number, question in enumerate(QUESTIONS, 1))
+    assert all(f"   → {question.remark}" in found.lines for question in QUESTIONS)
+    assert "Apache Gravitino, version 1: 863 entities, 60 users, 52 statements" in found.out
+    assert "1 rows set aside" in found.out
+    assert cli("demo", "--dir", str(estate)).out == found.out
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.says)
+def test_every_command_that_is_shown_can_be_copied(
+    cli: Cli, estate: Path, question: demo.Question
+) -> None:
+    program, *words = shlex.split(question.command(estate))
+    assert program == "lakewarden"
+    found = cli(*words)
+    expected = SURPRISES.get(question.asker, True)
+    assert found.code == (0 if expected else 1), found.err
+    assert found.err == ""
+    if not expected:
+        assert "it would be allowed with" in found.lines
+
+
+def test_the_commands_to_go_on_with_can_be_copied(cli: Cli, estate: Path) -> None:
+    shown = cli("demo", "--once", "--dir", str(estate)).out.split("Go on from here:\n")[1]
+    commands = [line.strip() for line in shown.splitlines()]
+    assert len(commands) >= 4
+    for command in commands:
+        found = cli(*shlex.split(command)[1:])
+        assert found.code in (0, 1), found.err
+
+
+def test_a_realm_that_is_out_of_date_or_damaged_is_read_again(
+    cli: Cli, estate: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = estate / "cdap"
+    assert demo._is_current(place, sample.CDAP)
+    assert not demo._is_current(place, sample.GRAVITINO)
+    assert not demo._is_current(tmp_path, sample.CDAP)
+    (tmp_path / "manifest.json").write_text("{}", "utf-8")
+    assert not demo._is_current(tmp_path, sample.CDAP)
+
+
+def test_the_folder_is_below_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert default_folder() == Path("/cache/lakewarden") / f"demo-{__version__}"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/home/ana")
+    assert default_folder() == Path("/home/ana/.cache/lakewarden") / f"demo-{__version__}"
+
+
+def test_an_answer_that_could_not_be_judged_is_not_done(
+    estate: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "_explained", lambda *_: iter(()))
+    assert main(["demo", "--once", "--dir", str(estate)]) == 3
+    assert capsys.readouterr().out
+
+
+def test_a_folder_of_somebody_else_is_left_alone(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "gravitino").mkdir()
+    (tmp_path / "gravitino" / "mine.txt").write_text("x")
+    found = cli("demo", "--once", "--dir", str(tmp_path))
+    assert found.code == 2
+    assert "holds `mine.txt` and no `manifest.json`" in found.err
+
+
+def test_the_sources_are_those_of_the_sample() -> None:
+    sources: Mapping[str, Path] = demo._SOURCES
+    assert set(sources.values()) == {sample.GRAVITINO, sample.DATAHUB, sample.CDAP}

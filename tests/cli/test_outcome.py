@@ -1,0 +1,100 @@
+"""Printing: escapes, widths, colours on a terminal, exit codes of errors."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from lakewarden.cli import outcome
+from lakewarden.kernel.errors import (
+    BadInput,
+    Conflict,
+    LimitExceeded,
+    StaleSnapshot,
+    Unavailable,
+    Unknown,
+    WardenError,
+)
+
+
+class Terminal(io.StringIO):
+    """A standard output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal of forty columns with colours, which is the standard output from now on."""
+    found = Terminal()
+    monkeypatch.setattr("sys.stdout", found)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BadInput("x"), 2),
+        (Unknown("type", "x"), 2),
+        (Conflict("x"), 2),
+        (LimitExceeded("x"), 2),
+        (StaleSnapshot("x"), 3),
+        (Unavailable("x"), 3),
+        (WardenError("x"), 3),
+    ],
+)
+def test_every_error_has_an_exit_code(error: WardenError, code: int) -> None:
+    assert outcome.code_for(error) == code
+
+
+def test_columns_are_as_wide_as_their_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome.show_table(("a", "long heading"), [("wide cell" * 20, "x"), ("y", "")])
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first == f"a{' ' * 181}long heading"
+    assert second == f"{'wide cell' * 20}  x"
+    assert third == "y"
+
+
+def test_nothing_that_a_terminal_would_obey_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "a\x1b[2Jb\u009bc\nd\u202e"
+    outcome.show(evil)
+    outcome.show_table(("x",), [(evil,)])
+    outcome.show_json({"x": evil})
+    outcome.note(evil)
+    outcome.complain(evil)
+    out, err = capsys.readouterr()
+    assert (out + err).replace("\n", "").isprintable()
+
+
+def test_json_keeps_every_character(capsys: pytest.CaptureFixture[str]) -> None:
+    for value in ({"x": "höhe → 5"}, {"x": "a\x1bb\u202e"}):
+        outcome.show_json(value)
+        assert json.loads(capsys.readouterr().out) == value
+    outcome.show_json({"x": "höhe → 5"})
+    assert "höhe → 5" in capsys.readouterr().out
+
+
+def test_a_terminal_gets_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    outcome.show("allow", "deny", "plain [bold]", "1. a question")
+    lines = screen.getvalue().splitlines()
+    assert lines[0] == "\x1b[1;32mallow\x1b[0m"
+    assert lines[1] == "\x1b[1;31mdeny\x1b[0m"
+    assert lines[2] == "plain [bold]"
+    assert lines[3] == "\x1b[1m1. a question\x1b[0m"
+
+
+def test_a_table_is_folded_to_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    outcome.show_table(("name", "meaning"), [("a_very_long_name_of_something", "[x] " * 20)])
+    lines = screen.getvalue().splitlines()
+    assert len(lines) > 2
+    assert all(len(line) <= 50 for line in lines)
+    assert "…" not in screen.getvalue()
+    assert "[x]" in screen.getvalue()

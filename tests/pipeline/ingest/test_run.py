@@ -1,0 +1,358 @@
+"""Whole runs over small metadata files: what comes out, again, after failures, and in decisions."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import lakewarden
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict, WardenError
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import EntityRow, OwnerRow
+from lakewarden.pipeline.directory import load, read_manifest
+from lakewarden.pipeline.ingest import run
+from lakewarden.pipeline.ingest.datahub_file import DatahubFile
+from lakewarden.pipeline.ingest.run import ingest
+from lakewarden.pipeline.ingest.source import STAGES
+from lakewarden.pipeline.ingest.version import Draft, draft
+from lakewarden.pipeline.tables import QUARANTINE
+from lakewarden.service.warden import Warden
+from tests.pipeline.directories import write_directory
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakewarden.pipeline.directory import Content
+
+REAL = Path(lakewarden.__file__).parents[3] / "shared" / "data" / "datahub-2021"
+
+
+def data(name: str) -> str:
+    return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
+
+
+def person(name: str) -> str:
+    return f"urn:li:corpuser:{name}"
+
+
+def proposal(urn: str, aspect: str, value: object, change: str = "UPSERT") -> dict[str, Any]:
+    return {
+        "entityType": urn.split(":")[2],
+        "entityUrn": urn,
+        "changeType": change,
+        "aspectName": aspect,
+        "aspect": {"json": value},
+    }
+
+
+def policy(name: str, **fields: object) -> dict[str, Any]:
+    value = {
+        "displayName": name,
+        "description": "",
+        "type": "METADATA",
+        "state": "ACTIVE",
+        "actors": {},
+        "privileges": ["EDIT_ENTITY_TAGS"],
+        **fields,
+    }
+    return proposal(f"urn:li:dataHubPolicy:{name}", "dataHubPolicyInfo", value)
+
+
+def where(field: str, *values: str) -> dict[str, object]:
+    return {"filter": {"criteria": [{"field": field, "values": list(values)}]}}
+
+
+ORDERS, ITEMS, OLD = data("shop.orders"), data("shop.items"), data("shop.old")
+SALES, SHOP = "urn:li:domain:sales", "urn:li:domain:shop"
+STAFF = "urn:li:corpGroup:staff"
+
+SNAPSHOT = {
+    "proposedSnapshot": {
+        "com.linkedin.pegasus2avro.metadata.snapshot.DatasetSnapshot": {
+            "urn": ORDERS,
+            "aspects": [
+                {
+                    "com.linkedin.pegasus2avro.common.Ownership": {
+                        "owners": [{"owner": person("ana"), "type": "DATAOWNER"}],
+                        "lastModified": {"time": 0, "actor": person("etl")},
+                    }
+                },
+                {"com.linkedin.pegasus2avro.schema.SchemaMetadata": {"schemaName": "orders"}},
+            ],
+        }
+    }
+}
+FIRST = [
+    SNAPSHOT,
+    proposal(ORDERS, "domains", {"domains": [SHOP]}),
+    proposal(ORDERS, "container", {"container": "urn:li:container:db"}),
+    proposal(ORDERS, "globalTags", {"tags": [{"tag": "urn:li:tag:pii"}]}),
+    proposal(ITEMS, "status", {"removed": True}),
+    proposal(OLD, "status", {"removed": False}),
+    proposal(SALES, "domainProperties", {"name": "sales"}),
+    proposal(SHOP, "domainProperties", {"name": "shop", "parentDomain": SALES}),
+    proposal(person("ana"), "corpUserInfo", {"active": True}),
+    proposal(person("ben"), "groupMembership", {"groups": [STAFF]}),
+    proposal(STAFF, "corpGroupInfo", {"members": [person("eve")]}),
+    policy("taggers", actors={"groups": [STAFF]}, resources=where("DOMAIN", SALES)),
+    policy("colours", actors={"allUsers": True}, resources=where("COLOUR", "red")),
+    policy("inactive", actors={"allUsers": True}, state="INACTIVE"),
+]
+SECOND = [
+    proposal(OLD, "datasetKey", {}, "DELETE"),
+    proposal(
+        ORDERS,
+        "ownership",
+        [
+            {
+                "op": "add",
+                "path": f"/owners/{STAFF}/DATAOWNER",
+                "value": {"owner": STAFF, "type": "DATAOWNER"},
+            }
+        ],
+        "PATCH",
+    ),
+    proposal("urn:li:domain:a", "domainProperties", {"parentDomain": "urn:li:domain:b"}),
+    proposal("urn:li:domain:b", "domainProperties", {"parentDomain": "urn:li:domain:a"}),
+    proposal(ITEMS, "globalTags", {"tags": [{"tag": "pii"}, {"tag": "urn:li:tag:x"}]}),
+    proposal("urn:li:dataset:nonsense", "status", {}),
+    proposal("urn:li:dataHubPolicy:view-entity-page-all", "dataHubPolicyKey", {}, "DELETE"),
+    {"bucket": 0, "resource": ORDERS, "metrics": {}},
+]
+
+
+def written(folder: Path, files: Mapping[str, Iterable[object]]) -> DatahubFile:
+    """A folder with these files: `.json` as a list, the others as a sequence."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, records in files.items():
+        if name.endswith(".json"):
+            text = json.dumps(list(records), indent=4)
+        else:
+            text = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / name).write_text(text, "utf-8")
+    return DatahubFile(folder)
+
+
+def left(out: Path) -> list[str]:
+    return sorted(p.name for p in out.iterdir() if p.name != ".lock")
+
+
+def test_metadata_files_are_ingested_checked_and_decide(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    out = tmp_path / "out [1]"
+    source = written(tmp_path / "in", {"1.json": FIRST, "2.jsonl": SECOND})
+    steps: list[tuple[str, int, int]] = []
+    result = ingest(
+        source,
+        out,
+        spark=spark,
+        realm="estate",
+        progress=lambda stage, done, total, message: steps.append((stage, done, total)),
+    )
+
+    assert result.is_new
+    assert (result.manifest.version, result.manifest.realm) == (1, "estate")
+    assert result.manifest == read_manifest(out)
+    assert result.report.quarantined == {"bad name": 2, "bad statement": 1, "cycle": 2}
+    assert result.manifest.quarantined == 5
+    for rows in result.report.rows.values():
+        assert rows.came_in == rows.passed + rows.quarantined
+    assert result.report.ignored == {
+        "aspect corpGroupInfo": 1,
+        "aspect corpUserInfo": 1,
+        "aspect schemaMetadata": 1,
+        "usage statistics": 1,
+    }
+    assert result.report.named == {"container": 1, "tag": 2}
+    assert result.manifest.deleted == ("urn:li:dataHubPolicy:view-entity-page-all",)
+    saved = json.loads((out / "versions/1/report.json").read_text("utf-8"))
+    assert saved["quarantined"] == result.report.quarantined
+    assert set(saved["seconds"]) == set(STAGES)
+
+    assert [stage for stage, _, _ in steps] == sorted(
+        (stage for stage, _, _ in steps), key=STAGES.index
+    )
+    assert all(0 <= done <= total for _, done, total in steps)
+    assert steps[-1][1] == steps[-1][2]
+
+    loaded = load(out)
+    entities = {row.entity: row.parent for row in loaded.facts.entities}
+    assert Entity("dataset", OLD) not in entities
+    assert entities[Entity("dataset", ORDERS)] == Entity("container", "urn:li:container:db")
+    assert entities[Entity("domain", SHOP)] == Entity("domain", SALES)
+    assert entities[Entity("domain", "urn:li:domain:a")] is None
+    orders = Entity("dataset", ORDERS)
+    assert set(loaded.facts.owners) == {
+        OwnerRow(orders, Principal("user", person("ana"))),
+        OwnerRow(orders, Principal("group", STAFF)),
+    }
+    assert set(loaded.facts.principals) == {
+        Principal("user", person("ana")),
+        Principal("user", person("ben")),
+        Principal("group", STAFF),
+    }
+    warden = Warden(loaded.system, loaded.facts)
+    assert warden.check(person("ben"), "EDIT_ENTITY_TAGS", f"dataset:{ORDERS}").allow
+    assert not warden.check(person("cid"), "EDIT_ENTITY_TAGS", f"dataset:{ORDERS}").allow
+    assert not warden.check(person("ben"), "EDIT_ENTITY_TAGS", f"dataset:{ITEMS}").allow
+    assert not warden.check(person("cid"), "VIEW_ENTITY_PAGE", f"dataset:{ORDERS}").allow
+
+
+def test_the_same_input_makes_no_new_version_and_failures_leave_the_old_one(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    source = written(tmp_path / "in", {"a.json": FIRST})
+    first = ingest(source, out, spark=spark)
+    again = ingest(source, out, spark=spark)
+    assert (again.is_new, again.manifest) == (False, first.manifest)
+    assert left(out) == ["manifest.json", "versions"]
+    assert left(out / "versions") == ["1"]
+
+    written(tmp_path / "in", {"a.json": [*FIRST, proposal(data("new"), "status", {})]})
+    write = Draft.write
+
+    def failing(self: Draft, table: str, frame: DataFrame, rows: int) -> Content:
+        if table == "owners":
+            raise OSError("no space left on device")
+        return write(self, table, frame, rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, "write", failing)
+        with pytest.raises(OSError, match="no space left"):
+            ingest(source, out, spark=spark)
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "_report", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ingest(source, out, spark=spark)
+    with monkeypatch.context() as patch:
+        patch.setattr("lakewarden.pipeline.check.check", lambda rows, model: rows.limit(3))
+        with pytest.raises(WardenError, match="rows do not add up: .* after the checks"):
+            ingest(source, out, spark=spark)
+    assert left(out) == ["manifest.json", "versions"]
+    assert read_manifest(out) == first.manifest
+    assert load(out).manifest == first.manifest
+
+    second = ingest(source, out, spark=spark)
+    assert (second.is_new, second.manifest.version) == (True, 2)
+    assert left(out / "versions") == ["1", "2"]
+    assert second.manifest.tables["entities"].rows == first.manifest.tables["entities"].rows + 1
+
+
+def test_the_order_of_files_and_tasks_does_not_matter_to_the_content(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Each record about an entity of its own, spread differently over files."""
+    records = [proposal(data(f"t{i}"), "domains", {"domains": [SHOP]}) for i in range(40)]
+    shuffled = random.Random(1).sample(records, len(records))
+    one = written(tmp_path / "1", {"all.json": records})
+    parts = {f"{i}.jsonl": shuffled[i::7] for i in range(7)}
+    many = written(tmp_path / "2", parts)
+    found = [ingest(s, tmp_path / f"out{i}", spark=spark) for i, s in enumerate((one, many))]
+    assert found[0].manifest.tables == found[1].manifest.tables
+
+
+def _malformed(tmp_path: Path, text: str) -> DatahubFile:
+    source = written(tmp_path / "in", {"a.json": FIRST, "c.json": FIRST})
+    (tmp_path / "in/b.json").write_text(text, "utf-8")
+    return source
+
+
+OWNERLESS = proposal(ORDERS, "ownership", {"owners": [{"type": "DATAOWNER"}]})
+BAD_PATCH = proposal(ORDERS, "status", [{"op": "add", "path": "/removed", "value": "x"}], "PATCH")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[\n  {]", "b.json: line 2, column 4: expecting property name"),
+        (
+            json.dumps([SNAPSHOT, OWNERLESS], indent=1),
+            "[1].aspect.json.owners[0].owner: expected a string",
+        ),
+        (json.dumps(BAD_PATCH), "b.json: line 1.aspect.json.removed: expected true or false"),
+    ],
+)
+def test_a_file_with_an_error_is_refused_as_a_whole(
+    spark: SparkSession, tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(BadInput) as refused:
+        ingest(_malformed(tmp_path, text), tmp_path / "out", spark=spark)
+    assert message in str(refused.value)
+    assert str(refused.value).startswith("b.json: line ")
+    assert left(tmp_path / "out") == []
+
+
+def test_owners_are_given_by_pattern(spark: SparkSession, tmp_path: Path) -> None:
+    rules = tmp_path / "owners.toml"
+    rules.write_text(
+        '[[rule]]\npattern = ".*,shop[.]orders,"\nowners = ["urn:li:corpuser:cid"]\n', "utf-8"
+    )
+    source = written(tmp_path / "in", {"a.json": FIRST})
+    result = ingest(source, tmp_path / "out", spark=spark, ownership=rules)
+    assert (result.report.owners_added, result.report.owners_removed) == (1, 0)
+    assert set(result.manifest.options) == {"ownership"}
+    owners = {row.owner.name for row in load(tmp_path / "out").facts.owners}
+    assert owners == {person("ana"), person("cid")}
+    plain = ingest(source, tmp_path / "out", spark=spark)
+    assert (plain.is_new, plain.manifest.version) == (True, 2)
+
+
+def test_a_run_is_refused_before_it_begins(spark: SparkSession, tmp_path: Path) -> None:
+    source = written(tmp_path / "in", {"a.json": FIRST})
+    write_directory(tmp_path / "lake", {"entities": [("metalake", "lk", None, None)]})
+    with pytest.raises(BadInput, match="holds a realm of the model `gravitino`"):
+        ingest(source, tmp_path / "lake", spark=spark)
+    with draft(tmp_path / "out"), pytest.raises(Conflict, match="another process works on"):
+        ingest(source, tmp_path / "out", spark=spark)
+    with pytest.raises(BadInput, match="no such file or folder"):
+        ingest(DatahubFile(tmp_path / "nowhere"), tmp_path / "out", spark=spark)
+    with pytest.raises(BadInput, match="setting"):
+        ingest(source, tmp_path / "out", spark=spark, settings={"bootstrap": "x"})
+    assert left(tmp_path / "out") == []
+
+
+def test_every_row_that_was_set_aside_says_what_why_and_whence(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source = written(tmp_path / "in", {"a.json": [proposal("urn:li:tag:", "status", {})]})
+    ingest(source, tmp_path / "out", spark=spark)
+    rows = spark.read.parquet(f"file://{tmp_path}/out/versions/1/{QUARANTINE}").collect()
+    assert [row.asDict() for row in rows] == [
+        {
+            "table": "entities",
+            "row": '["tag","urn:li:tag:"]',
+            "reason": "bad name",
+            "detail": "the key of `urn:li:tag:` is empty or has a space at an end",
+            "place": "a.json: line 2: [0].aspect.json",
+        }
+    ]
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not here")
+def test_real_files_of_2021_are_ingested(spark: SparkSession, tmp_path: Path) -> None:
+    result = ingest(DatahubFile(REAL), tmp_path / "out", spark=spark)
+    assert {table: rows.came_in for table, rows in result.report.rows.items()} == {
+        "entities": 116,
+        "relations": 2,
+        "attributes": 0,
+        "owners": 23,
+        "principals": 9,
+        "memberships": 0,
+        "placements": 12,
+        "statements": 0,
+    }
+    assert result.report.quarantined == {}
+    facts = load(tmp_path / "out").facts
+    job, flow = (
+        "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag_abc,PROD),task_123)",
+        "urn:li:dataFlow:(airflow,dag_abc,PROD)",
+    )
+    assert EntityRow(Entity("dataJob", job), Entity("dataFlow", flow)) in facts.entities

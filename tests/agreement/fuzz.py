@@ -25,6 +25,7 @@ from lakewarden.testing.shrinking import smallest
 from lakewarden.testing.worlds import Size, World, make
 from tests.agreement import harness
 from tests.agreement.harness import SYSTEMS, WAYS, Disagreement, Step
+from tests.oracle.oracle import Oracle
 
 _SIZES = (
     harness.SMALL,
@@ -132,17 +133,21 @@ def _names(kind: str) -> tuple[str, ...]:
     }.get(kind, (kind,))
 
 
-def _report(name: str, seed: int, found: Disagreement) -> None:
-    print(f"\n{name}, seed {seed}\n{found}\n", flush=True)
+def told(name: str, seed: int, found: Disagreement) -> tuple[str, str]:
+    """The find in words, and the small world as the text of a scenario."""
     facts, request, steps = shrunk(name, seed, found)
     system = harness.system(name)
-    allowed = harness.asked(World(system, facts), [request]).oracle.check(request)
+    allowed = Oracle(facts, system.model, system.spelling).check(request)
     title = f"{found.how.split(' ')[0]}, seed {seed}"
     text = scenario_text(system, facts, request, allowed=allowed, title=title)
-    print(text)
-    for made, now in steps:
-        print(f"# then {made or 'nothing'}, at {now}")
-    if not steps:
+    after = "".join(f"\n# then {made or 'nothing'}, at {now}" for made, now in steps)
+    return f"{name}, seed {seed}\n{found}", text + after
+
+
+def _report(name: str, seed: int, found: Disagreement) -> None:
+    words, text = told(name, seed, found)
+    print(f"\n{words}\n\n{text}", flush=True)
+    if not found.steps:
         print(f"saved as {save(name, seed, text)}")
 
 

@@ -9,6 +9,9 @@ import pytest
 
 from tests.cli import realms
 from tests.cli.realms import Cli
+from tests.sample.estate import estate
+
+__all__ = ["cli", "estate", "folders"]
 
 
 @pytest.fixture(scope="session")

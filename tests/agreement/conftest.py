@@ -1,0 +1,24 @@
+"""What the agreement tests share: seeds drawn by hypothesis, and a failure shown small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from tests.agreement import fuzz
+from tests.agreement.harness import Disagreement
+
+Agrees = Callable[[str, int, Iterable[Disagreement]], None]
+
+
+@pytest.fixture(scope="session")
+def agrees() -> Agrees:
+    """Fails on the first disagreement about the world of a seed, with the smallest world."""
+
+    def check(name: str, seed: int, found: Iterable[Disagreement]) -> None:
+        first = next(iter(found), None)
+        if first is not None:
+            pytest.fail("\n\n".join(fuzz.told(name, seed, first)))
+
+    return check

@@ -1,0 +1,5 @@
+"""The ingested sample estate."""
+
+from tests.sample.estate import estate
+
+__all__ = ["estate"]

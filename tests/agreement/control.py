@@ -295,6 +295,13 @@ def _resources_only(self: Stored) -> BitMap:
     return _stored_everything(self) - BitMap([ROOT])
 
 
+_entities_of = Snapshot.entities_of
+
+
+def _stored_only(self: Snapshot, principals: Any) -> BitMap:
+    return _entities_of(self, principals) & self.coded.tree.stored
+
+
 def _self_alone(self: Point, place: Any) -> bool:
     found = self._snapshot.model.principal_kind(self.entity(place))
     return found is not None and self._is(found)
@@ -422,6 +429,11 @@ FAULTS = (
     ),
     Fault("the end of a window of validity is inside it", _statements(_inclusive)),
     Fault("the beginning of a window of validity is outside it", _statements(_late)),
+    Fault(
+        "somebody who is only named in a relation is nobody",
+        _replaced((Snapshot, "entities_of", _stored_only)),
+        ("cdap", "everything"),
+    ),
     Fault(
         "`self` means the asker alone, no group or role", _replaced((Point, "is_self", _self_alone))
     ),

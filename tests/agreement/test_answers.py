@@ -55,6 +55,7 @@ def test_a_changed_world_answers_as_one_compiled_afresh(
 
 @pytest.mark.slow
 @every_system
+@settings(max_examples=4)
 @given(seed=seeds)
 def test_worlds_of_every_size_agree_in_every_way(name: str, seed: int, agrees: Agrees) -> None:
     agrees(name, seed, fuzz.every(name, seed))

@@ -1,25 +1,64 @@
-"""Every scenario file, asked of the oracle and of the compiled kernel."""
+"""Every scenario file, asked of the oracle and of the compiled kernel, and in every way.
+
+Besides those of the shipped systems there are a few of the made-up one: what random worlds
+once found, made small and readable.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from lakewarden.testing.scenarios import Target, find, read, run
-from lakewarden.testing.targets import KernelTarget
+from lakewarden.kernel.principal import USER
+from lakewarden.service.system import System, load_system
+from lakewarden.testing.scenarios import Scenario, Target, find, question, read, run
+from lakewarden.testing.targets import KernelTarget, request_of
+from lakewarden.testing.worlds import World
+from tests.agreement import everything, harness
 from tests.agreement.targets import OracleTarget
 
-SCENARIOS = Path(__file__).parents[1] / "scenarios"
-FILES = find(SCENARIOS)
+TESTS = Path(__file__).parents[1]
+FILES = [*find(TESTS / "scenarios"), *find(TESTS / "agreement" / "regressions")]
+
+every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
+
+
+def load(name: str, settings: Mapping[str, str]) -> System:
+    """Any system, the made-up one included."""
+    return everything.system() if name == "everything" else load_system(name, settings)
 
 
 @pytest.mark.parametrize("target", [OracleTarget(), KernelTarget()], ids=["oracle", "kernel"])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SCENARIOS)))
+@every_file
 def test_the_target_answers_as_the_scenario_says(path: Path, target: Target) -> None:
-    assert [str(failure) for failure in run(read(path), target)] == []
+    assert [str(failure) for failure in run(read(path, load), target)] == []
+
+
+@pytest.mark.slow
+@every_file
+def test_the_scenario_s_world_is_answered_alike_in_every_way(path: Path) -> None:
+    scenario = read(path, load)
+    for now in {case.now for case in scenario.cases}:
+        world = asked(scenario, now)
+        for way in harness.WAYS:
+            assert [str(found) for found in way(world)] == []
+
+
+def asked(scenario: Scenario, now: float) -> harness.Asked:
+    """The scenario's world with what its cases ask at a moment, each once."""
+    requests = [
+        request_of(question(case, user))
+        for case in scenario.cases
+        if case.now == now
+        for user in (*case.allow, *case.deny, *(case.lists or ()))
+        if user.kind == USER
+    ]
+    once = [r for number, r in enumerate(requests) if r not in requests[:number]]
+    return harness.asked(World(scenario.system, scenario.facts), once, now=now)
 
 
 def test_there_are_scenarios_for_every_shipped_system() -> None:
-    told = {path.relative_to(SCENARIOS).parts[0] for path in FILES}
+    told = {path.relative_to(TESTS).parts[1] for path in FILES}
     assert told >= {"cdap", "cdap_parent_write", "datahub", "gravitino"}

@@ -39,7 +39,7 @@ def test_the_second_run_starts_no_spark_and_says_the_same(
     )
     assert all(f"   → {question.remark}" in found.lines for question in QUESTIONS)
     assert "Apache Gravitino, version 1: 863 entities, 60 users, 52 statements" in found.out
-    assert "1 rows set aside" in found.out
+    assert "statements, 1 row set aside" in found.out
     assert cli("demo", "--dir", str(estate)).out == found.out
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from lakewarden.cli import main
-from lakewarden.pipeline.directory import load
+from lakewarden.kernel.statement import Statement
+from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.service.warden import Warden
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
+
+SMALL_EXPORT: Final = Path(__file__).with_name("export.json")
+"""A file of DataHub with hardly anything in it."""
 
 _made: list[Path] = []
 
@@ -29,7 +33,27 @@ def estate(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pat
     return _made[0]
 
 
-def warden(estate: Path, realm: str) -> Warden:
+@dataclass(frozen=True, slots=True)
+class Realm:
     """One realm of the estate."""
-    loaded = load(estate / realm)
-    return Warden(loaded.system, loaded.facts)
+
+    folder: Path
+    loaded: Loaded
+    warden: Warden
+
+    @property
+    def statements(self) -> dict[str, Statement]:
+        """The statements that are in force, by id."""
+        return {s.id: s for s in self.loaded.facts.statements if s.active}
+
+    def without(self, *ids: str) -> Warden:
+        """The realm less some statements, which must be there."""
+        assert set(ids) <= self.statements.keys()
+        kept = [s for s in self.loaded.facts.statements if s.id not in ids]
+        return Warden(self.loaded.system, replace(self.loaded.facts, statements=kept))
+
+
+def realm(estate: Path, name: str) -> Realm:
+    """One realm of the estate."""
+    loaded = load(estate / name)
+    return Realm(estate / name, loaded, Warden(loaded.system, loaded.facts))

@@ -179,7 +179,7 @@ def demo(
 
         lakewarden demo --once
     """
-    del once  # SOURCE: design 7.1; there is no server yet that would go on running
+    del once  # until there is a server that would go on running, both are the same
     folder = dir or default_folder()
     show("The sample estate: Quillmere, a garden and home retailer that does not exist.", "")
     _ingest(folder)

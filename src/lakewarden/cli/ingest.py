@@ -105,7 +105,7 @@ def ingest(  # noqa: PLR0913 — each is an option
 
     For example:
 
-        lakewarden pipeline ingest export.json --source datahub-file --out realm
+        lakewarden pipeline ingest export.json --source datahub-file --out catalog
     """
     settings = dict(pair(text, "--setting") for text in setting)
     found = source_of(source, path_or_url, model, database)

@@ -231,7 +231,8 @@ def realm_text(realm: Realm) -> str:
     """A realm in one line."""
     facts, manifest = realm.loaded.facts, realm.loaded.manifest
     users = sum(principal.kind == USER for principal in facts.principals)
-    left = f", {manifest.quarantined:,} rows set aside" if manifest.quarantined else ""
+    count = manifest.quarantined
+    left = f", {count:,} {'row' if count == 1 else 'rows'} set aside" if count else ""
     return (
         f"{realm.model.title}, version {manifest.version}: {len(facts.entities):,} entities,"
         f" {users:,} users, {len(facts.statements):,} statements{left}"

@@ -175,11 +175,14 @@ class _Column:
         return rows
 
     def _having(self, kind: str) -> BitMap:
-        """The sources with any edge of the kind."""
+        """The rows for which the origin has anything."""
         sources = self._answered.get(kind)
         if sources is None:
             everything = BitMap(range(len(self._coded.tree)))
-            sources = self._coded.relations[kind].sources_of(everything)
+            if kind == "parent":
+                sources = self._below_directly(everything)
+            else:
+                sources = self._coded.relations[kind].sources_of(everything)
             self._answered[kind] = sources
         return sources
 

@@ -249,7 +249,7 @@ class Model:
             raise Unknown("type", type, f"expected one of: {', '.join(sorted(self.types))}")
 
     def principal_kind(self, entity: Entity) -> tuple[str, str] | None:
-        """The principal (kind, name) that the entity also is, or None.
+        """The principal (kind, name) that the entity also is, or None; never a nameless one.
 
         A name with a container prefix (`lake:ana`) keeps it for roles, which live in their
         container, and loses it for users and groups, who live in the directory.
@@ -262,7 +262,7 @@ class Model:
             name = name.partition(":")[2]
         for stop in declared.principal_until:
             name = name.partition(stop)[0]
-        return declared.principal, name
+        return (declared.principal, name) if name else None
 
 
 def above(types: Mapping[str, EntityType], type: str) -> frozenset[str]:

@@ -213,14 +213,15 @@ class Snapshot:
         prefix, _, key = name.partition(".")
         id: int | NamedPlace | None = place
         if prefix == SUBJECT:
-            id = self.entities_of([principal]).min() if self.entities_of([principal]) else None
+            ids = self.entities_of([principal]) & self.coded.tree.stored
+            id = ids.min() if ids else None
         if not isinstance(id, int):
             return None
         values = self.coded.attributes.get(id, {}).get(key, ())
         return _typed(values[0], self.model.attributes[name].type) if values else None
 
     def entities_of(self, principals: Iterable[Principal]) -> BitMap:
-        """The stored entities that are one of the principals, seen as entities."""
+        """The entities, also such as are only mentioned, that are one of the principals."""
         if self.memos.entities is None:
             self.memos.entities = _entities_by_principal(self.coded)
         found = [self.memos.entities[p] for p in principals if p in self.memos.entities]
@@ -274,9 +275,11 @@ def _typed(text: str, type: AttributeType) -> Scalar | None:
 
 
 def _entities_by_principal(coded: Coded) -> dict[Principal, BitMap]:
+    tree = coded.tree
     people = (t.name for t in coded.model.types.values() if t.principal is not None)
-    ids = (id for type in people for id in coded.tree.of_type(type))
-    kinds = ((id, coded.model.principal_kind(coded.tree.entity(id))) for id in ids)
+    codes = [tree.codes[type] for type in people if type in tree.codes]
+    ids: list[int] = np.flatnonzero(np.isin(tree.types, codes)).tolist()
+    kinds = ((id, coded.model.principal_kind(tree.entity(id))) for id in ids)
     found: dict[Principal, BitMap] = {}
     for id, principal in ((id, Principal(*kind)) for id, kind in kinds if kind is not None):
         found.setdefault(principal, BitMap()).add(id)

@@ -212,6 +212,20 @@ class Draft:
         found = self.model.principal_kind(entity) if entity.name else None
         return None if found is None else Principal(*found)
 
+    def own_entities(self, user: Principal, types: Iterable[str]) -> list[Entity]:
+        """Entities of the types that are the user; one that is only named, if none is stored."""
+        wanted = [t for t in self.types_of(types) if t in self.model.types]
+        stored = [e for e in self.parents if self.as_principal(e) == user and e.type in wanted]
+        judged = [t for t in wanted if self.model.judged(t)]
+        named = [e for e in (self._parsed(t, user.name) for t in judged) if e is not None]
+        return stored or [e for e in named if self.as_principal(e) == user]
+
+    def _parsed(self, type: str, text: str) -> Entity | None:
+        try:
+            return self.system.spelling.parse(type, text)
+        except WardenError:
+            return None
+
     def people(self, kind: str) -> list[Principal]:
         """The principals of that kind."""
         return [p for p in self.principals if p.kind == kind]

@@ -192,11 +192,12 @@ class Meeting:
         declared = self._model.relations[source]
         there = [r.target for r in draft.relations if r.source == entity and r.kind == source]
         if not there and entity in draft.parents:
-            for _ in range(draft.rng.randint(1, 2)):
-                target = draft.target(draft.rng.choice(draft.types_of(declared.targets)))
-                if target.name and draft.may_be_named(target):
-                    there.append(target)
-                    draft.relations.append(RelationRow(source, entity, target))
+            wanted = [draft.target(t) for t in draft.some(draft.types_of(declared.targets))]
+            own = draft.own_entities(self._aim.principal, declared.targets)
+            if own and draft.often(0.5):
+                wanted = own[:1]
+            there = [t for t in wanted if t.name and draft.may_be_named(t)]
+            draft.relations += [RelationRow(source, entity, t) for t in there]
         stand_ins = [(t, declared.within.get(t.type, t.type)) for t in there]
         return [e for t, type in stand_ins for e in draft.path(t) if e.type == type][:3]
 

@@ -274,9 +274,7 @@ class _Maker:
         draft = self._draft
         if not draft.often(0.4) or not _asks_about_self(rule, self._model.self_privileges):
             return None
-        types = draft.types_of({on}) if on != NONE else []
-        own = [e for e in draft.parents if draft.as_principal(e) == user and e.type in types]
-        return draft.one(own)
+        return draft.one(draft.own_entities(user, {on})) if on != NONE else None
 
 
 def _asks_about_self(node: Node, self_privileges: frozenset[str]) -> bool:

@@ -234,7 +234,7 @@ def test_the_same_input_makes_no_new_version_and_failures_leave_the_old_one(
             ingest(source, out, spark=spark)
     with monkeypatch.context() as patch:
         patch.setattr("lakewarden.pipeline.check.check", lambda rows, model: rows.limit(3))
-        with pytest.raises(WardenError, match="rows do not add up: .* after the checks"):
+        with pytest.raises(WardenError, match=r"rows do not add up: .* after the checks"):
             ingest(source, out, spark=spark)
     assert left(out) == ["manifest.json", "versions"]
     assert read_manifest(out) == first.manifest

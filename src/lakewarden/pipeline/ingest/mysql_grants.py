@@ -14,12 +14,17 @@ The server is the catalog, a database is a schema. There are no owners.
     CREATE VIEW                       CREATE_VIEW
 
 Levels add up: what is granted for the whole server, for the schema and for the table counts
-together, per account or role. A grant for a pattern of schemas holds for those it matches;
-where several match, only what all of them give, since the engine takes the narrowest alone.
+together, per account or role. A role has what the roles granted to it have, so nested ones
+are flattened into it. Of the grants on schemas that match one schema the engine takes the
+narrowest alone, and its releases differ in which one that is: only what all candidates give
+is taken. MySQL mixes the patterns of an account with those of its roles; there a pattern
+counts only where nothing else of anybody's matches.
+
 A role that needs SET ROLE first is noted, unless `takes_granted_roles` says to count it.
 Locked accounts, and MySQL's partial revokes together with what they limit, give nothing.
 
-SOURCE: MariaDB documentation, GRANT; MySQL 8.4 reference manual, 8.2 Access Control.
+SOURCE: MariaDB documentation, GRANT and Roles; MySQL 8.4 reference manual, 8.2 Access
+Control. What MariaDB does with patterns was tried with 10.11; MySQL was read, not run.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ PUBLIC: Final = "PUBLIC"
 SYSTEM_SCHEMAS: Final = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
 
 _SHOWN = "SHOW DATABASES"
+_LONGEST_NAME = 64
 
 
 class Account(NamedTuple):
@@ -127,6 +133,45 @@ def literal(pattern: str) -> str | None:
     return None if {"%", "_"} & set(parts) else "".join(part[-1] for part in parts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Has:
+    """What an account has, or a role together with the roles granted to it."""
+
+    everywhere: frozenset[str]
+    on_patterns: Mapping[str, frozenset[str]]
+    on_tables: Mapping[tuple[str, str], frozenset[str]]
+    on_columns: Mapping[tuple[str, str], frozenset[str]]
+
+
+def _narrowest(patterns: Iterable[str]) -> list[str]:
+    """Those patterns, one of which the engine takes for a schema that all of them match.
+
+    Older releases take the one with the longest text before a wildcard, newer ones the one
+    that fewer names match. SOURCE: MariaDB Server, the comment of `get_magic_sort`; tried
+    with 10.11.
+    """
+    found = list(patterns)
+    longest = max(map(_beginning, found))
+    fewest = min(map(_breadth, found))
+    return [p for p in found if _beginning(p) == longest or _breadth(p) == fewest]
+
+
+def _beginning(pattern: str) -> int:
+    """How long the text before the first wildcard is, escapes included."""
+    found = re.match(r"(?:\\.|[^%_])*", pattern, re.DOTALL)
+    end = found.end() if found else 0
+    return _LONGEST_NAME * 2 + 1 if end == len(pattern) else end
+
+
+def _breadth(pattern: str) -> tuple[int, int, int]:
+    """A measure of how many names the pattern matches."""
+    parts = re.findall(r"\\.|%+|.", pattern, re.DOTALL)
+    ones = parts.count("_")
+    runs = sum(part.startswith("%") for part in parts)
+    free = _LONGEST_NAME - (len(parts) - runs) if runs else 0
+    return (2 * free + 1, runs, ones) if free > ones else (2 * ones, free, runs)
+
+
 class _Reader:
     """One reading."""
 
@@ -145,10 +190,9 @@ class _Reader:
             ["USE_CATALOG"],
             ["an account"],
         )
-        edges = {account: known.roles for account, known in self._found.accounts.items()}
         for account, known in sorted(self._found.accounts.items()):
             if self._is_someone(account, known):
-                self._principal(account, known, edges)
+                self._principal(account, known)
                 self._privileges(account, known)
         for subject, what in self._found.notes:
             self._grants.note(subject, what)
@@ -162,17 +206,14 @@ class _Reader:
             self._grants.note(user_name(account), "a locked account")
         return bool(account.user) and not known.is_locked
 
-    def _principal(
-        self, account: Account, known: Known, edges: Mapping[Account, frozenset[Account]]
-    ) -> None:
+    def _principal(self, account: Account, known: Known) -> None:
         if account.user == PUBLIC and known.is_role:
             for role in sorted(known.roles):
                 self._grants.note(PUBLIC, f"the role `{role_name(role)}`, which takes SET ROLE")
         elif known.is_role:
             self._grants.role(role_name(account))
         else:
-            start = known.roles if self._takes_granted else known.active & known.roles
-            acting = {reached for role in start for reached in (role, *closure(role, edges))}
+            acting = known.roles if self._takes_granted else known.active & known.roles
             roles = [self._catalog.role(role_name(role)) for role in sorted(acting)]
             self._grants.user(user_name(account), roles)
             for role in sorted(known.roles - acting):
@@ -187,53 +228,87 @@ class _Reader:
             return PUBLIC, self._catalog.everybody
         return called(ROLE, role_name(account)), self._catalog.role(role_name(account))
 
+    def _has(self, account: Account, known: Known) -> _Has:
+        """What the account has at once; a role with all that was granted to it, however far."""
+        whose = {account}
+        if known.is_role and account.user != PUBLIC:
+            edges = {one: other.roles for one, other in self._found.accounts.items()}
+            whose |= closure(account, edges)
+        everywhere = frozenset[str]()
+        for one in whose & set(self._found.accounts):
+            everywhere |= self._everywhere(one)
+        patterns: dict[str, frozenset[str]] = {}
+        for row in self._found.on_schemas:
+            if row.account in whose:
+                patterns[row.pattern] = patterns.get(row.pattern, frozenset()) | row.privileges
+        tables: dict[tuple[str, str], frozenset[str]] = {}
+        columns: dict[tuple[str, str], frozenset[str]] = {}
+        for on in self._found.on_tables:
+            if on.account in whose:
+                key = (on.schema, on.table)
+                tables[key] = tables.get(key, frozenset()) | on.privileges
+                columns[key] = columns.get(key, frozenset()) | on.columns
+        return _Has(everywhere, patterns, tables, columns)
+
+    def _everywhere(self, account: Account) -> frozenset[str]:
+        known = self._found.accounts[account]
+        if not known.has_restrictions:
+            return known.privileges
+        what = f"{listed(known.privileges)}, limited by partial revokes"
+        self._grants.note(user_name(account), what)
+        return frozenset()
+
     def _privileges(self, account: Account, known: Known) -> None:
         label, to = self._to(account, known)
-        everywhere = known.privileges
-        if known.has_restrictions:
-            what = f"{listed(everywhere)}, limited by partial revokes"
-            self._grants.note(label, what)
-            everywhere = frozenset()
+        has = self._has(account, known)
+        everywhere = has.everywhere
         above = self._catalog_words(everywhere)
         self._given(label, to, self._catalog.entity, above, everywhere, everywhere)
-        tables = [one for one in self._found.on_tables if one.account == account]
         for schema in self._found.schemas:
-            mine = self._on_schema(account, schema)
-            inside = [one for one in tables if one.schema == schema]
+            mine = self._on_schema(has, schema)
+            inside = [key for key in has.on_tables if key[0] == schema]
             together = everywhere | mine
             words = self._schema_words(together, mine or inside) - above
             entity = self._catalog.schema(schema)
             self._given(label, to, entity, words, mine, together)
-            for one in inside:
-                self._on_table(label, to, one, together, words | above)
+            for key in inside:
+                self._on_table(label, to, has, key, together, words | above)
 
-    def _on_schema(self, account: Account, schema: str) -> frozenset[str]:
-        rows = [row for row in self._found.on_schemas if row.account == account]
-        for row in rows:
-            if literal(row.pattern) == schema:
-                return row.privileges
-        matching = [row.privileges for row in rows if matches(row.pattern, schema)]
-        return frozenset.intersection(*matching) if matching else frozenset()
+    def _on_schema(self, has: _Has, schema: str) -> frozenset[str]:
+        matching = [pattern for pattern in has.on_patterns if matches(pattern, schema)]
+        if not matching:
+            return frozenset()
+        if not self._found.is_mariadb and literal(matching[0]) is None:
+            everybodys = {row.pattern for row in self._found.on_schemas}
+            if sum(matches(pattern, schema) for pattern in everybodys) > 1:
+                return frozenset()
+        return frozenset.intersection(*(has.on_patterns[p] for p in _narrowest(matching)))
 
     def _on_table(
-        self, label: str, to: Principal, one: OnTable, above: frozenset[str], had: set[str]
+        self,
+        label: str,
+        to: Principal,
+        has: _Has,
+        key: tuple[str, str],
+        above: frozenset[str],
+        had: set[str],
     ) -> None:
-        type = self._found.leaves.get((one.schema, one.table))
-        if one.columns:
-            subject = f"{one.schema}.{one.table}"
-            self._grants.note(subject, f"{listed(one.columns)} on some columns to {label}")
+        type, mine, subject = self._found.leaves.get(key), has.on_tables[key], ".".join(key)
+        if has.on_columns[key]:
+            what = f"{listed(has.on_columns[key])} on some columns to {label}"
+            self._grants.note(subject, what)
         if type is None:
-            if one.privileges:
-                subject = f"{one.schema}.{one.table}"
-                self._grants.note(subject, f"{listed(one.privileges)} to {label}")
+            if mine:
+                self._grants.note(subject, f"{listed(mine)} to {label}")
             return
-        together = above | one.privileges
-        reads = "SELECT_TABLE" if type == "table" else "SELECT_VIEW"
-        words = {reads} if "SELECT" in together else set[str]()
+        together = above | mine
+        words = set[str]()
+        if "SELECT" in together:
+            words.add("SELECT_TABLE" if type == "table" else "SELECT_VIEW")
         if type == "table" and together >= self._modified:
             words.add("MODIFY_TABLE")
-        entity = self._catalog.leaf(type, one.schema, one.table)
-        self._given(label, to, entity, words - had, one.privileges, together)
+        entity = self._catalog.leaf(type, *key)
+        self._given(label, to, entity, words - had, mine, together)
 
     def _catalog_words(self, privileges: frozenset[str]) -> set[str]:
         words = self._schema_words(privileges, privileges & (MODIFIED | {_SHOWN, "CREATE"}))

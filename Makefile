@@ -8,7 +8,7 @@ CODE := $(wildcard src tests bench)
 # The stamp is named after this place: an environment copied from elsewhere is not ours.
 STAMP := .venv/.stamp-$(firstword $(shell printf '%s' '$(CURDIR)' | cksum))
 
-NOT_FAST := not spark and not postgres and not mariadb and not slow and not browser
+NOT_FAST := not nightly and not spark and not postgres and not mariadb and not slow and not browser
 FULLY_COVERED := */lakewarden/kernel/*,*/lakewarden/models/*,*/lakewarden/names/*
 
 .DEFAULT_GOAL := help
@@ -28,7 +28,7 @@ demo: setup ## Build a sample estate and serve it (ARGS=--once: ask a few questi
 
 test: setup ## Run every test, then ask for full coverage of kernel, models and names
 	scripts/install-mariadb.sh
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --cov --cov-report=
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m 'not nightly' --cov --cov-report=
 	$(BIN)/python -m coverage report --include='$(FULLY_COVERED)' --fail-under=100
 
 test-fast: setup ## Run the tests that need no Spark, no database server and no browser

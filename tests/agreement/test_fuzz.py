@@ -34,8 +34,8 @@ def test_a_find_is_made_small_printed_and_saved(
     (saved,) = (tmp_path / "scenarios" / "regressions").iterdir()
     assert str(saved) in said
     scenario = read(saved, load)
-    assert len(scenario.facts.statements) <= 4
-    assert len(scenario.facts.entities) <= 4
+    assert len(scenario.facts.statements) <= 5
+    assert len(scenario.facts.entities) <= 5
     assert [s.effect.value for s in scenario.facts.statements].count("deny") == 1
 
 
@@ -59,7 +59,7 @@ def test_a_world_comes_again_with_its_seed() -> None:
     assert fuzz.drawn("everything", 12) == fuzz.drawn("everything", 12)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("planted", control.FAULTS, ids=lambda fault: fault.says)
 def test_every_planted_fault_is_found_within_a_minute(planted: control.Fault) -> None:
     _, found = control.look_for(planted, seed=1, seconds=60)
@@ -74,10 +74,11 @@ def test_a_survivor_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harmless = control.Fault("nothing at all", control.NONE.plant, ("gravitino",))
-    monkeypatch.setattr(control, "FAULTS", (harmless, fault("a DENY is ignored")))
-    assert control.main(["--seconds", "2"]) == 1
+    quick = fault("a privilege that follows from others")
+    monkeypatch.setattr(control, "FAULTS", (harmless, quick))
+    assert control.main(["--seconds", "0.5"]) == 1
     said = capsys.readouterr().out
     assert "2 faults planted; nothing at all" in said
-    monkeypatch.setattr(control, "FAULTS", (fault("a DENY is ignored"),))
-    assert control.main(["--seconds", "3"]) == 0
+    monkeypatch.setattr(control, "FAULTS", (quick,))
+    assert control.main(["--seconds", "0.5"]) == 0
     assert "none survived" in capsys.readouterr().out

@@ -54,7 +54,7 @@ def with_statements(facts: Facts, statements: Sequence[Statement]) -> Facts:
 
 
 @every_system
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(seed=seeds)
 def test_without_an_allow_only_a_deny_takes_anything_away(name: str, seed: int) -> None:
     world, requests = drawn(name, seed)
@@ -66,7 +66,7 @@ def test_without_an_allow_only_a_deny_takes_anything_away(name: str, seed: int) 
 
 
 @every_system
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(seed=seeds)
 def test_one_allow_less_adds_nothing_and_one_deny_less_removes_nothing(
     name: str, seed: int
@@ -80,7 +80,7 @@ def test_one_allow_less_adds_nothing_and_one_deny_less_removes_nothing(
 
 
 @every_system
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(seed=seeds)
 def test_one_allow_more_removes_nothing_and_one_deny_more_adds_nothing(
     name: str, seed: int
@@ -95,7 +95,7 @@ def test_one_allow_more_removes_nothing_and_one_deny_more_adds_nothing(
         assert after >= before if more.effect is Effect.ALLOW else after <= before
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(seed=seeds)
 def test_metadata_more_takes_a_privilege_away_only_by_not_equals(seed: int) -> None:
     world, _ = drawn("datahub", seed)
@@ -122,7 +122,7 @@ def test_metadata_more_takes_a_privilege_away_only_by_not_equals(seed: int) -> N
 
 
 @every_system
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(seed=seeds)
 def test_order_and_duplicates_of_rows_mean_nothing(name: str, seed: int) -> None:
     world, requests = drawn(name, seed)
@@ -251,7 +251,7 @@ def strange(request: Request, rng: random.Random) -> Request:
 
 
 @every_system
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(seed=seeds)
 def test_a_strange_question_is_never_allowed_where_the_oracle_does_not(
     name: str, seed: int

@@ -36,7 +36,7 @@ def test_the_target_answers_as_the_scenario_says(path: Path, target: Target) -> 
     assert [str(failure) for failure in run(read(path, load), target)] == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @every_file
 def test_the_scenario_s_world_is_answered_alike_in_every_way(path: Path) -> None:
     scenario = read(path, load)

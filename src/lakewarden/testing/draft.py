@@ -36,7 +36,7 @@ T = TypeVar("T")
 OWNERSHIPS = ("", "urn:li:ownershipType:technical", "urn:li:ownershipType:business")
 """Types of ownership, and none."""
 
-_WORDS = ("a", "ab", "abc", "b", "ba", "sales", "sales_2", "raw", "x1", "Raw", "orders")
+_WORDS = ("a", "ab", "abc", "b", "ba", "sales", "sales_2", "raw", "x1", "Raw", "orders", "system")
 _ODD_WORDS = ("a*", "a?", "a%", "a_", "ä", "a'b", "a-b", "a$b")
 _PROGRAMS = ("worker", "workflow", "spark")
 

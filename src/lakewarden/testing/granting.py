@@ -132,7 +132,7 @@ class Granting:
 
     def _blurred(self, part: str) -> str:
         cut = self._rng.randint(0, len(part))
-        forms = (part, part, part, "*", part[:cut] + "*", "*" + part[cut:], part[:-1] + "?")
+        forms = (part, part, part, "*", "*", part[:cut] + "*", "*" + part[cut:], part[:-1] + "?")
         return self._rng.choice(forms)
 
     # criteria
@@ -203,7 +203,9 @@ class Granting:
                 cut = value[: self._rng.randint(max(1, len(value) // 2), len(value))]
                 return Criterion(of.name, Condition.STARTS_WITH, (cut, *others))
             case "not":
-                return Criterion(of.name, Condition.NOT_EQUALS, (value + "x",))
+                # Now and then the value itself: then it does not hold, though it seems to.
+                wrong = value if self._draft.often(0.3) else value + "x"
+                return Criterion(of.name, Condition.NOT_EQUALS, (wrong,))
             case _:
                 return Criterion(of.name, Condition.EQUALS, (*others, value))
 
@@ -233,7 +235,7 @@ class Granting:
                 targets = [
                     r.target for r in draft.relations if r.source == entity and r.kind == kind
                 ]
-                path = draft.path(targets[0]) if targets else []
+                path = draft.path(draft.rng.choice(targets)) if targets else []
                 return draft.one(
                     [e.name for e in path[:1] + [e for e in path[1:] if e.type in of.up]]
                 )
@@ -263,6 +265,13 @@ class Granting:
             valid_from=self._edge(0.02),
             valid_until=self._edge(0.02),
         )
+
+    def deny(self, privilege: Privilege, entity: Entity, whom: Principal) -> Statement:
+        """A DENY of the privilege to `whom`, reaching the entity."""
+        scope = self._around(privilege, privilege, entity)
+        names = frozenset({self.spelled(privilege)})
+        to = frozenset({whom})
+        return Statement(self._draft.next_id(), Effect.DENY, names, scope, to)
 
     def only_for(self, statement: Statement, entity: Entity) -> Statement:
         """The statement under another id, limited to one sub-resource by what it is."""

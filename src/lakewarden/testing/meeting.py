@@ -29,6 +29,7 @@ from lakewarden.kernel.expression import (
 )
 from lakewarden.kernel.model import ANY, MEMBER, Operation, Privilege, Source
 from lakewarden.kernel.principal import (
+    ROLE,
     SERVICE_ADMINS,
     USER,
     Principal,
@@ -59,6 +60,7 @@ class Aim:
     lists: dict[str, tuple[Entity, ...]] = field(default_factory=dict)
     attributes: dict[str, Scalar] = field(default_factory=dict)
     subresources: tuple[Entity, ...] = ()
+    roles: frozenset[Principal] | None = None
 
     def request(self) -> Request:
         """The request as arranged."""
@@ -71,6 +73,7 @@ class Aim:
             lists=dict(self.lists),
             attributes=dict(self.attributes),
             subresources=self.subresources,
+            roles=self.roles,
         )
 
 
@@ -134,6 +137,17 @@ class Meeting:
                 self._limit(statement)
             else:
                 self._draft.statements.append(statement)
+
+    def deny_through_a_role(self, privilege: Privilege, entity: Entity) -> None:
+        """Takes it away again by a role that the asker holds, and may then not take on."""
+        draft = self._draft
+        denied = draft.one(draft.people(ROLE))
+        if denied is not None:
+            draft.memberships.append(MembershipRow(self._aim.principal, denied))
+            draft.statements.append(self._granting.deny(privilege, entity, denied))
+            held = {p for p in draft.acts_as(self._aim.principal) if p.kind == ROLE}
+            if draft.often(0.6):
+                self._aim.roles = frozenset(held - {denied})
 
     def _limit(self, statement: Statement) -> None:
         """The same statement for one sub-resource and for another, and a request with both.
@@ -227,3 +241,9 @@ def _other(value: Scalar) -> Scalar:
     if isinstance(value, bool):
         return not value
     return value + "x" if isinstance(value, str) else value + 1
+
+
+def privileges_in(node: Node) -> set[str]:
+    """The privileges that stand in a rule, wherever they are asked about."""
+    found = {node.privilege} if isinstance(node, Holds) else set[str]()
+    return found.union(*map(privileges_in, children(node)))

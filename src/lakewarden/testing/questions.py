@@ -6,11 +6,6 @@ import random
 from dataclasses import replace
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.expression import (
-    Holds,
-    Node,
-    children,
-)
 from lakewarden.kernel.model import ANY, NONE, Operation
 from lakewarden.kernel.principal import (
     GROUP,
@@ -26,6 +21,7 @@ from lakewarden.kernel.statement import (
     Statement,
 )
 from lakewarden.testing.draft import ANY_SUBRESOURCE, NOW, Draft
+from lakewarden.testing.meeting import privileges_in
 from lakewarden.testing.worlds import World
 
 
@@ -51,8 +47,9 @@ class _Asker:
             request = self._rng.choice(self._world.aims)
             if draft.often(0.55):
                 request = self._moved(request)
-        elif self._world.facts.statements and draft.often(0.6):
-            request = self._near(self._rng.choice(self._world.facts.statements))
+        elif draft.often(0.6):
+            said = [s for s in self._world.facts.statements if s.privileges]
+            request = self._near(self._rng.choice(said)) if said else self._any()
         else:
             request = self._any()
         return self._dressed(request)
@@ -116,7 +113,7 @@ class _Asker:
             operation.name
             for operation in self._model.operations.values()
             for rule in [operation.rule_or_none(target.type)]
-            if rule is not None and privilege in _privileges(rule)
+            if rule is not None and privilege in privileges_in(rule)
         ]
 
     def _moved(self, request: Request) -> Request:
@@ -187,11 +184,3 @@ class _Asker:
                 ]
                 sent[name] = self._rng.choice(fitting if self._draft.often(0.9) else values)
         return replace(request, attributes=sent)
-
-
-def _privileges(node: Node) -> set[str]:
-    match node:
-        case Holds(privilege):
-            return {privilege}
-        case _:
-            return {p for child in children(node) for p in _privileges(child)}

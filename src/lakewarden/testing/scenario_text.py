@@ -10,6 +10,7 @@ from lakewarden.kernel.principal import GROUP, USER
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement_file import principal_text, write_statement
+from lakewarden.service.defaults import built_in
 from lakewarden.service.system import System
 
 Lists = Mapping[str, list[str]]
@@ -21,7 +22,8 @@ def scenario_text(
     """A scenario file that says that the request is to be allowed, or denied.
 
     `lakewarden.testing.scenarios.reads` reads it back as the same facts, but for roles that
-    nobody holds; an asker whom nothing mentions becomes a stored user.
+    nobody holds; an asker whom nothing mentions becomes a stored user. The statements that
+    are part of the system are there whether or not they are written, and so are not.
     """
     model = system.model
     lines = [
@@ -60,7 +62,8 @@ def _world(system: System, facts: Facts, request: Request) -> Iterable[str]:
         owners.setdefault(_entity(owner.entity), []).append(text)
     yield from _table("world.owners", owners)
     yield from _metadata(facts)
-    for statement in facts.statements:
+    shipped = built_in(system)
+    for statement in (s for s in facts.statements if s not in shipped):
         yield from _table("world.statement", write_statement(statement), many=True)
 
 

@@ -22,7 +22,7 @@ from lakewarden.kernel.expression import (
     Node,
     children,
 )
-from lakewarden.kernel.model import NONE, Source
+from lakewarden.kernel.model import MEMBER, NONE, Source
 from lakewarden.kernel.principal import (
     ALL_USERS,
     ANY_GROUP,
@@ -41,10 +41,11 @@ from lakewarden.kernel.relations import (
     RelationRow,
 )
 from lakewarden.kernel.request import Request
+from lakewarden.service.defaults import built_in, default_statements
 from lakewarden.service.system import System
 from lakewarden.testing.draft import ANY_SUBRESOURCE, OWNERSHIPS, Draft
 from lakewarden.testing.granting import Granting
-from lakewarden.testing.meeting import Aim, Meeting
+from lakewarden.testing.meeting import Aim, Meeting, privileges_in
 
 _VALUES = ("high", "low", "1.0", "true", "")
 
@@ -91,6 +92,8 @@ class _Maker:
         self._people()
         self._memberships()
         self._metadata()
+        shipped = default_statements if self._draft.often(0.1) else built_in
+        self._draft.statements += shipped(self._draft.system)
         for _ in range(self._size.statements):
             self._draft.statements.append(self._granting.anything())
         aims = tuple(self._aim() for _ in range(self._size.goals))
@@ -100,21 +103,25 @@ class _Maker:
 
     def _entities(self) -> None:
         types = self._draft.listed_types()
-        kept = types if len(types) <= self._size.entities else self._with_containers(types)
+        few = len(types) <= self._size.entities // 2
+        kept = types if few else self._with_containers(types)
         for type in self._outermost_first(kept):
             self._store(type)
         for _ in range(4 * self._size.entities):
             if len(self._draft.parents) >= self._size.entities:
                 break
-            self._store(self._rng.choice(kept))
+            self._store(self._rng.choice(kept + self._nested(kept) * 2))
         if self._draft.often(0.1):
             self._close_a_cycle()
+
+    def _nested(self, types: list[str]) -> list[str]:
+        """Those that may contain their own kind."""
+        return [t for t in types if t in self._model.types and t in self._model.types[t].parents]
 
     def _close_a_cycle(self) -> None:
         """Two entities above each other, as bad data has them."""
         draft = self._draft
-        nested = [t.name for t in self._model.types.values() if t.name in t.parents]
-        entities = draft.of_types({draft.one(nested) or "-"})
+        entities = draft.of_types({draft.one(self._nested(list(self._model.types))) or "-"})
         for child, parent in [draft.some(entities, 2, 2)] if len(entities) > 1 else []:
             if draft.system.spelling.parent(child) is None and child in draft.path(parent):
                 draft.parents[child] = parent
@@ -265,6 +272,9 @@ class _Maker:
             meeting.meet(rule, target, None)
         elif draft.often(0.85):
             meeting.ask_for(operation, target)
+        held = sorted(privileges_in(rule) - {MEMBER})
+        if self._model.denies and held and draft.often(0.1):
+            meeting.deny_through_a_role(self._model.privileges[self._rng.choice(held)], target)
         if self._model.fields and not aim.subresources and draft.often(0.12):
             aim.subresources = tuple(draft.some([*draft.parents, ANY_SUBRESOURCE]))
         return aim.request()

@@ -211,7 +211,7 @@ def _may_in_postgres(server: Server, user: str, schema: str, table: str, privile
     return answer
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(8))
 def test_postgres_and_the_catalog_agree_on_who_reads_and_alters(
     postgres_url: str, seed: int
 ) -> None:
@@ -229,7 +229,7 @@ def test_postgres_and_the_catalog_agree_on_who_reads_and_alters(
                 if ours != theirs:
                     differences.append(f"{user} {operation} {on}: ours {ours}, theirs {theirs}")
     assert differences == []
-    assert 20 < allowed < 80
+    assert 10 < allowed < 90
 
 
 def test_postgres_is_ingested_and_decides(
@@ -375,7 +375,7 @@ def _succeeds(server: Server, statement: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(8))
 def test_mariadb_lets_everybody_do_what_the_catalog_says(mariadb_url: str, seed: int) -> None:
     read, modified, overstated = 0, 0, list[str]()
     with mariadb_accounts(mariadb_url) as (admin, url):
@@ -403,8 +403,8 @@ def test_mariadb_lets_everybody_do_what_the_catalog_says(mariadb_url: str, seed:
                     overstated.append(f"{user} alters {on}")
             server.close()
     assert overstated == []
-    assert 9 < read < 36
-    assert 0 < modified <= read
+    assert 0 < read < 36
+    assert modified <= read
 
 
 def test_mariadb_is_ingested_and_decides(

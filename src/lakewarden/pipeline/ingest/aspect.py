@@ -11,6 +11,7 @@ SOURCE: datahub reference 3.5, 3.6 and 6.7.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
@@ -176,6 +177,8 @@ def java_double(value: float) -> str:
     return f"{whole}.{rest.rstrip('0') or '0'}E{int(exponent)}"
 
 
+# Owners, tags and domains come again and again.
+@lru_cache(maxsize=65_536)
 def target(urn: str, types: frozenset[str]) -> tuple[Entity, str]:
     """The entity of a URN, and what is wrong with it; no types: any will do."""
     try:
@@ -188,6 +191,7 @@ def target(urn: str, types: frozenset[str]) -> tuple[Entity, str]:
     return Entity(type, urn), ""
 
 
+@lru_cache(maxsize=65_536)
 def _actor(urn: str, *kinds: str) -> tuple[Principal, str]:
     try:
         found = datahub.actor(urn)

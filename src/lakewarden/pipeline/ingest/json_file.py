@@ -125,6 +125,8 @@ class _Text:
         self._name = name
         self._text = ""
         self._at = 0
+        # Line and column are those of this place.
+        self._known = 0
         self._line = 1
         self._column = 1
         self._ended = False
@@ -145,7 +147,8 @@ class _Text:
 
     def record(self, path: str) -> Record:
         """The object that begins here."""
-        line, column = self._place(self._at)
+        self._forget()
+        line, column = self._line, self._column
         try:
             value = self._value()
         except (_Refused, RecursionError) as error:
@@ -176,20 +179,26 @@ class _Text:
         return not self._ended and (near or error.msg.startswith("Unterminated string"))
 
     def _more(self) -> bool:
-        """Reads the next piece, at least as long as what is held, and forgets what was passed."""
+        """Reads the next piece, at least as long as what is held, and drops what was passed."""
+        self._forget()
         held = len(self._text) - self._at
         piece = self._stream.read(max(_PIECE, held))
-        self._line, self._column = self._place(self._at)
         self._text = self._text[self._at :] + piece
-        self._at = 0
+        self._at = self._known = 0
         self._ended = not piece
         return bool(piece)
 
+    def _forget(self) -> None:
+        """Counts the lines up to here, once."""
+        self._line, self._column = self._place(self._at)
+        self._known = self._at
+
     def _place(self, at: int) -> tuple[int, int]:
-        lines = self._text.count("\n", 0, at)
+        """Line and column of a place that is not before the last counted one."""
+        lines = self._text.count("\n", self._known, at)
         if not lines:
-            return self._line, self._column + at
-        return self._line + lines, at - self._text.rfind("\n", 0, at)
+            return self._line, self._column + at - self._known
+        return self._line + lines, at - self._text.rfind("\n", self._known, at)
 
     def refuse(self, message: str) -> NoReturn:
         """Raises `BadInput` for what is at this place."""

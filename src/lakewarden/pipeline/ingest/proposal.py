@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
@@ -192,6 +193,7 @@ def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+@lru_cache(maxsize=4_096)
 def _problem(urn: str, type: str, *, exact: bool) -> str:
     """Why the URN does not name an entity of the type; empty when it does."""
     try:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -268,6 +269,10 @@ def _statements(checked: _Checked) -> str:
         return ""
     rows = checked.rows.filter(_is(checked.rows, STATEMENTS))
     found = rows.select("c0", "c1").orderBy("c0").toArrow()
+    ids = found.column("c0").to_pylist()
+    for id, following in pairwise(ids):
+        if id == following:
+            raise BadInput(f"statement id `{id}` is used twice")
     return "".join(f"{text}\n" for text in found.column("c1").to_pylist())
 
 

@@ -1,0 +1,49 @@
+"""The page about ingestion names what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lakewarden
+from lakewarden.kernel.principal import GROUP, ROLE
+from lakewarden.kernel.relations import TABLES
+from lakewarden.pipeline import check, ownership
+from lakewarden.pipeline.ingest import aspect, row
+from lakewarden.pipeline.ingest.datahub_file import SUFFIXES
+from lakewarden.pipeline.ingest.proposal import CHANGES
+from lakewarden.pipeline.tables import QUARANTINE
+
+PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "pipeline.md"
+
+REASONS = {
+    *(row.BAD_NAME, row.BAD_STATEMENT, check.REPEATED, check.TWO_PARENTS, check.CYCLE),
+    *(check.TOO_DEEP, check.DANGLING_PARENT, check.NOT_STORED, check.DANGLING_TARGET),
+    check.INCOMPLETE,
+}
+NAMED = [
+    *(f"| `{reason}` |" for reason in sorted(REASONS)),
+    *(f"`{name}`" for name in sorted(aspect.READERS)),
+    *(f"`{word}`" for word in CHANGES),
+    *(f"`{suffix}`" for suffix in SUFFIXES),
+    *(f"`{table}.csv`" for table in TABLES),
+    *(ownership.OVERWRITE, ownership.PATCH, QUARANTINE, aspect.REMOVED),
+    f"more than {check.MAX_LEVELS} levels",
+]
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_the_page_names_it(text: str) -> None:
+    assert text in PAGE.read_text("utf-8")
+
+
+def test_no_reason_is_missing() -> None:
+    declared = {
+        value
+        for module in (check, row)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, str)
+    }
+    others = {row.PLACEMENTS, row.STATEMENTS, row.DELETED, row.NOTES, row.ERRORS, row.SPARK_SCHEMA}
+    assert declared - others - {GROUP, ROLE} == REASONS

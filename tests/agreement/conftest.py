@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import pytest
+from hypothesis import settings
 
 from tests.agreement import fuzz
 from tests.agreement.harness import Disagreement
 
 Agrees = Callable[[str, int, Iterable[Disagreement]], None]
+
+
+def a_share_of_the_examples(parts: int) -> settings:
+    """One of so many parts of the examples that a property gets: a world is a heavy example."""
+    return settings(max_examples=settings().max_examples // parts + 1)
 
 
 @pytest.fixture(scope="session")

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.testing.questions import ask
 from lakewarden.testing.worlds import make
 from tests.agreement import fuzz, harness
-from tests.agreement.conftest import Agrees
+from tests.agreement.conftest import Agrees, a_share_of_the_examples
 from tests.agreement.harness import FORMS, SYSTEMS, WAYS, Way
 
 seeds = st.integers(0, 2**32 - 1)
 every_system = pytest.mark.parametrize("name", SYSTEMS)
+few = a_share_of_the_examples(32)
 
 
 @every_system
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@settings(max_examples=3)
+@few
 @given(seed=seeds)
 def test_an_answer_of_each_kind_is_the_oracle_s(
     name: str, way: Way, seed: int, agrees: Agrees
@@ -29,7 +30,7 @@ def test_an_answer_of_each_kind_is_the_oracle_s(
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["gravitino", "everything"])
-@settings(max_examples=3)
+@few
 @given(seed=seeds)
 def test_the_form_in_which_it_is_kept_changes_no_answer(
     name: str, form: str, seed: int, agrees: Agrees
@@ -43,7 +44,7 @@ def test_the_form_in_which_it_is_kept_changes_no_answer(
 
 
 @every_system
-@settings(max_examples=4)
+@few
 @given(seed=seeds)
 def test_a_changed_world_answers_as_one_compiled_afresh(
     name: str, seed: int, agrees: Agrees
@@ -55,7 +56,7 @@ def test_a_changed_world_answers_as_one_compiled_afresh(
 
 @pytest.mark.nightly
 @every_system
-@settings(max_examples=4)
+@few
 @given(seed=seeds)
 def test_worlds_of_every_size_agree_in_every_way(name: str, seed: int, agrees: Agrees) -> None:
     agrees(name, seed, fuzz.every(name, seed))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel import change as changes
@@ -28,11 +28,13 @@ from lakewarden.testing.granting import Granting
 from lakewarden.testing.questions import ask
 from lakewarden.testing.worlds import World, make
 from tests.agreement import harness
+from tests.agreement.conftest import a_share_of_the_examples
 from tests.agreement.harness import SYSTEMS
 from tests.oracle.oracle import Oracle
 
 seeds = st.integers(0, 2**32 - 1)
 every_system = pytest.mark.parametrize("name", SYSTEMS)
+few = a_share_of_the_examples(8)
 
 
 def drawn(name: str, seed: int) -> tuple[World, list[Request]]:
@@ -54,7 +56,7 @@ def with_statements(facts: Facts, statements: Sequence[Statement]) -> Facts:
 
 
 @every_system
-@settings(max_examples=5)
+@few
 @given(seed=seeds)
 def test_without_an_allow_only_a_deny_takes_anything_away(name: str, seed: int) -> None:
     world, requests = drawn(name, seed)
@@ -66,7 +68,7 @@ def test_without_an_allow_only_a_deny_takes_anything_away(name: str, seed: int) 
 
 
 @every_system
-@settings(max_examples=5)
+@few
 @given(seed=seeds)
 def test_one_allow_less_adds_nothing_and_one_deny_less_removes_nothing(
     name: str, seed: int
@@ -80,7 +82,7 @@ def test_one_allow_less_adds_nothing_and_one_deny_less_removes_nothing(
 
 
 @every_system
-@settings(max_examples=5)
+@few
 @given(seed=seeds)
 def test_one_allow_more_removes_nothing_and_one_deny_more_adds_nothing(
     name: str, seed: int
@@ -95,7 +97,7 @@ def test_one_allow_more_removes_nothing_and_one_deny_more_adds_nothing(
         assert after >= before if more.effect is Effect.ALLOW else after <= before
 
 
-@settings(max_examples=5)
+@few
 @given(seed=seeds)
 def test_metadata_more_takes_a_privilege_away_only_by_not_equals(seed: int) -> None:
     world, _ = drawn("datahub", seed)
@@ -122,7 +124,7 @@ def test_metadata_more_takes_a_privilege_away_only_by_not_equals(seed: int) -> N
 
 
 @every_system
-@settings(max_examples=4)
+@few
 @given(seed=seeds)
 def test_order_and_duplicates_of_rows_mean_nothing(name: str, seed: int) -> None:
     world, requests = drawn(name, seed)
@@ -251,7 +253,7 @@ def strange(request: Request, rng: random.Random) -> Request:
 
 
 @every_system
-@settings(max_examples=6)
+@few
 @given(seed=seeds)
 def test_a_strange_question_is_never_allowed_where_the_oracle_does_not(
     name: str, seed: int

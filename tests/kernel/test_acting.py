@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import pytest
+
 from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, Principal
 
 ANA, BEN = Principal("user", "ana"), Principal("user", "ben")
@@ -66,3 +71,59 @@ def test_a_principal_is_stored_and_unstored() -> None:
     gone = stored.with_stored(eve, stored=False)
     assert gone.ids[eve] not in gone.stored
     assert eve not in ACTING.ids
+
+
+def groups(count: int) -> list[Principal]:
+    return [Principal("group", f"g{n:02}") for n in range(count)]
+
+
+def chain(*principals: Principal) -> list[tuple[Principal, Principal]]:
+    return list(pairwise(principals))
+
+
+def test_groups_on_a_cycle_reach_only_themselves() -> None:
+    one, two, three = groups(3)
+    acting = Acting.build([ANA], [(ANA, one), *chain(one, two, three, one), (one, STAFF)], [])
+    assert acts(acting, ANA) == {ANA, one, ALL_USERS, ANY_GROUP}
+    assert acts(acting, two) == {two, ANY_GROUP}
+    assert acting.acting_as(acting.ids[two]) == {acting.ids[two]}
+    assert len(acting.inert) == 4
+    mended = acting.with_membership(three, one, present=False)
+    assert acts(mended, ANA) == {ANA, one, two, three, STAFF, ALL_USERS, ANY_GROUP}
+    assert not mended.inert
+
+
+def test_a_membership_of_who_is_on_a_cycle_is_not_followed_either() -> None:
+    one, two = groups(2)
+    acting = Acting.build([], chain(one, two, one), []).with_membership(one, STAFF, present=True)
+    assert acts(acting, one) == {one, ANY_GROUP}
+
+
+def test_a_cycle_is_not_closed() -> None:
+    one, two, three = groups(3)
+    acting = Acting.build([ANA], [(ANA, one), *chain(one, two)], [three])
+    acting.check_membership(one, two)
+    acting.check_membership(two, three)
+    for member, group in ((two, one), (one, one)):
+        with pytest.raises(BadInput, match="would be a member of itself"):
+            acting.check_membership(member, group)
+    looped = Acting.build([], [*chain(one, two, one), (two, three)], [])
+    looped.check_membership(one, two)
+    with pytest.raises(BadInput):
+        looped.check_membership(three, one)
+
+
+def test_64_memberships_follow_on_one_another_and_no_65th() -> None:
+    many = groups(65)
+    acting = Acting.build([ANA], chain(ANA, *many[:64]), [many[64], STAFF])
+    assert not acting.is_beyond(ANA)
+    assert many[63] in acts(acting, ANA)
+    acting.check_membership(STAFF, many[0])
+    with pytest.raises(LimitExceeded, match="more than 64 memberships would follow"):
+        acting.check_membership(many[63], many[64])
+    stored = Acting.build([ANA], chain(ANA, *many), [])
+    assert stored.is_beyond(ANA)
+    assert stored.is_beyond(BEN, [ANA])
+    assert not stored.is_beyond(many[0])
+    shorter = stored.with_membership(many[63], many[64], present=False)
+    assert not shorter.is_beyond(ANA)

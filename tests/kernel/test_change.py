@@ -25,12 +25,12 @@ from lakewarden.kernel.change import (
     apply,
 )
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import BadInput, Conflict, Unknown
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown
 from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.listing import listing, named
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal, members_of
-from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, On, Owners, Statement, Where
 from lakewarden.service.system import System, load_system
@@ -224,6 +224,14 @@ def test_moving_and_renaming_keep_grants_and_owners() -> None:
     assert allowed(renamed, LAKE, "table-owner", "drop", "table:m:c.s.renamed")
 
 
+def test_a_renamed_container_has_its_members_under_the_new_name() -> None:
+    renamed = check(lake(), LAKE, EntityRenamed(LAKE.entity("metalake:m"), "n"))
+    assert not allowed(renamed, LAKE, "ana", "MEMBER", "metalake:n")
+    row = MembershipRow(user("ana"), members_of("n"))
+    joined = check(renamed, LAKE, MembershipChanged(row, present=True))
+    assert allowed(joined, LAKE, "ana", "MEMBER", "metalake:n")
+
+
 def test_relations_and_attributes_change_what_they_bear_on() -> None:
     row = RelationRow("tagged", LAKE.entity(T), LAKE.entity("tag:m:old"))
     later = check(lake(), LAKE, RelationChanged(row, present=False))
@@ -368,7 +376,7 @@ def test_too_much_out_of_place_is_numbered_afresh(monkeypatch: pytest.MonkeyPatc
         (EntityDropped(LAKE.entity("table:m:c.s.none")), Unknown, "table:m:c.s.none"),
         (
             EntityMoved(LAKE.entity("catalog:m:c"), LAKE.entity("schema:m:c.s")),
-            Conflict,
+            BadInput,
             "below itself",
         ),
         (EntityRenamed(LAKE.entity(T), "m:c.s.u"), Conflict, "stored already"),
@@ -401,6 +409,48 @@ def test_a_cycle_that_is_stored_does_not_stop_later_changes() -> None:
     top, child = "domain:urn:li:domain:top", "domain:urn:li:domain:child"
     m = matrix(CAT, world(CAT, [DATASET], placed={top: child, child: top}))
     check(m, CAT, EntityMoved(CAT.entity(DATASET), CAT.entity(top)))
+
+
+def test_a_cycle_that_is_cut_open_is_followed_again() -> None:
+    top, child = "domain:urn:li:domain:top", "domain:urn:li:domain:child"
+    placed = {top: child, child: top, DATASET: child}
+    grants = [{"id": "g", "privileges": ["EDIT"], "to": ["user:ana"], "where": []}]
+    m = matrix(CAT, world(CAT, [DATASET], placed=placed, statements=grants))
+    later = check(m, CAT, EntityMoved(CAT.entity(top), None))
+    assert not later.snapshot.coded.tree.looped
+    check(m, CAT, EntityDropped(CAT.entity(top)))
+
+
+def test_memberships_on_a_cycle_can_be_ended() -> None:
+    one, two = Principal("group", "one"), Principal("group", "two")
+    rows = [MembershipRow(user("ana"), one), MembershipRow(one, two), MembershipRow(two, one)]
+    facts = replace(LAKE_FACTS, memberships=[*LAKE_FACTS.memberships, *rows])
+    m = matrix(LAKE, facts)
+    again = check(m, LAKE, MembershipChanged(MembershipRow(one, two), True))
+    check(again, LAKE, MembershipChanged(MembershipRow(two, one), False))
+
+
+def test_64_levels_lie_above_what_is_moved_and_no_65th() -> None:
+    domains = [CAT.entity(f"domain:urn:li:domain:{n:02}") for n in range(66)]
+    added = [EntityAdded(d, p) for d, p in zip(domains, [None, *domains], strict=False)]
+    m = matrix(CAT, world(CAT, [DATASET]))
+    deep = check(m, CAT, *added[:65])
+    with pytest.raises(LimitExceeded, match="would have more than 64 levels above it"):
+        apply(deep, added[65:], now=0.0, revision=2)
+    stored = matrix(CAT, Facts(entities=[EntityRow(a.entity, a.parent) for a in added]))
+    assert stored.snapshot.coded.tree.deep
+    check(stored, CAT, EntityAdded(CAT.entity(DATASET), domains[3]))
+    mended = check(stored, CAT, EntityMoved(domains[65], domains[3]))
+    assert not mended.snapshot.coded.tree.deep
+
+
+def test_a_name_that_would_come_to_lie_below_itself_is_not_dropped() -> None:
+    column = CAT.entity(COLUMN)
+    dataset, domain = CAT.entity(DATASET), CAT.entity("domain:urn:li:domain:top")
+    m = matrix(CAT, world(CAT, [], placed={}))
+    placed = (EntityAdded(domain), EntityAdded(column, domain), EntityAdded(dataset, column))
+    with pytest.raises(BadInput, match="below itself"):
+        apply(m, [*placed, EntityDropped(column)], now=0.0, revision=2)
 
 
 def test_wildcards_follow_what_comes_and_goes() -> None:

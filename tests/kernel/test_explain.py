@@ -11,7 +11,7 @@ from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import point
 from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import WAYS, Step, Way, explain
+from lakewarden.kernel.explain import WAYS, Step, Way, deciding, explain, lacking
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Reason, Request
@@ -255,3 +255,40 @@ def test_a_step_says_what_it_asks_and_where() -> None:
     }
     assert {"nobody", "anyone", "is the asker", "service administrator"} <= everything
     assert {"on every one of tagged", "on some one of tagged", "not denied USE"} <= everything
+
+
+def test_the_deciding_statements_are_those_of_the_explanation() -> None:
+    for who in ("ana", "ben", "cid"):
+        for system, facts, on, acts in (
+            (LAKE, LAKE_FACTS, T, ("load", "tidy", "climb", "read_some_tag", "beside", "both")),
+            (CAT, CAT_FACTS, DATASET, ("edit", "VIEW")),
+        ):
+            m = matrix(system, facts)
+            for act in acts:
+                asked = question(system, who, act, on)
+                assert deciding(m, asked) == explain(m, asked).statements
+
+
+def test_of_deciding_statements_those_about_known_entities_can_be_had() -> None:
+    m = matrix(LAKE, LAKE_FACTS)
+    asked = question(LAKE, "ana", "load", T)
+    assert deciding(m, asked, {asked.target}) == deciding(m, asked) != ()
+    assert deciding(m, asked, frozenset()) == ()
+
+
+def test_what_is_lacking_is_named_with_the_entity_where_it_was_asked_for() -> None:
+    ways = lacking(M, question(LAKE, "cid", "load", U))
+    assert ways
+    assert [len(way) for way in ways] == sorted(len(way) for way in ways)
+    assert "READ" in {need.privilege for way in ways for need in way}
+
+
+def test_where_no_allow_helps_nothing_is_lacking() -> None:
+    assert lacking(M, question(LAKE, "ana", "drop", T)) == ()
+
+
+def test_a_derived_privilege_is_lacking_by_its_own_name() -> None:
+    cdap = load_system("cdap")
+    m = matrix(cdap, world(cdap, users=["ana"]))
+    (way,) = lacking(m, question(cdap, "ana", "namespace.get", "namespace:a"))[:1]
+    assert {need.privilege for need in way} <= {"VISIBLE", "OPEN"}

@@ -243,7 +243,7 @@ def test_wildcards_match_part_by_part() -> None:
     assert not any(match(Named(coded, Entity("dataset", "")), scopes))
 
 
-def test_in_a_cycle_of_domains_everything_is_in_every_domain() -> None:
+def test_domains_on_a_cycle_reach_only_themselves() -> None:
     facts = world(
         CAT,
         [DATASET],
@@ -253,7 +253,10 @@ def test_in_a_cycle_of_domains_everything_is_in_every_domain() -> None:
     coded = code(facts, CAT.model, CAT.spelling)
     scope = Where((equals("DOMAIN", urn(DOMAIN)),))
     rows = match(Stored(coded), [normal(scope, Reach.EXACTLY)])[0]
-    assert entities(coded, rows) == {DATASET, DOMAIN, CHILD}
+    assert entities(coded, rows) == {DOMAIN}
+    inner = Where((equals("DOMAIN", urn(CHILD)),))
+    rows = match(Stored(coded), [normal(inner, Reach.EXACTLY)])[0]
+    assert entities(coded, rows) == {DATASET, CHILD}
     beside = Where((equals("CONTAINER", urn(DOMAIN)), equals("TABLE", urn(DATASET))))
     assert not match(Stored(coded), [normal(beside, Reach.EXACTLY)])[0]
     table = Where((equals("TABLE", urn(DATASET)),))
@@ -296,3 +299,43 @@ def test_the_canonical_key_of_a_name_that_is_not_stored_follows_its_spelling() -
     assert CODED.key(Entity("schemaField", urn(COLUMN)))[-1] == (urn(COLUMN), "schemaField")
     assert CODED.key(Entity("dataset", "")) == (("", "dataset"),)
     assert CODED.label("urn:li:ownershipType:none") == -1
+
+
+def test_what_another_type_comes_between_is_not_followed() -> None:
+    facts = world(CAT, [OUTER], placed={DATASET: OUTER, INNER: DATASET, OTHER: INNER})
+    within = normal(Where((equals("CONTAINER", urn(OUTER)),)), Reach.EXACTLY)
+    coded = code(facts, CAT.model, CAT.spelling)
+    assert entities(coded, match(Stored(coded), [within])[0]) == {OUTER, DATASET}
+
+
+def test_a_relation_is_read_only_where_nothing_lies_above() -> None:
+    field = replace(CAT.model.fields["CONTAINER"], origin=("parent", "late_domain"))
+    model = replace(CAT.model, fields={**CAT.model.fields, "CONTAINER": field})
+    facts = world(
+        CAT,
+        [OUTER, OTHER],
+        placed={DATASET: OUTER},
+        relations=[("late_domain", DATASET, INNER), ("late_domain", OTHER, INNER)],
+    )
+    coded = code(facts, model, CAT.spelling)
+    named = normal(Where((equals("CONTAINER", urn(INNER)),)), Reach.EXACTLY)
+    assert OTHER in entities(coded, match(Stored(coded), [named])[0])
+    assert DATASET not in entities(coded, match(Stored(coded), [named])[0])
+
+
+def test_beside_a_cycle_a_container_covers_what_lies_in_it() -> None:
+    third, fourth = "container:urn:li:container:third", "container:urn:li:container:fourth"
+    facts = world(
+        CAT,
+        [third, COLUMN],
+        placed={OUTER: INNER, INNER: OUTER, DATASET: OUTER, fourth: third, OTHER: fourth},
+    )
+    coded = code(facts, CAT.model, CAT.spelling)
+
+    def covered(container: str) -> set[str]:
+        named = normal(Where((equals("CONTAINER", urn(container)),)), Reach.EXACTLY)
+        return entities(coded, match(Stored(coded), [named])[0])
+
+    assert covered(third) == {third, fourth, OTHER}
+    assert covered(OUTER) == {OUTER, DATASET}
+    assert covered(INNER) == {INNER}

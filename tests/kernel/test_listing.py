@@ -219,3 +219,15 @@ def test_a_batch_over_a_cycle_ends() -> None:
 def test_a_list_of_one_type_of_many() -> None:
     m = matrix(CAT, CAT_FACTS)
     assert CAT.entity(DATASET) in named(m, listing(m, question(CAT, "ana", "edit", None)))
+
+
+def test_a_listing_can_be_kept_to_one_type() -> None:
+    m = matrix(LAKE, LAKE_FACTS)
+    asked = question(LAKE, "ana", "show")
+    every = named(m, listing(m, asked))
+    assert {entity.type for entity in every} > {"table"}
+    for type in ("table", "schema", "nothing"):
+        only = {entity for entity in every if entity.type == type}
+        assert named(m, listing(m, asked, type=type)) == only
+        found = page(m, asked, 100, type=type)
+        assert (set(found.entities), found.total) == (only, len(only))

@@ -8,7 +8,7 @@ import pytest
 
 from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import point, snapshot
-from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.request import Reason, Request
@@ -443,6 +443,7 @@ def test_one_statement_alone_must_cover_all_subresources() -> None:
     assert C.decide(replace(question(CAT, "ana", "edit", DATASET), subresources=(c,))).allow
     stored = (CAT.entity(DATASET),)
     assert not C.decide(replace(edit, subresources=stored)).allow
+    assert not C.decide(replace(edit, subresources=(NO_RESOURCE,))).allow
 
 
 def test_memory_of_cells_is_bounded() -> None:

@@ -129,6 +129,7 @@ title = "load a table"
 source = "the shore"
 since = "2"
 note = "quick"
+asked = "from elsewhere"
 
 [operations.list]
 on = "lake"
@@ -263,11 +264,12 @@ def test_operations_are_read_with_the_gate_in_front_of_their_rules() -> None:
     owns_or_reads = Or((Owner(("lake",)), And((Holds("READ"), Holds("WRITE")))))
     assert load.rules == {"table": And((Holds("MEMBER"), owns_or_reads))}
     assert load.texts == {"table": "LEAF(WRITE)"}
-    assert (load.title, load.source, load.since, load.note) == (
+    assert (load.title, load.source, load.since, load.note, load.asked) == (
         "load a table",
         "the shore",
         "2",
         "quick",
+        "from elsewhere",
     )
     assert load.gated
     assert not create.gated
@@ -414,6 +416,41 @@ def test_an_entity_may_also_be_a_principal() -> None:
     assert TINY.principal_kind(Entity("keytab", "etl/host@REALM")) == ("user", "etl")
     assert TINY.principal_kind(Entity("table", "lk:t")) is None
     assert TINY.principal_kind(Entity("unheard", "lk:t")) is None
+
+
+ACCESS = """
+[access]
+see = "list"
+read = ["load", "list"]
+"""
+
+
+def test_each_way_to_an_asset_is_an_operation_for_the_asset_s_type() -> None:
+    model = loaded(text=ACCESS)
+    assert model.access == {"see": ("list",), "read": ("load", "list"), "change": ()}
+    assert [model.reaching("read", type) for type in ("lake", "table", "column")] == [
+        "list",
+        "load",
+        None,
+    ]
+    assert model.reaching("change", "table") is None
+    assert TINY.access == {"see": (), "read": (), "change": ()}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("access = 3", "access: expected a table"),
+        ('[access]\nlook = "load"', "access: unknown key `look`"),
+        ("[access]\nread = 3", "access.read: expected a string or a list of strings"),
+        ('[access]\nread = "gaze"', "access.read: unknown operation `gaze`"),
+        ('[access]\nread = ["load", "grant"]', "access.read: `grant`: `load` is asked about `tab"),
+    ],
+)
+def test_ways_to_an_asset_that_do_not_hold_together_are_refused(text: str, expected: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read(tomllib.loads(f"{text}\n{TEXT}"), "tiny.toml", {})
+    assert expected in str(refused.value)
 
 
 # What is refused.

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.tree import Layered, Tree, build
+from lakewarden.kernel.numbering import Numbering, Placed
+from lakewarden.kernel.relations import EntityColumns, EntityRow
+from lakewarden.kernel.tree import Layered, Tree
 
 A, B, C, D = (Entity("folder", name) for name in "abcd")
 LEAF = Entity("file", "b1")
+
+
+def build(rows: Iterable[Placed], mentioned: Iterable[Placed]) -> Tree:
+    numbering = Numbering(EntityColumns.of([EntityRow(*row) for row in rows]))
+    for entity, parent in mentioned:
+        numbering.mention(entity, parent)
+    return numbering.tree()
 
 
 def tree() -> Tree:
@@ -64,11 +75,32 @@ def test_an_entity_with_two_parents_is_refused() -> None:
         build([(B, A), (B, C)], [])
 
 
-def test_in_a_cycle_everybody_lies_above_everybody() -> None:
+def test_who_lies_on_a_cycle_has_nothing_above_it() -> None:
     t = build([(A, C), (B, A), (C, B), (LEAF, C)], [])
     assert t.cyclic
-    assert {t.entity(id) for id in t.ancestors(id_of(t, A))} == {B, C}
-    assert {t.entity(id) for id in t.ancestors(id_of(t, LEAF))} == {A, B, C}
+    assert t.looped == ids(t, A, B, C)
+    assert not list(t.ancestors(id_of(t, A)))
+    assert [t.entity(id) for id in t.ancestors(id_of(t, LEAF))] == [C]
+    assert t.subtree(id_of(t, C)) == ids(t, C, LEAF)
+    assert t.cycle(id_of(t, B)) == ids(t, A, B, C)
+    assert t.cycle(id_of(t, LEAF)) == ids(t, LEAF)
+
+
+def test_a_cycle_that_is_cut_open_is_followed_again() -> None:
+    t = build([(A, C), (B, A), (C, B), (LEAF, C)], [])
+    later = t.moved(id_of(t, A), -1)
+    assert not later.looped
+    assert [later.entity(id) for id in later.ancestors(id_of(t, LEAF))] == [C, B, A]
+    assert not t.without(ids(t, A, B, C)).looped
+
+
+def test_what_has_more_than_64_levels_above_it_lies_too_deep() -> None:
+    chain = [Entity("folder", f"{n:02}") for n in range(67)]
+    t = build(list(zip(chain, [None, *chain], strict=False)), [])
+    assert t.deep == ids(t, *chain[65:])
+    moved = t.moved(id_of(t, chain[66]), id_of(t, chain[63]))
+    again = moved.judged_again(ids(t, chain[66]))
+    assert again.deep == ids(t, chain[65])
 
 
 def test_two_cycles_are_both_cut() -> None:

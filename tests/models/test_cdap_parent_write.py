@@ -120,7 +120,10 @@ def test_listing_all_namespaces_or_only_some_changes_only_their_filter() -> None
 
 
 def test_the_action_for_creating_a_namespace_changes_only_that() -> None:
-    assert changed_operations("instance_create_action", "admin") == {"namespace.create"}
+    assert changed_operations("instance_create_action", "admin") == {
+        "namespace.create",
+        "namespace.recreate",
+    }
     assert not changed_privileges("instance_create_action", "admin")
     for value, privilege in (("write", "WRITE"), ("admin", "ADMIN")):
         model = models.load(NAME, {"instance_create_action": value})

@@ -81,7 +81,7 @@ IDS: list[tuple[str, Entity | None, tuple[str, ...], dict[str, str] | None]] = [
         {"namespace": "sales", "name": "dbpass"},
     ),
     ("profile:sales.dataproc", Entity("namespace", "sales"), ("sales", "dataproc"), None),
-    ("system_service:appfabric", None, ("appfabric",), None),
+    ("system_service:log.saver", None, ("log.saver",), None),
 ]
 
 

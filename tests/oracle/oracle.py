@@ -6,9 +6,9 @@ declarations, nothing compiled. The compiled kernel must agree with it on every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from lakewarden.kernel import expression as rules
 from lakewarden.kernel import principal as people
@@ -16,12 +16,13 @@ from lakewarden.kernel import statement as said
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.model import MEMBER, Field, Model, Reach, Source, above
 from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.kernel.request import Request, Scalar
 from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.wildcard import matches
 
 ANY_SUBRESOURCE = "urn:li:allEntities:all"
+MOST_LEVELS = 64
 
 
 class Oracle:
@@ -34,6 +35,9 @@ class Oracle:
         self.owners = [row for row in facts.owners if row.entity in self.stored]
         self.attributes = [row for row in facts.attributes if row.entity in self.stored]
         self.relations = [row for row in facts.relations if row.source in self.stored]
+        rows = facts.memberships  # not followed from who is, in whatever way, a member of itself
+        up = {m: set().union(*islice(_levels({m}, rows), 1, len(rows) + 1)) for m, _ in rows}
+        self.memberships = [row for row in rows if row.member not in up[row.member]]
         self.statements = (*facts.statements, *self._implied())
 
     def check(self, request: Request) -> bool:
@@ -43,7 +47,8 @@ class Oracle:
         alone = rules.Holds(name if operation else self.model.privilege(name).name)
         rule = operation.rule(target.type) if operation else alone
         acts = self.acts_as(request.principal, request.groups)
-        if not self.stands(target) or not (roles is None or roles <= acts):
+        too_many = len(list(_levels(acts, self.memberships))) > MOST_LEVELS + 1
+        if too_many or not self.stands(target) or not (roles is None or roles <= acts):
             return False
         return _Question(self, request, acts).meets(rule, target)
 
@@ -60,15 +65,11 @@ class Oracle:
         return frozenset(u for u in users if self.check(replace(request, principal=u)))
 
     def acts_as(self, asker: Principal, groups: Iterable[Principal] = ()) -> frozenset[Principal]:
-        """Everything the asker acts as, through memberships of any depth."""
-        reached = {asker, *groups}
-        while True:
-            wider = {row.of for row in self.facts.memberships if row.member in reached}
-            wider |= {people.ALL_USERS} if asker.kind == people.USER else set()
-            wider |= {people.ANY_GROUP} if any(p.kind == people.GROUP for p in reached) else set()
-            if wider <= reached:
-                return frozenset(reached)
-            reached |= wider
+        """Everything the asker acts as, through memberships that follow on one another."""
+        acts = {asker, *groups} | ({people.ALL_USERS} if asker.kind == people.USER else set())
+        acts |= set().union(*_levels(acts, self.memberships))
+        acts |= {people.ANY_GROUP} if any(p.kind == people.GROUP for p in acts) else set()
+        return frozenset().union(*_levels(acts, self.memberships))
 
     def as_principal(self, e: Entity) -> Principal | None:
         """The user, group or role that the entity also is."""
@@ -76,14 +77,14 @@ class Oracle:
         return None if found is None else Principal(*found)
 
     def ancestors(self, e: Entity) -> tuple[Entity, ...]:
-        """All above, nearest first: a stored entity's stored parent, else the one spelled."""
+        """All above, nearest first, as stored or else spelled; nothing of what lies in itself."""
         found: list[Entity] = []
         at: Entity | None = e
         while at is not None and at not in found:
             found.append(at)
             spelled = self.spelling.parent(at) if at.name and at not in self.stored else None
             at = self.stored.get(at, spelled)
-        return tuple(found[1:])
+        return tuple(found[1 : None if at is None else found.index(at) + 1])
 
     def nearest(self, e: Entity, type: str) -> Entity | None:
         """`e` itself or its nearest ancestor of the type."""
@@ -91,27 +92,22 @@ class Oracle:
 
     def stands(self, e: Entity) -> bool:
         """Whether the entity is judged at all: it is stored, or any name of its type is."""
-        return e == NO_RESOURCE or e in self.stored or self.model.judged(e.type)
+        known = e == NO_RESOURCE or e in self.stored or self.model.judged(e.type)
+        return known and len(self.ancestors(e)) <= MOST_LEVELS
 
     def _implied(self) -> Iterator[Statement]:
         """To be a member of a container is a privilege on it that nobody has to grant."""
-        for e in self.stored:
-            if e.type in self.model.membership_types:
-                members = frozenset({people.members_of(e.name)})
-                yield Statement("", Effect.ALLOW, frozenset({MEMBER}), said.On(e), members)
+        for e in (e for e in self.stored if e.type in self.model.membership_types):
+            members = frozenset({people.members_of(e.name)})
+            yield Statement("", Effect.ALLOW, frozenset({MEMBER}), said.On(e), members)
 
     def speaking(self, effect: Effect, privilege: str, e: Entity, now: float) -> list[Statement]:
         """The statements in force that allow, or deny, the privilege on `e`."""
         declared = self.model.privilege(privilege)
         wanted = {declared.name, *(declared.implied_by if effect is Effect.ALLOW else ())}
-        return [
-            s
-            for s in self.statements
-            if s.effect is effect
-            and s.applies(now)
-            and any(self.model.privilege(word).name in wanted for word in s.privileges)
-            and self.contains(s.scope, declared.reach, e)
-        ]
+        found = [s for s in self.statements if s.effect is effect and s.applies(now)]
+        named = [s for s in found if wanted & {self.model.privilege(w).name for w in s.privileges}]
+        return [s for s in named if self.contains(s.scope, declared.reach, e)]
 
     def contains(self, scope: said.Scope, reach: Reach, e: Entity) -> bool:
         """Whether `e` lies in the scope, for a privilege of that reach."""
@@ -120,7 +116,7 @@ class Oracle:
             case said.Anything():
                 return True
             case said.Where(criteria):
-                return e != NO_RESOURCE and self.meets(e, criteria)
+                return self.meets(e, criteria)
             case said.On(x):
                 return x in here or (reach is Reach.ABOVE and e in self.ancestors(x))
             case said.Matching(type, patterns):
@@ -139,8 +135,9 @@ class Oracle:
         return 0 < len(parts) <= len(patterns) and all(map(matches, patterns, parts))
 
     def meets(self, e: Entity, criteria: Iterable[said.Criterion]) -> bool:
-        """Whether every criterion holds on what its field resolves to for `e`."""
-        return all(_holds(c, self.values(self.model.field_of(c.field), e)) for c in criteria)
+        """Whether every criterion holds on what its field resolves to; on nothing, none does."""
+        held = (_holds(c, self.values(self.model.field_of(c.field), e)) for c in criteria)
+        return e != NO_RESOURCE and all(held)
 
     def values(self, field: Field, e: Entity) -> set[str]:
         """What the field resolves to for `e`: the first origin that has anything, and itself."""
@@ -213,7 +210,8 @@ class _Question:
                 rule = self.world.model.operation(name).rule_or_none(e.type)
                 return rule is not None and self.meets(rule, e)
             case rules.Compare(name, operator, value):
-                return any(_compares(v, operator, value) for v in self._values(name, e))
+                named = value if isinstance(value, tuple) else (value,)
+                return any((v in named) == (operator != "!=") for v in self._values(name, e))
 
     def _holds(self, privilege: str, e: Entity) -> bool:
         """Allowed and not denied; or one of those that all have on what they are themselves."""
@@ -280,14 +278,17 @@ class _Question:
         return [v for r in about if r.attribute == stored for v in _read(r.value, declared.type)]
 
 
+def _levels(level: Set[Principal], rows: Iterable[MembershipRow]) -> Iterator[Set[Principal]]:
+    """The level itself, what it is a member of, and so on; without an end on a cycle."""
+    while level:
+        yield level
+        level = {row.of for row in rows if row.member in level}
+
+
 def _holds(criterion: said.Criterion, found: set[str]) -> bool:
     if criterion.condition is said.Condition.STARTS_WITH:
         return any(v.startswith(w) for v in found for w in criterion.values if w)
     return (criterion.condition is said.Condition.EQUALS) != found.isdisjoint(criterion.values)
-
-
-def _compares(found: Scalar, operator: str, value: object) -> bool:
-    return found in value if isinstance(value, tuple) else (found == value) == (operator == "==")
 
 
 def _read(text: str, type: type) -> list[Scalar]:

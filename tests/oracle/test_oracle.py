@@ -273,11 +273,12 @@ def test_a_name_that_is_not_stored_hangs_under_the_stored_parents_of_its_contain
     )
 
 
-def test_a_cycle_is_walked_once() -> None:
+def test_what_lies_in_itself_has_nothing_above_it() -> None:
     system = everything.system()
-    rows = (EntityRow(BOX, INNER), EntityRow(INNER, BOX))
+    rows = (EntityRow(BOX, INNER), EntityRow(INNER, BOX), EntityRow(THING, INNER))
     oracle = Oracle(Facts(entities=rows), system.model, system.spelling)
-    assert oracle.ancestors(BOX) == (INNER,)
+    assert oracle.ancestors(BOX) == oracle.ancestors(INNER) == ()
+    assert oracle.ancestors(THING) == (INNER,)
 
 
 def test_patterns_match_part_by_part() -> None:
@@ -354,6 +355,15 @@ def test_one_statement_alone_must_cover_all_sub_resources() -> None:
     assert not may(oracle, "READ", THING, subresources=(LABEL, SUBLABEL))
     anything = Entity("allEntities", "urn:li:allEntities:all")
     assert may(oracle, "READ", THING, subresources=(anything, SUBLABEL))
+    assert not may(oracle, "READ", THING, subresources=(NO_RESOURCE,))
+
+
+def test_no_criterion_holds_on_nothing() -> None:
+    other = Criterion("NAME", Condition.NOT_EQUALS, ("l",))
+    for constraint in ((), (other,)):
+        oracle = world(allow("READ", On(THING), ANA, constraint=constraint))
+        assert may(oracle, "READ", THING, subresources=(SUBLABEL,))
+        assert not may(oracle, "READ", THING, subresources=(NO_RESOURCE,))
 
 
 def test_every_asks_for_at_least_one_and_for_all() -> None:

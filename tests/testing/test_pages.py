@@ -96,6 +96,7 @@ title = "load"
 source = "row 2"
 since = "next"
 note = "quick"
+asked = "from elsewhere"
 
 [operations.list]
 on = "lake"
@@ -196,7 +197,8 @@ a `\\|` in code, \\*not\\* strong, and `code` | row\\_1 |
 
 | operation | what | requires | remarks | since | source |
 | --- | --- | --- | --- | --- | --- |
-| `load` | load | `lake`, `table`: `READ`<br>any other type: `nobody` | quick | next | row 2 |
+| `load` | load | `lake`, `table`: `READ`<br>any other type: `nobody` | \
+no call asks it: from elsewhere; quick | next | row 2 |
 | `list` | list | `lake`: `READ` | of each found: `load` |  |  |
 | `create` | create | no resource: `anyone` | no gate; effects: owner |  |  |
 | `touch` | touch | any type: `READ` | names a further `other` (`lake`, `user`); \

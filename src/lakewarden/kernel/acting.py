@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.hierarchy import MAX_LEVELS, circular, height, reached, too_nested
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, USER, Principal
 
 _NOBODY: frozenset[int] = frozenset()
@@ -15,7 +17,9 @@ class Acting:
     """Principals and memberships of one realm. Immutable.
 
     `ids` numbers every principal that anything mentions; `stored` are those that exist.
-    `of[m]` are the principals that `m` directly acts as, `members` is its inverse.
+    `of[m]` are the principals that `m` directly acts as, `members` is its inverse. Memberships
+    of who lies on a cycle are `inert`: stored, and not followed. Who is `beyond` would act as
+    something only after too many memberships, and is denied.
     """
 
     ids: Mapping[Principal, int]
@@ -23,6 +27,8 @@ class Acting:
     stored: frozenset[int]
     of: Mapping[int, frozenset[int]]
     members: Mapping[int, frozenset[int]]
+    inert: frozenset[tuple[int, int]] = frozenset()
+    beyond: frozenset[int] = frozenset()
 
     @staticmethod
     def build(
@@ -48,7 +54,24 @@ class Acting:
             stored=frozenset(ids[p] for p in known),
             of={m: frozenset(groups) for m, groups in of.items()},
             members={g: frozenset(found) for g, found in members.items()},
-        )
+        )._settled()
+
+    def _settled(self) -> Acting:
+        """The same with every membership looked at again: is it followed or not."""
+        of, members = self._as_stored()
+        looped = circular(of, members)
+        inert = frozenset((m, g) for m in looped for g in of[m])
+        beyond = too_nested(of, members, looped)
+        for m, g in inert:
+            of[m], members[g] = of[m] - {g}, members[g] - {m}
+        return replace(self, of=of, members=members, inert=inert, beyond=beyond)
+
+    def _as_stored(self) -> tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]]:
+        """All memberships, by member and by group, whether or not they are followed."""
+        of, members = dict(self.of), dict(self.members)
+        for m, g in self.inert:
+            of[m], members[g] = of.get(m, _NOBODY) | {g}, members.get(g, _NOBODY) | {m}
+        return of, members
 
     def acts_as(self, principal: Principal, extra: Iterable[Principal] = ()) -> frozenset[int]:
         """Everything the principal acts as, itself included.
@@ -56,18 +79,40 @@ class Acting:
         Groups and roles through any number of memberships, and the implied sets. `extra`
         are groups sent with the request.
         """
-        start = {self.ids[p] for p in (principal, *extra) if p in self.ids}
+        asking = (principal, *extra)
+        start = {self.ids[p] for p in asking if p in self.ids}
         if principal.kind == USER:
             start.add(self.ids[ALL_USERS])
-        reached = _closure(start, self.of)
-        asking = {p.kind for p in (principal, *extra)}
-        if GROUP in asking or any(self.principals[id].kind == GROUP for id in reached):
-            reached |= _closure({self.ids[ANY_GROUP]}, self.of)
-        return reached
+        found = reached(start, self.of)
+        in_some = any(p.kind == GROUP for p in asking)
+        if in_some or any(self.principals[id].kind == GROUP for id in found):
+            found |= reached({self.ids[ANY_GROUP]}, self.of)
+        return frozenset(found)
+
+    def is_beyond(self, principal: Principal, extra: Iterable[Principal] = ()) -> bool:
+        """Whether too many memberships follow on one another from who asks."""
+        return bool(self.beyond) and not self.beyond.isdisjoint(self.acts_as(principal, extra))
 
     def acting_as(self, id: int) -> frozenset[int]:
         """Every principal that acts as `id`, itself included (implied sets not spread)."""
-        return _closure([id], self.members)
+        return frozenset(reached([id], self.members))
+
+    def check_membership(self, member: Principal, group: Principal) -> None:
+        """Raises `BadInput` where a new one would close a cycle, `LimitExceeded` if too nested.
+
+        Both have numbers already.
+        """
+        m, g = self.ids[member], self.ids[group]
+        of = self._as_stored()[0] if self.inert else self.of
+        if g in of.get(m, _NOBODY):
+            return
+        if m in reached([g], of):
+            raise BadInput(f"`{member.kind}:{member.name}` would be a member of itself")
+        if height(m, self.members) + 1 + height(g, self.of) > MAX_LEVELS:
+            raise LimitExceeded(
+                f"by `{group.kind}:{group.name}` more than {MAX_LEVELS} memberships would follow"
+                " on one another"
+            )
 
     def numbered(self, principal: Principal) -> tuple[Acting, int]:
         """The id of the principal, given one if it has none yet."""
@@ -89,19 +134,10 @@ class Acting:
         acting, m = self.numbered(member)
         acting, g = acting.numbered(group)
         of, members = acting.of.get(m, _NOBODY), acting.members.get(g, _NOBODY)
-        return replace(
+        later = replace(
             acting,
             of={**acting.of, m: of | {g} if present else of - {g}},
             members={**acting.members, g: members | {m} if present else members - {m}},
+            inert=acting.inert - {(m, g)},
         )
-
-
-def _closure(start: Iterable[int], edges: Mapping[int, frozenset[int]]) -> frozenset[int]:
-    reached = set(start)
-    todo = list(reached)
-    while todo:
-        for id in edges.get(todo.pop(), _NOBODY):
-            if id not in reached:
-                reached.add(id)
-                todo.append(id)
-    return frozenset(reached)
+        return later._settled() if acting.inert or acting.beyond else later

@@ -115,32 +115,39 @@ class Among(Algebra[Truths, Ids]):
     def related(self, source: str, inner: Node, place: Ids, *, every: bool) -> Truths:
         if source.startswith(REQUEST):
             return self.constant(self._point.related(source, inner, 0, every=every), place)
-        positions, targets = self._related(source, place)
+        positions, targets = related_ids(self._snapshot, source, place)
         counts = np.bincount(positions, minlength=len(place))
         met = np.bincount(positions, weights=self.evaluate(inner, targets), minlength=len(place))
         return (counts > 0) & ((met == counts) if every else (met > 0))
 
-    def _related(self, source: str, place: Ids) -> tuple[Ids, Ids]:
-        present = np.flatnonzero(place >= 0).astype(np.int32)
-        if source == ANCESTORS:
-            return self._ancestors(present, place[present])
-        positions, targets, _ = self._snapshot.coded.relations[source].flat(place[present])
-        tree = self._snapshot.coded.tree
-        stands = targets.copy()
-        for type, instead in self._snapshot.model.relations[source].within.items():
-            inner = tree.types[targets] == tree.codes.get(type, -1)
-            stands[inner] = self._snapshot.step(targets[inner], instead)
-        return present[positions], stands
-
-    def _ancestors(self, positions: Ids, ids: Ids) -> tuple[Ids, Ids]:
-        tree = self._snapshot.coded.tree
-        pairs = [
-            (position, other)
-            for position, id in zip(positions.tolist(), ids.tolist(), strict=True)
-            for other in tree.ancestors(id)
-        ]
-        table = np.array(pairs, dtype=np.int32).reshape(-1, 2)
-        return table[:, 0], table[:, 1]
-
     def compare(self, node: Compare, place: Ids) -> Truths:
         return np.array([id >= 0 and self._point.compare(node, id) for id in place.tolist()], bool)
+
+
+def related_ids(snapshot: Snapshot, source: str, place: Ids) -> tuple[Ids, Ids]:
+    """Where a relation, or `ancestors`, leads: positions in `place`, and an id for each.
+
+    The id is -1 where what is related counts as no entity.
+    """
+    present = np.flatnonzero(place >= 0).astype(np.int32)
+    if source == ANCESTORS:
+        return _ancestors(snapshot, present, place[present])
+    positions, targets, _ = snapshot.coded.relations[source].flat(place[present])
+    tree = snapshot.coded.tree
+    stands = targets.copy()
+    for type, instead in snapshot.model.relations[source].within.items():
+        inner = tree.types[targets] == tree.codes.get(type, -1)
+        stands[inner] = snapshot.step(targets[inner], instead)
+    stands[is_one_of(stands, tree.deep)] = -1
+    return present[positions], stands
+
+
+def _ancestors(snapshot: Snapshot, positions: Ids, ids: Ids) -> tuple[Ids, Ids]:
+    tree = snapshot.coded.tree
+    pairs = [
+        (position, other)
+        for position, id in zip(positions.tolist(), ids.tolist(), strict=True)
+        for other in tree.ancestors(id)
+    ]
+    table = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    return table[:, 0], table[:, 1]

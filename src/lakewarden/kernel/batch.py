@@ -82,14 +82,12 @@ class Batch:
         tree = self._matrix.snapshot.coded.tree
         near = np.zeros(len(entities), dtype=bool)
         live = np.arange(len(entities))
-        at = entities
-        for _ in range(len(tree)):
+        at, above = entities, tree.above
+        while len(live):  # nothing lies above itself
             near[live] |= self._acts[principals[live], self._owners.index[at]]
-            at = tree.parents[at]
+            at = above[at]
             going = (at >= 0) & ~near[live]
             live, at = live[going], at[going]
-            if not len(live):
-                break
         return near
 
     def _judged(self, principals: Ids, entities: Ids) -> Truths:
@@ -122,9 +120,12 @@ def decide_many(matrix: Matrix, requests: Sequence[Request]) -> list[bool]:
 
 
 def _is_groupable(matrix: Matrix, request: Request) -> bool:
-    id = matrix.snapshot.coded.tree.find(request.target)
+    coded = matrix.snapshot.coded
+    id = coded.tree.find(request.target)
     matrix.require(request.now)
-    return request.is_plain and id is not None and id in matrix.snapshot.coded.tree.stored
+    if not request.is_plain or coded.acting.is_beyond(request.principal):
+        return False
+    return id is not None and id in coded.tree.stored and id not in coded.tree.deep
 
 
 def _decided(matrix: Matrix, operation: str, type: str, requests: list[Request]) -> list[bool]:

@@ -6,7 +6,7 @@ entity that is not stored, as far as its name tells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from pyroaring import BitMap
@@ -151,28 +151,32 @@ class _Column:
 
     def _related(self, value: str) -> BitMap:
         """Rows that resolve to an entity called `value`, or to one below it with `up`."""
-        targets = BitMap()
-        for id in self._named(value):
-            targets |= _resolving_to(self._coded, self._field, id)
-        if not targets:
-            return targets
-        rows = self._leading_to(targets)
+        called = {id: _resolving_to(self._coded, self._field, id) for id in self._named(value)}
+        if not called:
+            return BitMap()
+        rows = self._leading_to(called)
         own = [self._coded.tree.codes.get(type, -1) for type in self._field.itself]
         kinds = self._coded.tree.types
-        rows.update(id for id in targets if kinds[id] in own)
+        rows.update(id for id in BitMap.union(*called.values()) if kinds[id] in own)
         return rows
 
-    def _leading_to(self, targets: BitMap) -> BitMap:
+    def _leading_to(self, called: Mapping[int, BitMap]) -> BitMap:
+        """The rows that lead to one of `called`, each given with what resolves to it."""
+        targets = BitMap.union(*called.values())
         rows, answered = BitMap(), BitMap()
         for origin in self._field.origin:
             if origin == "parent":
-                found_rows = self._below_directly(targets)
+                found_rows = self._below_them(called)
             else:
                 found_rows = self._coded.relations[origin].sources_of(targets)
             rows |= found_rows - answered
             if origin != self._field.origin[-1]:
                 answered |= self._having(origin)
         return rows
+
+    def _below_them(self, called: Mapping[int, BitMap]) -> BitMap:
+        """The rows that lie below one of `called`."""
+        return self._below_directly(BitMap.union(*called.values()))
 
     def _having(self, kind: str) -> BitMap:
         """The rows for which the origin has anything."""
@@ -192,7 +196,7 @@ class _Column:
         up = [tree.codes[type] for type in self._field.up if type in tree.codes]
         ids = np.asarray(targets.to_array(), dtype=np.int32)
         followed = ids[np.isin(tree.types[ids], up)]
-        return BitMap(np.flatnonzero(np.isin(tree.parents, followed)).astype(np.uint32))
+        return BitMap(np.flatnonzero(np.isin(tree.above, followed)).astype(np.uint32))
 
 
 def _resolving_to(coded: Coded, field: Field, id: int) -> BitMap:

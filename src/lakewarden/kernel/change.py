@@ -16,9 +16,10 @@ from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.classes import Partition, partition, reclassed
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Conflict, Unknown
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown
 from lakewarden.kernel.facts import Coded, rows_of, spelled_parent
 from lakewarden.kernel.grants import Table, changed, interval, touched
+from lakewarden.kernel.hierarchy import MAX_LEVELS
 from lakewarden.kernel.matrix import Matrix, Plan
 from lakewarden.kernel.principal import IMPLIED, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
@@ -146,9 +147,10 @@ def apply(matrix: Matrix, changes: Iterable[Change], *, now: float, revision: in
     """The matrix after `changes`, in order, for the interval around `now`.
 
     No changes at all: the same facts, moved to the interval around `now`. Raises `Unknown`
-    for an entity or statement that is not stored, `Conflict` for one that is stored already
-    or a move that would close a cycle, `BadInput` for what the model does not declare; the
-    matrix given stays as it is, whatever happens.
+    for an entity or statement that is not stored, `Conflict` for one that is stored already,
+    `BadInput` for what the model does not declare and what would close a cycle,
+    `LimitExceeded` for what would be nested too deep; the matrix given stays as it is,
+    whatever happens.
     """
     step = _Step(matrix.snapshot)
     for change in changes:
@@ -167,6 +169,7 @@ class _Step:
         self._owned_by = dict(before.owned_by)
         self._rematched = BitMap()
         self._chain = BitMap()
+        self._placed = BitMap()
         self._subjects: set[int] = set()
         self._everybody = False
 
@@ -225,6 +228,7 @@ class _Step:
         tree, id = self._coded.tree.with_entity(entity, above, stored=False)
         self._coded = replace(self._coded, tree=tree)
         self._rematched.add(id)
+        self._placed.add(id)
         return id
 
     def _add(self, entity: Entity, parent: Entity | None) -> None:
@@ -252,7 +256,8 @@ class _Step:
     def _touch(self, id: int) -> None:
         """The subtree of `id`, what refers into it, and its ancestors are to be rematched."""
         tree = self._coded.tree
-        below = tree.subtree(id)
+        below = tree.below(tree.looped | BitMap([id]) if id in tree.looped else BitMap([id]))
+        self._placed |= below
         self._chain |= below
         self._chain.update(tree.ancestors(id))
         self._rematched |= self._chain
@@ -267,16 +272,26 @@ class _Step:
         seen: set[int] = set()
         while at >= 0 and at not in seen:
             if at == id:
-                raise Conflict(f"`{tree.entity(id).name}` would lie below itself")
+                raise BadInput(f"`{tree.entity(id).name}` would lie below itself")
             seen.add(at)
             at = int(tree.parents[at])
+
+    def _refuse_depth(self) -> None:
+        """Refuses what has come to lie too deep; what did so before may stay."""
+        before = self._coded.tree.deep
+        tree = self._coded.tree.judged_again(self._placed)
+        self._coded = replace(self._coded, tree=tree)
+        for id in (tree.deep - before) & tree.stored:
+            raise LimitExceeded(
+                f"`{tree.entity(id).name}` would have more than {MAX_LEVELS} levels above it"
+            )
 
     def _drop(self, entity: Entity) -> None:
         id = self._stored(entity)
         self._touch(id)
         tree, model = self._coded.tree, self._coded.model
         judged = model.judged(entity.type)
-        gone = BitMap([id]) if judged else tree.subtree(id) & tree.stored
+        gone = BitMap([id]) if judged else tree.below(tree.cycle(id)) & tree.stored
         for other in gone:
             self._forget_rows(other)
         if model.binds_identity:
@@ -292,6 +307,7 @@ class _Step:
         above = -1 if spelled is None else self._mentioned(spelled)
         tree = self._coded.tree.moved(id, above).unstored(id)
         self._coded = replace(self._coded, tree=tree)
+        self._refuse_cycle(id)
         self._touch(id)
 
     def _forget_rows(self, id: int) -> None:
@@ -349,6 +365,10 @@ class _Step:
             raise BadInput(f"{self._coded.model.title} knows entities by their names only")
         self._touch(id)
         self._coded = replace(self._coded, tree=self._coded.tree.renamed(id, name))
+        if entity.type in self._coded.model.membership_types:
+            self._drop_statements_with({membership(entity).id})
+            self._number(members_of(name))
+            self._state(membership(renamed))
         for statement in list(self._statements.values()):
             if isinstance(statement.scope, On) and statement.scope.entity == entity:
                 self._state(replace(statement, scope=On(renamed)))
@@ -404,8 +424,11 @@ class _Step:
     def _membership(self, row: MembershipRow, present: bool) -> None:
         member = self._number(row.member)
         self._number(row.of)
+        if present:
+            self._coded.acting.check_membership(row.member, row.of)
         before = self._coded.acting.acting_as(member)
         acting = self._coded.acting.with_membership(row.member, row.of, present=present)
+        self._everybody |= bool(self._coded.acting.inert or self._coded.acting.beyond)
         self._coded = replace(self._coded, acting=acting)
         self._subjects |= before
         self._spread(member)
@@ -435,6 +458,7 @@ class _Step:
 
     def finished(self, matrix: Matrix, now: float, revision: int) -> Matrix:
         """The matrix over the next snapshot, with every row that still holds."""
+        self._refuse_depth()
         if len(self._coded.tree.displaced) > DISPLACED_LIMIT:
             return Matrix(renumbered(self._coded, self._statements, now, revision))
         index, gone, come = self._table(now)
@@ -467,8 +491,17 @@ class _Step:
         come = [self._statements[i] for i in sorted(ids) if i in self._statements]
         come = [statement for statement in come if statement.applies(now)]
         index = changed(before, self._statements, gone, come, self._coded.acting)
-        start, end = interval(self._statements.values(), now)
+        start, end = self._interval(now)
         return replace(index, start=start, end=end, moment=now), gone, come
+
+    def _interval(self, now: float) -> tuple[float, float]:
+        """The interval around `now`: that of before, where no window of time came or went."""
+        before = self._before.table
+        sides = (before.statements, self._statements)
+        changed = (side[id] for id in self._changed_statements for side in sides if id in side)
+        if before.start <= now < before.end and not any(map(_is_timed, changed)):
+            return before.start, before.end
+        return interval(self._statements.values(), now)
 
     def _bitmaps(self, index: Table, block: Stored) -> tuple[BitMap, ...]:
         old = self._before.bitmaps

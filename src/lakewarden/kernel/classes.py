@@ -102,6 +102,9 @@ class _Splitter:
         """Members of `ids` leave their classes for new ones, except where a whole class stays."""
         if not ids:
             return
+        if len(ids) == 1:
+            self._split_one(scope, ids.min())
+            return
         rows = _rows(ids)
         old = self._classes[rows]
         counts = np.bincount(old, minlength=self.count)
@@ -113,6 +116,14 @@ class _Splitter:
             else:
                 target[number] = self._new_class(number, scope, hit)
         self._classes[rows] = target[old]
+
+    def _split_one(self, scope: int, id: int) -> None:
+        """As `split` does, without looking through all classes: most scopes are one table."""
+        number = int(self._classes[id])
+        if self._sizes[number] == 1:
+            self._inside[number].append(scope)
+        else:
+            self._classes[id] = self._new_class(number, scope, 1)
 
     def _new_class(self, number: int, scope: int, size: int) -> int:
         self._sizes[number] -= size

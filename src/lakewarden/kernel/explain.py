@@ -6,7 +6,7 @@ two do not agree the answer is a denial with the reason `error`, and it is count
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -120,6 +120,35 @@ def explain(matrix: Matrix, request: Request) -> Explanation:
     return Explanation(decision, step, decisive, ways)
 
 
+def deciding(
+    matrix: Matrix, request: Request, known: Container[Entity] | None = None
+) -> tuple[str, ...]:
+    """The statements of the request's explanation, by id, without the rest of it.
+
+    For a request that was decided by its rule: allowed, or denied. `known`: only what is said
+    of these entities. Raises as `Matrix.decide`.
+    """
+    snapshot = matrix.snapshot
+    rule = matrix.operation(request.operation).rule(request.target.type)
+    walk = _Walk(snapshot, Point(snapshot, matrix.subject(request), request))
+    found = walk.deciding(rule, snapshot.place(request.target), known)
+    return tuple(sorted(set(found)))
+
+
+def lacking(matrix: Matrix, request: Request) -> tuple[frozenset[Need], ...]:
+    """What a request that its rule denies is short of: all of one of these sets, few first.
+
+    Privileges as the rule names them, derived ones too, each at the entity where it was asked
+    for. Empty where no ALLOW would help. Raises as `Matrix.decide`.
+    """
+    snapshot = matrix.snapshot
+    point = Point(snapshot, matrix.subject(request), request)
+    rule = matrix.operation(request.operation).rule(request.target.type)
+    ways = _Walk(snapshot, point, derived=True).ways(rule, snapshot.place(request.target))
+    needs = (frozenset(c for c in way if isinstance(c, Need)) for way in _by_size(ways))
+    return tuple(way for way in needs if way)
+
+
 def _statements(step: Step) -> Iterator[str]:
     yield from step.allowed_by
     yield from step.denied_by
@@ -136,11 +165,15 @@ _NONE: Ways = frozenset()
 
 
 class _Walk:
-    """The rule's tree for one request, and the ways to make its nodes true."""
+    """The rule's tree for one request, and the ways to make its nodes true.
 
-    def __init__(self, snapshot: Snapshot, point: Point) -> None:
+    `derived`: what follows from other privileges is needed as such, not as one of these.
+    """
+
+    def __init__(self, snapshot: Snapshot, point: Point, *, derived: bool = False) -> None:
         self._snapshot = snapshot
         self._point = point
+        self._derived = derived
 
     def step(self, node: Node, place: Spot | None) -> Step:
         """The node and all below it, with their truths."""
@@ -159,20 +192,35 @@ class _Walk:
         )
 
     def _inner(self, node: Node, place: Spot) -> Iterator[Step]:
+        for part, at in self._parts(node, place):
+            yield self.step(part, at)
+
+    def _parts(self, node: Node, place: Spot) -> Iterator[tuple[Node, Spot | None]]:
         match node:
             case And(parts) | Or(parts):
-                yield from (self.step(part, place) for part in parts)
+                yield from ((part, place) for part in parts)
             case At(selector, inner):
-                yield self.step(inner, self._point.selected(selector, place))
+                yield inner, self._point.selected(selector, place)
             case Every(source, inner) | Some(source, inner):
                 for at in self._point.related_spots(source, place):
-                    yield self.step(inner, at)
+                    yield inner, at
             case May(name):
                 rule = self._rule(name, place)
                 if rule is not None:
-                    yield self.step(rule, place)
+                    yield rule, place
             case _:
                 return
+
+    def deciding(
+        self, node: Node, place: Spot | None, known: Container[Entity] | None
+    ) -> Iterator[str]:
+        """The ids of the statements that decide the privileges of the node and all below it."""
+        if place is None or (known is not None and self._point.entity(place) not in known):
+            return
+        for statements in self._deciding(node, place):
+            yield from (statement.id for statement in statements)
+        for part, at in self._parts(node, place):
+            yield from self.deciding(part, at, known)
 
     def _rule(self, operation: str, place: Spot) -> Node | None:
         declared = self._snapshot.model.operation(operation)
@@ -238,7 +286,8 @@ class _Walk:
         model = self._snapshot.model
         declared = model.privileges[privilege]
         entity = self._anchor(privilege, place)
-        for name in declared.implied_by or (privilege,):
+        implied_by = () if self._derived else declared.implied_by
+        for name in implied_by or (privilege,):
             yield Need(name, entity)
 
     def _anchor(self, privilege: str, place: Spot) -> Entity:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,11 @@ from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
+from lakewarden.kernel.numbering import Numbering
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal, members_of
 from lakewarden.kernel.relations import (
     AttributeRow,
+    EntityColumns,
     EntityRow,
     Facts,
     MembershipRow,
@@ -89,11 +91,12 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
     not stored, names one under a model that denies what is not stored, or is of an
     undeclared relation.
     """
-    rows = [(row.entity, row.parent) for row in facts.entities]
-    stored = {entity for entity, _ in rows}
-    tree = trees.build(rows, _spelled(_mentioned(facts, model), stored, spelling))
+    numbering = Numbering(EntityColumns.of(facts.entities))
+    for entity in _mentioned(facts, model, numbering):
+        _mention(numbering, entity, spelling)
+    tree = numbering.tree()
     _check_stored(tree, facts, model)
-    acting = Acting.build(facts.principals, facts.memberships, _actors(facts, model))
+    acting = Acting.build(facts.principals, facts.memberships, _actors(facts, model, tree))
     ownerships = ("", *sorted({row.ownership for row in facts.owners} - {""}))
     return Coded(
         model=model,
@@ -107,24 +110,21 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
     )
 
 
-def _mentioned(facts: Facts, model: Model) -> Iterator[Entity]:
+def _mentioned(facts: Facts, model: Model, numbering: Numbering) -> Iterator[Entity]:
     """Entities that need an id, also where they are not stored."""
-    types = {*model.types, *(row.entity.type for row in facts.entities)}
-    yield from (Entity(type, "") for type in types if model.judged(type))
+    types = {*model.types, *numbering.types}
+    yield from [Entity(type, "") for type in types if model.judged(type)]
     yield from {row.target for row in facts.relations}
-    yield from {row.parent for row in facts.entities if row.parent is not None}
+    yield from numbering.unknown
 
 
-def _spelled(
-    entities: Iterable[Entity], stored: Container[Entity], spelling: Spelling
-) -> Iterator[tuple[Entity, Entity | None]]:
-    """Those not stored, with the parents that their names spell, up to what is stored."""
-    for entity in entities:
-        child: Entity | None = entity
-        while child is not None and child not in stored:
-            parent = spelled_parent(spelling, child)
-            yield child, parent
-            child = parent
+def _mention(numbering: Numbering, entity: Entity, spelling: Spelling) -> None:
+    """The entity, and above it those that its name spells, up to what is known."""
+    child: Entity | None = entity
+    while child is not None and child not in numbering:
+        parent = spelled_parent(spelling, child)
+        numbering.mention(child, parent)
+        child = parent
 
 
 def spelled_parent(spelling: Spelling, entity: Entity) -> Entity | None:
@@ -132,11 +132,11 @@ def spelled_parent(spelling: Spelling, entity: Entity) -> Entity | None:
     return spelling.parent(entity) if entity.name else None
 
 
-def _actors(facts: Facts, model: Model) -> Iterator[Principal]:
+def _actors(facts: Facts, model: Model, tree: Tree) -> Iterator[Principal]:
     yield SERVICE_ADMINS
     yield from (row.owner for row in facts.owners)
-    containers = model.membership_types
-    yield from (members_of(e.name) for e, _ in facts.entities if e.type in containers)
+    for type in model.membership_types:
+        yield from (members_of(tree.names[id]) for id in tree.of_type(type))
     for statement in facts.statements:
         yield from statement.principals
 
@@ -226,6 +226,7 @@ def rows_of(coded: Coded, statements: Mapping[str, Statement]) -> Facts:
             MembershipRow(principals[member], principals[group])
             for member, groups in coded.acting.of.items()
             for group in groups
-        ],
+        ]
+        + [MembershipRow(principals[m], principals[g]) for m, g in sorted(coded.acting.inert)],
         statements=[s for s in statements.values() if not s.id.startswith(IMPLIED_ID)],
     )

@@ -6,11 +6,11 @@ that it implies, with their reach. DENYs imply nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lakewarden.kernel.acting import Acting
-from lakewarden.kernel.model import Model
+from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.scopes import Reaching, normal
 from lakewarden.kernel.statement import Criterion, Effect, Owners, Statement
 
@@ -116,9 +116,10 @@ def table(statements: Mapping[str, Statement], model: Model, acting: Acting, now
     numbers: dict[Reaching, int] = {}
     allow: dict[str, list[Grant]] = {}
     deny: dict[str, list[Grant]] = {}
+    known: Known = {}
     for statement in in_force:
         side = allow if statement.effect is Effect.ALLOW else deny
-        for privilege, grant in _grants(statement, model, acting, numbers):
+        for privilege, grant in _grants(statement, model, acting, numbers, known):
             side.setdefault(privilege, []).append(grant)
     return replace(
         empty,
@@ -130,13 +131,25 @@ def table(statements: Mapping[str, Statement], model: Model, acting: Acting, now
     )
 
 
+Known = dict[tuple[bool, frozenset[str]], tuple[tuple[str, Reach], ...]]
+"""What statements of an effect (is it ALLOW) and some privileges bear on, and their reach."""
+
+
 def _grants(
-    statement: Statement, model: Model, acting: Acting, numbers: dict[Reaching, int]
+    statement: Statement,
+    model: Model,
+    acting: Acting,
+    numbers: dict[Reaching, int],
+    known: Known,
 ) -> Iterator[tuple[str, Grant]]:
     principals = frozenset(acting.ids[p] for p in statement.principals)
-    for privilege in sorted(touched(statement, model)):
-        scope = normal(statement.scope, model.privilege(privilege).reach)
-        number = numbers.setdefault(scope, len(numbers))
+    key = (statement.effect is Effect.ALLOW, statement.privileges)
+    bearing = known.get(key)
+    if bearing is None:
+        names = sorted(touched(statement, model))
+        bearing = known[key] = tuple((name, model.privilege(name).reach) for name in names)
+    for privilege, reach in bearing:
+        number = numbers.setdefault(normal(statement.scope, reach), len(numbers))
         yield privilege, Grant(statement, number, principals)
 
 
@@ -162,6 +175,39 @@ def _grouped(grants: Iterable[Grant]) -> Grouped:
     )
 
 
+# COST: of the grants of a privilege only those of the principals concerned are grouped anew.
+
+
+def _without(grouped: Grouped, ids: Container[str]) -> Grouped:
+    """The grants without those of the statements with these ids."""
+    lost = [grant for grant in grouped.every if grant.statement.id in ids]
+    by_principal = dict(grouped.by_principal)
+    for id in frozenset().union(*(grant.principals for grant in lost)):
+        kept = tuple(grant for grant in by_principal[id] if grant.statement.id not in ids)
+        if kept:
+            by_principal[id] = kept
+        else:
+            del by_principal[id]
+    return Grouped(
+        tuple(grant for grant in grouped.every if grant.statement.id not in ids),
+        by_principal,
+        tuple(grant for grant in grouped.to_owners if grant.statement.id not in ids),
+    )
+
+
+def _with(grouped: Grouped, grants: Sequence[Grant]) -> Grouped:
+    """The grants and these further ones."""
+    more = _grouped(grants)
+    by_principal = dict(grouped.by_principal)
+    for id, found in more.by_principal.items():
+        by_principal[id] = (*by_principal.get(id, ()), *found)
+    return Grouped(
+        (*grouped.every, *more.every),
+        by_principal,
+        (*grouped.to_owners, *more.to_owners),
+    )
+
+
 def changed(
     before: Table,
     statements: Mapping[str, Statement],
@@ -176,16 +222,19 @@ def changed(
     model = before.model
     numbers = dict(before.numbers)
     sides = {Effect.ALLOW: dict(before.allow), Effect.DENY: dict(before.deny)}
-    leaving = {statement.id for statement in gone}
+    leaving: dict[tuple[Effect, str], set[str]] = {}
     for statement in gone:
-        side = sides[statement.effect]
         for privilege in touched(statement, model):
-            kept = (g for g in side[privilege].every if g.statement.id not in leaving)
-            side[privilege] = _grouped(kept)
+            leaving.setdefault((statement.effect, privilege), set()).add(statement.id)
+    for (effect, privilege), ids in leaving.items():
+        sides[effect][privilege] = _without(sides[effect][privilege], ids)
+    arriving: dict[tuple[Effect, str], list[Grant]] = {}
+    known: Known = {}
     for statement in come:
-        side = sides[statement.effect]
-        for privilege, grant in _grants(statement, model, acting, numbers):
-            side[privilege] = _grouped((*side.get(privilege, _EMPTY).every, grant))
+        for privilege, grant in _grants(statement, model, acting, numbers, known):
+            arriving.setdefault((statement.effect, privilege), []).append(grant)
+    for (effect, privilege), grants in arriving.items():
+        sides[effect][privilege] = _with(sides[effect].get(privilege, _EMPTY), grants)
     return replace(
         before,
         statements=statements,

@@ -37,22 +37,30 @@ class Page:
     after: Entity | None
 
 
-def listing(matrix: Matrix, request: Request, within: Entity | None = None) -> BitMap:
+def listing(
+    matrix: Matrix, request: Request, within: Entity | None = None, type: str | None = None
+) -> BitMap:
     """The ids of the stored entities on which the request's operation is allowed.
 
     The request's own target is not looked at. `within` keeps those that lie below an
-    entity, itself not included; one that is not stored holds nothing. Errors as
-    `Matrix.decide`.
+    entity, itself not included; one that is not stored holds nothing. `type` keeps those
+    of one type. Errors as `Matrix.decide`.
     """
     matrix.require(request.now)
     operation = matrix.operation(request.operation)
+    if _is_beyond(matrix, request):
+        return BitMap()
     subject = matrix.subject(request)
     if request.roles is not None and not request.roles <= subject.named:
         return BitMap()
-    types = _types(matrix, operation)
-    found = [_of_type(matrix, operation, type, subject, request) for type in types]
+    types = [each for each in _types(matrix, operation) if type in (None, each)]
+    found = [_of_type(matrix, operation, each, subject, request) for each in types]
     ids = BitMap.union(*found) if found else BitMap()
     return ids if within is None else ids & _below(matrix, within)
+
+
+def _is_beyond(matrix: Matrix, request: Request) -> bool:
+    return matrix.snapshot.coded.acting.is_beyond(request.principal, request.groups)
 
 
 def _types(matrix: Matrix, operation: Operation) -> list[str]:
@@ -121,7 +129,8 @@ def count(matrix: Matrix, request: Request, within: Entity | None = None) -> int
     matrix.require(request.now)
     operation = matrix.operation(request.operation)
     types = _types(matrix, operation)
-    if within is None and len(types) == 1 and request.is_plain:
+    is_short = within is None and len(types) == 1 and request.is_plain
+    if is_short and not _is_beyond(matrix, request):
         plan = matrix.plan(operation, types[0])
         subject = matrix.subject(request)
         ids = matrix.listed(plan, subject)
@@ -148,14 +157,19 @@ def page(
     size: int,
     after: Entity | None = None,
     within: Entity | None = None,
+    type: str | None = None,
 ) -> Page:
     """The next `size` entities of the listing that come after `after` in canonical order.
 
     Raises `BadInput` for a size below 1.
     """
+    return page_of(matrix, listing(matrix, request, within, type), size, after)
+
+
+def page_of(matrix: Matrix, ids: BitMap, size: int, after: Entity | None = None) -> Page:
+    """The next `size` of the entities with these ids that come after `after`. Errors as `page`."""
     if size < 1:
         raise BadInput("page size must be at least 1")
-    ids = listing(matrix, request, within)
     chosen = _following(matrix, ids, after, size + 1)
     tree = matrix.snapshot.coded.tree
     entities = tuple(tree.entity(id) for id in chosen[:size])
@@ -188,7 +202,7 @@ def filtered(matrix: Matrix, request: Request, entities: Sequence[Entity]) -> li
     (an unknown type) raises here too.
     """
     matrix.require(request.now)
-    if not request.is_plain:
+    if not request.is_plain or _is_beyond(matrix, request):
         return [i for i, e in enumerate(entities) if matrix.decide(_about(request, e)).allow]
     operation, subject = matrix.operation(request.operation), matrix.subject(request)
     snapshot = matrix.snapshot
@@ -196,7 +210,10 @@ def filtered(matrix: Matrix, request: Request, entities: Sequence[Entity]) -> li
         operation.rule(type)
     ids = [snapshot.coded.tree.find(entity) for entity in entities]
     known: Ids = np.array([-1 if id is None else id for id in ids], dtype=np.int32)
-    stored = np.isin(known, np.asarray(snapshot.coded.tree.stored.to_array(), dtype=np.int32))
+    tree = snapshot.coded.tree
+    # One by one: the list given is short beside what is stored.
+    there, deep = tree.stored, tree.deep
+    stored = np.array([id is not None and id in there and id not in deep for id in ids], dtype=bool)
     truths = among_operation(matrix, operation, subject, np.where(stored, known, -1))
     for index in np.flatnonzero(~stored).tolist():
         truths[index] = matrix.decide(_about(request, entities[index])).allow

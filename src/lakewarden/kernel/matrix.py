@@ -231,7 +231,10 @@ class Matrix:
         return self.snapshot.coded.tree.entity(id).type
 
     def subject(self, request: Request) -> Subject:
-        """The one who asks, with the groups and roles of the request."""
+        """The one who asks, with the groups and roles of the request.
+
+        Raises `LimitExceeded` where too many memberships follow on one another.
+        """
         if not request.groups and request.roles is None:
             return self.snapshot.subject(request.principal)
         coded = self.snapshot.coded
@@ -256,7 +259,7 @@ class Matrix:
         if plan is None:
             plan = self._plan(operation, type)
             self._plans[operation.name, type] = plan
-            if operation.type == type:
+            if operation.type == type and not self.snapshot.coded.tree.deep:
                 self._single[operation.name] = plan
         return plan
 

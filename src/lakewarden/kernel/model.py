@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unknown
@@ -138,6 +139,7 @@ class Operation:
     own. `targets` and `lists` name further entities of the request with the types allowed
     (empty: any). `filter`: the operation that each child of a listing must pass. `effects`
     say what a success changes. `gated`: the model's gate is part of every rule already.
+    `asked`: why no call of the system's own interfaces asks it, when none does.
     """
 
     name: str
@@ -151,6 +153,7 @@ class Operation:
     source: str = ""
     since: str = ""
     note: str = ""
+    asked: str = ""
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def rule_or_none(self, type: str) -> Node | None:
@@ -173,13 +176,21 @@ class Operation:
         return next(iter(self.rules)) if len(self.rules) == 1 and ANY not in self.rules else None
 
 
+SEE: Final = "see"
+READ: Final = "read"
+CHANGE: Final = "change"
+WAYS: Final = (SEE, READ, CHANGE)
+"""How somebody reaches an asset in any system: learn of it, read its data, change its data."""
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """A declared system, validated. `digest` identifies its text and settings.
 
     `granting` is the operation that handing out a privilege on an entity requires;
     `self_privileges` are held by every user on the entity that is that user. `gate` and
-    `macros` are kept as text, for people: they are part of every rule already.
+    `macros` are kept as text, for people: they are part of every rule already. `access` says
+    by way (`WAYS`) which operations mean that somebody reaches what an entity stands for.
     """
 
     name: str
@@ -204,6 +215,7 @@ class Model:
     spelled: Mapping[str, str]
     gate: str = "anyone"
     macros: Mapping[str, str] = field(default_factory=dict)
+    access: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def privilege(self, name: str) -> Privilege:
         """The privilege of that name or alias; raises `Unknown`."""
@@ -218,6 +230,13 @@ class Model:
         if found is None:
             raise Unknown("operation", name, f"`lakewarden operations` lists those of {self.name}")
         return found
+
+    def reaching(self, way: str, type: str) -> str | None:
+        """The operation by which an entity of `type` is reached that way, if there is one."""
+        for name in self.access.get(way, ()):
+            if self.operations[name].rule_or_none(type) is not None:
+                return name
+        return None
 
     def field_of(self, name: str) -> Field:
         """The field of that name or alias, in any case; raises `Unknown`."""

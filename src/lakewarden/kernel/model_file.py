@@ -19,6 +19,7 @@ from lakewarden.kernel.expression import (
 from lakewarden.kernel.model import (
     ANY,
     NONE,
+    WAYS,
     Attribute,
     EntityType,
     Field,
@@ -41,6 +42,7 @@ EFFECTS = {
     "holds": "the creator is granted every grantable privilege on what is created",
     "drop": "statements, owners and relations of the entity and of all below it go with it",
     "drop principal": "memberships, roles and ownerships of the removed principal go with it",
+    "each": "each entity is judged alone: what may go goes, the rest is reported",
 }
 """What an operation's success may change, and what each word means."""
 
@@ -110,6 +112,7 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
         spelled=spelled,
         gate=gate,
         macros={_heading(name, macro): macro.text for name, macro in macros.items()},
+        access=_access(file.take("access"), operations, file.at("access")),
     )
     head.close()
     file.close()
@@ -387,6 +390,7 @@ def _operation(
         gated=gated,
         source=section.text("source", ""),
         since=section.text("since", ""),
+        asked=section.text("asked", ""),
         note=section.text("note", ""),
         texts=texts,
     )
@@ -394,6 +398,26 @@ def _operation(
     if operation.filter is not None and operation.filter not in names:
         raise BadInput(f"unknown operation `{operation.filter}`", where=section.at("filter"))
     return operation
+
+
+def _access(
+    value: object, operations: Mapping[str, Operation], where: str
+) -> dict[str, tuple[str, ...]]:
+    """The operations of each way; for one type of entity each way has one operation at most."""
+    section = Section({} if value is None else value, where)
+    found = {way: section.texts(way) for way in WAYS}
+    section.close()
+    for way, names in found.items():
+        taken: dict[str, str] = {}
+        for name in names:
+            if name not in operations:
+                raise BadInput(f"unknown operation `{name}`", where=section.at(way))
+            for type in operations[name].rules:
+                if type in taken:
+                    message = f"`{taken[type]}` is asked about `{type}` already"
+                    raise BadInput(f"`{name}`: {message}", where=section.at(way))
+                taken[type] = name
+    return found
 
 
 def _named_types(

@@ -232,9 +232,11 @@ class Point(Algebra[bool, Spot]):
                 yield self.spot(entity)
         elif isinstance(place, int):
             within = self._snapshot.model.relations[source].within
+            deep = self._snapshot.coded.tree.deep
             for target, _ in self._snapshot.coded.relations[source].of(place):
                 type = self.entity(target).type
-                yield self.ancestor(within[type], target) if type in within else target
+                at = self.ancestor(within[type], target) if type in within else target
+                yield None if isinstance(at, int) and at in deep else at
 
     def compare(self, node: Compare, place: Spot) -> bool:
         return self.compare_for(node, place, self._subject.principal)

@@ -27,11 +27,12 @@ def _bearing_on(matrix: Matrix, type: str) -> Iterator[str]:
     for privilege in model.privileges.values():
         # Where statements choose by criteria, `on` says what is offered, not what is possible.
         unbound = bool(model.fields) or ANY in privilege.on or not privilege.on
-        if unbound or type not in model.types or _reaches(model, privilege, type):
+        if unbound or type not in model.types or offered_on(model, privilege, type):
             yield privilege.name
 
 
-def _reaches(model: Model, privilege: Privilege, type: str) -> bool:
+def offered_on(model: Model, privilege: Privilege, type: str) -> bool:
+    """Whether the privilege, granted where the model offers it, reaches entities of the type."""
     match privilege.reach:
         case Reach.EXACTLY:
             return type in privilege.on

@@ -7,9 +7,9 @@ duplicates are harmless.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, overload
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
@@ -21,6 +21,91 @@ class EntityRow(NamedTuple):
 
     entity: Entity
     parent: Entity | None = None
+
+
+Cells = tuple[str, str, str | None, str | None]
+"""Type and name of an entity, and of its parent."""
+
+Slice: TypeAlias = "slice[int | None, int | None, int | None]"
+
+
+class EntityColumns(Sequence[EntityRow]):
+    """Entity rows kept as columns: a million of them, without objects for each.
+
+    `parent_types` and `parent_names` hold None at the top.
+    """
+
+    __slots__ = ("names", "parent_names", "parent_types", "types")
+
+    def __init__(
+        self,
+        types: Sequence[str],
+        names: Sequence[str],
+        parent_types: Sequence[str | None],
+        parent_names: Sequence[str | None],
+    ) -> None:
+        self.types = types
+        self.names = names
+        self.parent_types = parent_types
+        self.parent_names = parent_names
+
+    @staticmethod
+    def of(rows: Sequence[EntityRow]) -> EntityColumns:
+        """The same rows as columns."""
+        if isinstance(rows, EntityColumns):
+            return rows
+        return EntityColumns(
+            [row.entity.type for row in rows],
+            [row.entity.name for row in rows],
+            [None if row.parent is None else row.parent.type for row in rows],
+            [None if row.parent is None else row.parent.name for row in rows],
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, at: int) -> EntityRow: ...
+    @overload
+    def __getitem__(self, at: Slice) -> EntityColumns: ...
+    def __getitem__(self, at: int | Slice) -> EntityRow | EntityColumns:
+        if isinstance(at, slice):
+            return EntityColumns(
+                self.types[at], self.names[at], self.parent_types[at], self.parent_names[at]
+            )
+        return next(iter(self[at : at + 1 or None]))
+
+    def __iter__(self) -> Iterator[EntityRow]:
+        parent: Entity | None = None
+        for type, name, parent_type, parent_name in self.cells():
+            if (parent_type, parent_name) != parent:  # most lie where the one before them does
+                parent = _placed(parent_type, parent_name)
+            yield EntityRow(Entity(type, name), parent)
+
+    def cells(self) -> Iterator[Cells]:
+        """The rows as plain cells."""
+        return zip(self.types, self.names, self.parent_types, self.parent_names, strict=True)
+
+    def beside(self, known: Collection[Cells]) -> EntityColumns:
+        """The rows that are not among the known cells."""
+        if not known:
+            return self
+        left = [cells for cells in self.cells() if cells not in known]
+        return EntityColumns(
+            [cells[0] for cells in left],
+            [cells[1] for cells in left],
+            [cells[2] for cells in left],
+            [cells[3] for cells in left],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list: rows are no key
+
+
+def _placed(type: str | None, name: str | None) -> Entity | None:
+    return None if type is None or name is None else Entity(type, name)
 
 
 class RelationRow(NamedTuple):

@@ -22,6 +22,7 @@ from lakewarden.kernel.classes import Partition, partition
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.facts import IMPLIED_ID, Coded, code
 from lakewarden.kernel.grants import Grant, Table, table
+from lakewarden.kernel.hierarchy import MAX_LEVELS
 from lakewarden.kernel.model import MEMBER, AttributeType, Model
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import Facts
@@ -66,7 +67,10 @@ CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
 
 @dataclass(slots=True)
 class Memos:
-    """What a snapshot has worked out so far; never part of its meaning."""
+    """What a snapshot has worked out so far; never part of its meaning.
+
+    `beside` is what others worked out from it, each under a key of its own.
+    """
 
     cells: dict[CellsKey, Cells] = field(default_factory=dict)
     partitions: dict[frozenset[str], Partition | None] = field(default_factory=dict)
@@ -78,6 +82,7 @@ class Memos:
     entities: dict[Principal, BitMap] | None = None
     bytes: int = 0
     errors: Counter[str] = field(default_factory=Counter)
+    beside: dict[str, object] = field(default_factory=dict)
 
     def add_cells(self, key: CellsKey, cells: Cells) -> None:
         """Remembers cells, within the memory that remembered rows may take."""
@@ -195,16 +200,23 @@ class Snapshot:
         return place in self.bitmaps[grant.scope]
 
     def of_type(self, type: str) -> BitMap:
-        """The stored entities of one type; remembered."""
+        """The stored entities of one type, but those that lie too deep; remembered."""
         ids = self.memos.types.get(type)
         if ids is None:
-            ids = self.memos.types[type] = self.coded.tree.of_type(type)
+            tree = self.coded.tree
+            ids = self.memos.types[type] = tree.of_type(type) - tree.deep
         return ids
 
     def is_judged(self, entity: Entity, place: int | NamedPlace) -> bool:
-        """Whether the entity is stored, or of a type whose unknown names are judged too."""
-        known = isinstance(place, int) and place in self.coded.tree.stored
-        return known or self.model.judged(entity.type)
+        """Whether the entity is stored, or of a type whose unknown names are judged too.
+
+        Never one that lies too deep.
+        """
+        tree = self.coded.tree
+        if isinstance(place, NamedPlace):
+            return len(place.ancestors) <= MAX_LEVELS and self.model.judged(entity.type)
+        known = place in tree.stored or self.model.judged(entity.type)
+        return known and place not in tree.deep
 
     def stored_attribute(
         self, name: str, place: int | NamedPlace, principal: Principal
@@ -292,7 +304,7 @@ def _step(coded: Coded, ids: Ids, selector: str) -> Ids:
     if selector == "platform":
         return np.zeros(len(ids), dtype=np.int32)
     if selector == "parent":
-        return np.where(ids >= 0, tree.parents[ids], absent).astype(np.int32)
+        return np.where(ids >= 0, tree.above[ids], absent).astype(np.int32)
     if selector == "type":
         by_code = [coded.tree.find(Entity(kind, "")) for kind in tree.kinds]
         table = np.array([-1 if id is None else id for id in by_code], dtype=np.int32)
@@ -300,13 +312,14 @@ def _step(coded: Coded, ids: Ids, selector: str) -> Ids:
     code = tree.codes.get(selector, -1)
     reached = np.full(len(ids), -1, dtype=np.int32)
     at = ids.copy()
+    above = tree.above
     for _ in range(len(tree)):
         live = (at >= 0) & (reached < 0)
         if not live.any():
             break
         hit = live & (tree.types[at] == code)
         reached[hit] = at[hit]
-        at = np.where(live & ~hit, tree.parents[at], absent).astype(np.int32)
+        at = np.where(live & ~hit, above[at], absent).astype(np.int32)
     return reached
 
 

@@ -9,9 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.principal import Principal
+
+MAX_CRITERIA: Final = 64
+"""How many criteria one statement may have, those of its constraint counted in."""
+
+MAX_VALUES: Final = 1_000
+"""How many values one criterion may have."""
 
 
 class Effect(Enum):
@@ -120,3 +128,20 @@ class Statement:
             and (self.valid_from is None or self.valid_from <= now)
             and (self.valid_until is None or now < self.valid_until)
         )
+
+
+def check_size(statement: Statement) -> None:
+    """Raises `LimitExceeded` for a statement of more criteria, or values, than are allowed."""
+    scope = statement.scope.criteria if isinstance(statement.scope, Where) else ()
+    criteria = (*scope, *(statement.constraint or ()))
+    if len(criteria) > MAX_CRITERIA:
+        raise LimitExceeded(
+            f"statement `{statement.id}` has {len(criteria)} criteria, at most {MAX_CRITERIA} are"
+            " allowed"
+        )
+    for criterion in criteria:
+        if len(criterion.values) > MAX_VALUES:
+            raise LimitExceeded(
+                f"statement `{statement.id}` has {len(criterion.values)} values of"
+                f" `{criterion.field}`, at most {MAX_VALUES} are allowed"
+            )

@@ -219,7 +219,10 @@ def _declared(
 
 
 def write_statement(statement: Statement) -> dict[str, object]:
-    """The table that `read_statements` reads back as the same statement."""
+    """The table that `read_statements` reads back as the same statement.
+
+    Owners of no type at all match nobody, and are left out.
+    """
     table: dict[str, object] = {"id": statement.id, "effect": statement.effect.value}
     if statement.title:
         table["title"] = statement.title

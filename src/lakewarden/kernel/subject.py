@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pyroaring import BitMap
 
 from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.kernel.hierarchy import MAX_LEVELS
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.tree import Tree
 
@@ -42,7 +44,12 @@ def resolve(
     groups: Iterable[Principal] = (),
     roles: frozenset[Principal] | None = None,
 ) -> Subject:
-    """The subject; `groups` are sent with the request, `roles` narrows the ALLOW side."""
+    """The subject; `groups` are sent with the request, `roles` narrows the ALLOW side.
+
+    Raises `LimitExceeded` where too many memberships follow on one another.
+    """
+    if acting.is_beyond(principal, groups):
+        raise LimitExceeded(f"more than {MAX_LEVELS} memberships follow on one another")
     everything = acting.acts_as(principal, groups)
     allow = everything
     if roles is not None:

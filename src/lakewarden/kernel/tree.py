@@ -9,15 +9,15 @@ or below one, is in no interval's order and displaced from the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.hierarchy import on_cycles, too_deep
 
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint16]
@@ -54,13 +54,20 @@ def _changed(index: Index | None, name: str, id: int | None) -> Layered:
     return Layered(index or {}, {name: id})
 
 
+class Lineage:
+    """Stands for one numbering. Trees that share it give what they have in common the same ids."""
+
+    __slots__ = ("__weakref__",)
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """The integer-coded entities of one realm. Immutable; one row per id in every array.
 
     `kinds[code]` is a type's name, `codes` its inverse. `parents` holds -1 at the top.
     `ends[i]` closes the interval of `i`'s subtree as numbered. `stored` are the ids that
-    exist; `named` maps (per type) a name to its id, stored or not.
+    exist; `named` maps (per type) a name to its id, stored or not. Those on a cycle are `looped`
+    and have nothing above them; those with too much above them are `deep`, and denied.
     """
 
     kinds: tuple[str, ...]
@@ -73,6 +80,9 @@ class Tree:
     displaced: BitMap
     named: Mapping[str, Index]
     cyclic: bool
+    looped: BitMap = field(default_factory=BitMap)
+    deep: BitMap = field(default_factory=BitMap)
+    lineage: Lineage = field(default_factory=Lineage, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.types)
@@ -94,14 +104,41 @@ class Tree:
         return BitMap(np.flatnonzero(self.types == code).astype(np.uint32)) & self.stored
 
     def ancestors(self, id: int) -> Iterator[int]:
-        """The containment ancestors, nearest first; in a cycle each member once."""
-        seen = {id}
-        parent = int(self.parents[id])
-        while parent >= 0 and parent not in seen:
-            yield parent
-            if self.cyclic:
-                seen.add(parent)
-            parent = int(self.parents[parent])
+        """The containment ancestors, nearest first."""
+        while id not in self.looped:
+            id = int(self.parents[id])
+            if id < 0:
+                return
+            yield id
+
+    @property
+    def above(self) -> Ints:
+        """The parents as they are followed: none of who lies on a cycle."""
+        if not self.looped:
+            return self.parents
+        followed = self.parents.copy()
+        followed[self.looped.to_array()] = -1
+        return followed
+
+    def settled(self) -> Tree:
+        """The same, of a fresh numbering, with those on cycles and those too deep made out."""
+        tree = replace(self, looped=on_cycles(self.parents, self.displaced))
+        everything = np.arange(len(tree), dtype=np.int32)
+        return replace(tree, deep=too_deep(tree.above, everything))
+
+    def judged_again(self, ids: BitMap) -> Tree:
+        """The same with `ids`, which were placed anew, too deep or no longer so."""
+        rows = np.asarray(ids.to_array(), dtype=np.int32)
+        deep = too_deep(self.above, rows)
+        return replace(self, deep=(self.deep - ids) | deep) if deep or self.deep else self
+
+    def cycle(self, id: int) -> BitMap:
+        """The id and, where it lies on a cycle, all others of that."""
+        found = BitMap()
+        while id not in found:
+            found.add(id)
+            id = int(self.parents[id]) if id in self.looped else id
+        return found
 
     def subtree(self, id: int) -> BitMap:
         """The entity and everything below it, whether stored or only mentioned."""
@@ -166,9 +203,11 @@ class Tree:
     def _moved_to(self, id: int, parent: int, *, stored: bool) -> Tree:
         parents = self.parents.copy()
         parents[id] = parent
+        is_freed = id in self.looped
         return replace(
             self,
             parents=parents,
+            looped=on_cycles(parents, self.looped) if is_freed else self.looped,
             stored=self.stored | BitMap([id]) if stored else self.stored,
             displaced=self.displaced | self.subtree(id),
         )
@@ -200,136 +239,10 @@ class Tree:
         for id in ids:
             type = self.kinds[self.types[id]]
             named[type] = _changed(named.get(type), self.names[id], None)
-        return replace(self, stored=self.stored - ids, displaced=self.displaced | ids, named=named)
-
-
-Placed = tuple[Entity, Entity | None]
-"""An entity and its containment parent."""
-
-
-def build(rows: Iterable[Placed], mentioned: Iterable[Placed]) -> Tree:
-    """The tree of the stored `rows` and of entities that are only `mentioned`.
-
-    A parent that is neither counts as mentioned. Raises `BadInput` when one stored entity
-    is given two parents.
-    """
-    parent_of = _parents(rows)
-    stored = len(parent_of)
-    parent_of.setdefault(NO_RESOURCE, None)
-    for entity, parent in mentioned:
-        parent_of.setdefault(entity, parent)
-    for parent in [p for p in parent_of.values() if p is not None and p not in parent_of]:
-        parent_of.setdefault(parent, None)
-    entities = list(parent_of)
-    number = {entity: i for i, entity in enumerate(entities)}
-    parents = np.fromiter(
-        (-1 if p is None else number[p] for p in parent_of.values()), np.int32, len(entities)
-    )
-    positions, ends, astray = _preorder(entities, parents)
-    return _numbered(entities, parents, positions, ends, stored, astray)
-
-
-def _parents(rows: Iterable[Placed]) -> dict[Entity, Entity | None]:
-    found: dict[Entity, Entity | None] = {}
-    for entity, parent in rows:
-        if found.setdefault(entity, parent) != parent:
-            raise BadInput(f"`{entity.type}:{entity.name}` is given two parents")
-    return found
-
-
-def _preorder(entities: list[Entity], parents: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Position and subtree end of each row, and which rows lie in a cycle or below one."""
-    count = len(entities)
-    by_name = sorted(range(count), key=lambda i: (entities[i].name, entities[i].type))
-    rank = np.empty(count, dtype=np.int32)
-    rank[by_name] = np.arange(count, dtype=np.int32)
-    hung = parents.copy()
-    levels, reached = _levels(hung)
-    astray = np.full(count, reached < count)
-    if reached < count:
-        astray[np.concatenate(levels)] = False
-    while reached < count:
-        hung[_cycle_start(hung, levels, rank)] = -1
-        levels, reached = _levels(hung)
-    sizes = np.ones(count, dtype=np.int32)
-    for level in reversed(levels[1:]):
-        np.add.at(sizes, hung[level], sizes[level])
-    order = np.lexsort((rank, hung))
-    before = np.cumsum(sizes[order]) - sizes[order]
-    new_group = np.empty(count, dtype=bool)
-    new_group[0] = True
-    new_group[1:] = np.diff(hung[order]) != 0
-    group_start = before[new_group][np.cumsum(new_group) - 1]
-    offset = np.empty(count, dtype=np.int32)
-    offset[order] = before - group_start
-    positions = offset.copy()
-    for level in levels[1:]:
-        positions[level] = positions[hung[level]] + 1 + offset[level]
-    return positions, positions + sizes, astray
-
-
-def _levels(parents: Ints) -> tuple[list[Ints], int]:
-    """Rows by depth, from the roots down, and how many were reached."""
-    order = np.argsort(parents, kind="stable").astype(np.int32)
-    keys = parents[order]
-    level = order[: int(np.searchsorted(keys, 0))]
-    levels = []
-    reached = 0
-    while len(level):
-        levels.append(level)
-        reached += len(level)
-        starts, stops = np.searchsorted(keys, level), np.searchsorted(keys, level, side="right")
-        counts = stops - starts
-        before = np.repeat(np.cumsum(counts) - counts, counts)
-        level = order[np.repeat(starts, counts) + np.arange(int(counts.sum())) - before]
-    return levels, reached
-
-
-def _cycle_start(parents: Ints, levels: list[Ints], rank: Ints) -> int:
-    """The member of some cycle that comes first by name: there the cycle is cut."""
-    reached = np.zeros(len(parents), dtype=bool)
-    for level in levels:
-        reached[level] = True
-    id = int(np.flatnonzero(~reached)[0])
-    seen: set[int] = set()
-    while id not in seen:
-        seen.add(id)
-        id = int(parents[id])
-    members = [id]
-    while int(parents[members[-1]]) != id:
-        members.append(int(parents[members[-1]]))
-    return min(members, key=lambda member: int(rank[member]))
-
-
-def _numbered(
-    entities: list[Entity],
-    parents: Ints,
-    positions: Ints,
-    ends: Ints,
-    stored: int,
-    astray: NDArray[np.bool_],
-) -> Tree:
-    order = np.argsort(positions)
-    kinds = tuple(sorted({entity.type for entity in entities}))
-    codes = {kind: code for code, kind in enumerate(kinds)}
-    types = np.fromiter((codes[entities[i].type] for i in order.tolist()), np.uint16, len(order))
-    new_parents = np.full(len(order), -1, dtype=np.int32)
-    has_parent = parents >= 0
-    new_parents[positions[has_parent]] = positions[parents[has_parent]]
-    new_ends = np.empty(len(order), dtype=np.int32)
-    new_ends[positions] = ends
-    named: dict[str, Index] = {kind: {} for kind in kinds}
-    for entity, id in zip(entities, positions.tolist(), strict=True):
-        named[entity.type][entity.name] = id  # type: ignore[index]
-    return Tree(
-        kinds=kinds,
-        codes=codes,
-        types=types,
-        parents=new_parents,
-        ends=new_ends,
-        names=[entities[i].name for i in order.tolist()],
-        stored=BitMap(positions[:stored].astype(np.uint32)),
-        displaced=BitMap(positions[astray].astype(np.uint32)),
-        named=named,
-        cyclic=bool(astray.any()),
-    )
+        return replace(
+            self,
+            stored=self.stored - ids,
+            displaced=self.displaced | ids,
+            looped=self.looped - ids,
+            named=named,
+        )

@@ -11,6 +11,7 @@ from operator import and_, or_
 
 from pyroaring import BitMap
 
+from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.algebra import Algebra
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import SELF, Compare, Node
@@ -49,29 +50,21 @@ def who(matrix: Matrix, request: Request) -> frozenset[Principal]:
     return frozenset(snapshot.coded.acting.principals[id] for id in users)
 
 
-class Users(Algebra[BitMap, Spot]):
-    """Truth as the set of stored users (principal ids) for whom it holds."""
+class Crowd:
+    """The stored users of a realm, and which of them act as whom. Sets are of principal ids."""
 
-    def __init__(self, snapshot: Snapshot, request: Request) -> None:
-        self._snapshot = snapshot
-        self._acting = snapshot.coded.acting
-        stored = self._acting.stored
-        self.everyone = BitMap([id for id in stored if self._acting.principals[id].kind == USER])
-        nobody = Subject(
-            request.principal, frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
-        )
-        self._point = Point(snapshot, nobody, request)
-        self._request = request
+    def __init__(self, acting: Acting) -> None:
+        self._acting = acting
+        users = BitMap([id for id in acting.stored if acting.principals[id].kind == USER])
+        self.everyone = users - self._beyond(users)
         self._acting_as: dict[int, BitMap] = {}
 
-    def all_of(self, values: Iterator[BitMap]) -> BitMap:
-        return reduce(and_, values)
-
-    def any_of(self, values: Iterator[BitMap]) -> BitMap:
-        return reduce(or_, values)
-
-    def constant(self, truth: bool, place: Spot) -> BitMap:
-        return self.everyone if truth else BitMap()
+    def _beyond(self, users: BitMap) -> BitMap:
+        """Of the users, those who are denied because too many memberships follow on them."""
+        acting = self._acting
+        if not acting.beyond:
+            return BitMap()
+        return BitMap([id for id in users if acting.is_beyond(acting.principals[id])])
 
     def of(self, principals: Iterable[int]) -> BitMap:
         """The stored users that act as any of the principals."""
@@ -98,6 +91,34 @@ class Users(Algebra[BitMap, Spot]):
         groups = (i for i, p in enumerate(self._acting.principals) if p.kind == GROUP)
         reached = BitMap.union(BitMap(), *(BitMap(self._acting.acting_as(id)) for id in groups))
         return self.everyone if self._acting.ids[ALL_USERS] in reached else reached & self.everyone
+
+
+class Users(Algebra[BitMap, Spot]):
+    """Truth as the set of stored users (principal ids) for whom it holds."""
+
+    def __init__(self, snapshot: Snapshot, request: Request) -> None:
+        self._snapshot = snapshot
+        self._acting = snapshot.coded.acting
+        self._crowd = Crowd(self._acting)
+        self.everyone = self._crowd.everyone
+        nobody = Subject(
+            request.principal, frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
+        )
+        self._point = Point(snapshot, nobody, request)
+        self._request = request
+
+    def all_of(self, values: Iterator[BitMap]) -> BitMap:
+        return reduce(and_, values)
+
+    def any_of(self, values: Iterator[BitMap]) -> BitMap:
+        return reduce(or_, values)
+
+    def constant(self, truth: bool, place: Spot) -> BitMap:
+        return self.everyone if truth else BitMap()
+
+    def of(self, principals: Iterable[int]) -> BitMap:
+        """The stored users that act as any of the principals."""
+        return self._crowd.of(principals)
 
     def holds(self, privilege: str, place: Spot) -> BitMap:
         grants = self._snapshot.table.allows(privilege).every

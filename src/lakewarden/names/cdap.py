@@ -3,7 +3,8 @@
 A full id has the type in front (`dataset:sales.orders`); a canonical name is the id
 without it. Type words are read in any case, names in their own.
 
-    instance, namespace, system_service         name
+    instance, namespace                         name
+    system_service                              name, which may hold dots
     kerberosprincipal                           the whole text, dots and `/ @` kept
     artifact, application, stream,
     securekey, profile                          ns.name
@@ -94,7 +95,7 @@ _GRAMMARS: Mapping[str, _Grammar] = {
     "dataset_type": _in_namespace("dataset_type", "namespace", "type", dotted=True),
     "securekey": _in_namespace("securekey", "namespace", "name"),
     "profile": _in_namespace("profile"),
-    "system_service": _Grammar(("system_service",)),
+    "system_service": _Grammar(("system_service",), _GENERAL | {"."}, rest=True),
 }
 
 TYPES: Final = tuple(_GRAMMARS)

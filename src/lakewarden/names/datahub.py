@@ -191,6 +191,17 @@ def user_urn(name: str) -> str:
     return urn
 
 
+def group_urn(name: str) -> str:
+    """The URN of a group by the name that the directory has. Raises `BadInput`.
+
+    >>> group_urn("staff")
+    'urn:li:corpGroup:staff'
+    """
+    urn = f"{_PREFIX}corpGroup:{name}"
+    _read(urn)
+    return urn
+
+
 def name_of(urn: str) -> str:
     """The directory's name of the person that a `corpuser` URN names. Raises `BadInput`.
 

@@ -186,7 +186,7 @@ class _Changing:
         held = [*draft.people(GROUP), *draft.people(ROLE), SERVICE_ADMINS, MASTER]
         held += [members_of(e.name) for e in draft.of_types(self._model.membership_types or "-")]
         of = self._rng.choice(held)
-        if member is None or member == of:
+        if member is None or member in draft.acts_as(of):
             return None
         return MembershipChanged(MembershipRow(member, of), present=True)
 

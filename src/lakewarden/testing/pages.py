@@ -174,6 +174,7 @@ def _parts(model: Model) -> list[_Part]:
         _privileges(model),
         _macros(model),
         _operations(model),
+        _access(model),
         _effects(model),
         _relations(model),
         _fields(model),
@@ -250,6 +251,12 @@ def _macros(model: Model) -> _Part:
     return _Part("Shorthands of the rules", "", ("shorthand", "stands for"), rows)
 
 
+def _access(model: Model) -> _Part:
+    rows = {way: (_code(way), _codes(names)) for way, names in model.access.items() if names}
+    note = "What `lakewarden access` asks, by the type of the asset."
+    return _Part("Reaching an asset", note, ("way", "operations"), rows)
+
+
 def _operations(model: Model) -> _Part:
     rows = {
         operation.name: (
@@ -289,6 +296,8 @@ def _operation_remarks(operation: Operation, model: Model) -> Iterator[str]:
         yield f"of each found: {_code(operation.filter)}"
     if operation.effects:
         yield f"effects: {', '.join(operation.effects)}"
+    if operation.asked:
+        yield f"no call asks it: {_text(operation.asked)}"
     if operation.note:
         yield _text(operation.note)
 

@@ -1,0 +1,83 @@
+"""What goes along with a drop or a rename, as changes of their own.
+
+`change.apply` takes a drop with everything that goes with it. Whoever keeps the rows elsewhere
+needs to be told of each: `steps` says them one by one, and applying the steps comes to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.change import (
+    Change,
+    EntityDropped,
+    EntityRenamed,
+    RelationChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.relations import RelationRow
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.statement import On, Statement
+
+
+def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
+    """The change as steps of which each touches the rows of one entity or statement alone.
+
+    A step that drops an entity stands for its own row, attributes, owners and relations *from*
+    it; one that renames it, for every row that names it. Whatever is below comes before what
+    it lies in. A change that does not spread, or is about what is not stored, is its own step.
+    """
+    match change:
+        case EntityDropped(entity) if snapshot.coded.is_known(entity):
+            return tuple(_dropped(snapshot, entity))
+        case EntityRenamed(entity, name) if snapshot.coded.is_known(entity):
+            renamed = On(Entity(entity.type, name))
+            follow = (
+                StatementAdded(replace(statement, scope=renamed))
+                for statement in _anchored(snapshot, {entity})
+            )
+            return (change, *follow)
+        case _:
+            return (change,)
+
+
+def _dropped(snapshot: Snapshot, entity: Entity) -> Iterator[Change]:
+    model, tree = snapshot.coded.model, snapshot.coded.tree
+    id = tree.find(entity)
+    assert id is not None  # noqa: S101 — INVARIANT: asked for what is stored
+    gone = BitMap([id]) if model.judged(entity.type) else tree.below(tree.cycle(id)) & tree.stored
+    entities = [tree.entity(other) for other in sorted(gone, key=lambda x: -_depth(snapshot, x))]
+    if model.binds_identity:
+        for statement in _anchored(snapshot, set(entities)):
+            yield StatementRemoved(statement.id)
+        yield from _edges_into(snapshot, gone)
+    yield from map(EntityDropped, entities)
+
+
+def _depth(snapshot: Snapshot, id: int) -> int:
+    return sum(1 for _ in snapshot.coded.tree.ancestors(id))
+
+
+def _anchored(snapshot: Snapshot, entities: set[Entity]) -> Iterator[Statement]:
+    """The statements that hold on to one of the entities; those that follow by themselves not."""
+    for id, statement in snapshot.table.statements.items():
+        is_anchored = isinstance(statement.scope, On) and statement.scope.entity in entities
+        if is_anchored and not id.startswith(IMPLIED_ID):
+            yield statement
+
+
+def _edges_into(snapshot: Snapshot, gone: BitMap) -> Iterator[Change]:
+    """The edges that lead from what stays to what goes."""
+    tree = snapshot.coded.tree
+    for kind, edges in snapshot.coded.relations.items():
+        for source in edges.sources_of(gone) - gone:
+            for target, _ in edges.of(source):
+                if target in gone:
+                    row = RelationRow(kind, tree.entity(source), tree.entity(target))
+                    yield RelationChanged(row, False)

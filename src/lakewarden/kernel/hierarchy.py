@@ -1,0 +1,98 @@
+"""How deep a hierarchy may be, and what of a stored one is not followed.
+
+SOURCE: Security and reliability, rule R-17 and 5.6. Writes close no cycle and nest nothing deeper
+than `MAX_LEVELS`; what is stored all the same stays there, and gives nobody anything: who lies on
+a cycle reaches only itself, and what lies too deep is denied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+Ints = NDArray[np.int32]
+Node = TypeVar("Node", bound=Hashable)
+Edges = Mapping[Node, Collection[Node]]
+
+MAX_LEVELS: Final = 64
+"""How many levels may lie above an entity; how many memberships may follow on one another."""
+
+
+# A tree: every id has one parent, or -1
+
+
+def on_cycles(parents: Ints, ids: Iterable[int]) -> BitMap:
+    """The ids that lie on a cycle which some of the given ids lie on or below."""
+    done: set[int] = set()
+    found = BitMap()
+    for start in ids:
+        chain: list[int] = []
+        at = start
+        while at >= 0 and at not in done:
+            done.add(at)
+            chain.append(at)
+            at = int(parents[at])
+        if at in chain:
+            found.update(chain[chain.index(at) :])
+    return found
+
+
+def too_deep(parents: Ints, ids: Ints) -> BitMap:
+    """Of the ids, those that have too many levels above them; there is no cycle."""
+    above = parents[ids]
+    levels = 0
+    while len(ids) and levels < MAX_LEVELS:
+        inner = above >= 0
+        ids, above = ids[inner], parents[above[inner]]
+        levels += 1
+    return BitMap(ids[above >= 0].astype(np.uint32))
+
+
+# A graph: a member may belong to several groups
+
+
+def circular(of: Edges[Node], members: Edges[Node]) -> frozenset[Node]:
+    """The nodes that lie on a cycle; `members` is the inverse of `of`."""
+    left = {node for node in of.keys() & members.keys() if of[node] and members[node]}
+    before = len(left) + 1
+    while len(left) < before:  # whatever leads nowhere, or comes from nowhere, is on no cycle
+        before = len(left)
+        left = {n for n in left if not left.isdisjoint(of[n]) and not left.isdisjoint(members[n])}
+    return frozenset(node for node in left if node in reached(of[node], of))
+
+
+def too_nested(of: Edges[Node], members: Edges[Node], cut: Collection[Node]) -> frozenset[Node]:
+    """The nodes above which too many memberships follow on one another; `cut` lead nowhere."""
+    level = set(members)
+    inner = {node for node in of.keys() & members.keys() if node not in cut}
+    for _ in range(MAX_LEVELS):
+        level = {node for node in inner if not level.isdisjoint(of[node])}
+        if not level:
+            return frozenset()
+    return frozenset(node for node in of if node not in cut and not level.isdisjoint(of[node]))
+
+
+def height(node: Node, of: Edges[Node], most: int = MAX_LEVELS) -> int:
+    """How many edges follow on one another from the node on; `most` + 1 stands for more."""
+    level: set[Node] = {node}
+    for steps in range(most + 1):
+        level = {group for member in level for group in of.get(member, ())}
+        if not level:
+            return steps
+    return most + 1
+
+
+def reached(start: Iterable[Node], edges: Edges[Node]) -> set[Node]:
+    """Everything that can be reached from the start, which counts itself."""
+    found = set(start)
+    todo = list(found)
+    while todo:
+        for node in edges.get(todo.pop(), ()):
+            if node not in found:
+                found.add(node)
+                todo.append(node)
+    return found

@@ -1,0 +1,80 @@
+"""How our own API spells what it governs: the server, its directories and its realms.
+
+    server      lakewarden, the only one
+    directory   main
+    realm       gravitino, and _server, which says who may use the API itself
+
+Words of 1 to 63 of a-z, 0-9, `-` and `_`. Which directory a realm is in is data, so its name
+spells only the server.
+
+Principals carry their directory: `ana` is a person of `main`, `other/ana` one of `other`.
+"""
+
+from __future__ import annotations
+
+from string import ascii_lowercase, digits
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.names.canonical import escaped, quoted
+
+SERVER: Final = Entity("server", "lakewarden")
+"""The one server there is."""
+
+TYPES: Final = ("server", "directory", "realm")
+"""Every type that can be named."""
+
+_HOME = "main"
+"""The directory whose people are called by their names alone."""
+
+_FIRST = frozenset(ascii_lowercase + digits)
+_WORD = _FIRST | frozenset("-_")
+_LONGEST = 63
+
+
+def parse(type: str, text: str) -> Entity:
+    """The entity of that name. Raises `BadInput`, and `Unknown` for another type.
+
+    >>> parse("realm", "gravitino")
+    Entity(type='realm', name='gravitino')
+    """
+    if type not in TYPES:
+        raise Unknown("type", escaped(type), f"expected one of: {', '.join(TYPES)}")
+    if type == SERVER.type and text != SERVER.name:
+        raise BadInput(f"the server is called `{SERVER.name}`, got {quoted(text)}")
+    bare = text.removeprefix("_") if type == "realm" else text
+    if not (bare[:1] in _FIRST and _WORD.issuperset(bare) and len(bare) <= _LONGEST and bare):
+        expected = "expected 1 to 63 of a-z, 0-9, `-` and `_`, the first a letter or a digit"
+        raise BadInput(f"{quoted(text)} cannot name a {type}: {expected}")
+    return Entity(type, text)
+
+
+def parent(entity: Entity) -> Entity | None:
+    """The server; None for the server itself.
+
+    >>> parent(Entity("realm", "gravitino"))
+    Entity(type='server', name='lakewarden')
+    """
+    return None if entity.type == SERVER.type else SERVER
+
+
+def parts(entity: Entity) -> tuple[str, ...]:
+    """The whole name: it has no parts."""
+    return (entity.name,)
+
+
+def pattern(type: str, text: str) -> tuple[str, ...]:
+    """Always `BadInput`: rights are given on the server, a directory or a realm."""
+    raise BadInput(f"names of our own have no wildcards, got {quoted(f'{type}:{text}')}")
+
+
+def person(directory: str, name: str) -> str:
+    """The name by which statements of the control realm call somebody of a directory.
+
+    Different people have different names, whatever these hold: a directory's has no `/`.
+
+    >>> person("main", "ana"), person("other", "ana"), person("main", "other/ana")
+    ('ana', 'other/ana', 'main/other/ana')
+    """
+    return name if directory == _HOME and "/" not in name else f"{directory}/{name}"

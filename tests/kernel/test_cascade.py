@@ -1,0 +1,150 @@
+"""Cascades: what goes along with a drop or a rename is said step by step, and comes to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakewarden.kernel import cascade
+from lakewarden.kernel.change import (
+    Change,
+    EntityDropped,
+    EntityRenamed,
+    RelationChanged,
+    StatementAdded,
+    StatementRemoved,
+    apply,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.facts import rows_of
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.relations import EntityRow, Facts, RelationRow
+from lakewarden.kernel.snapshot import compile
+from lakewarden.service.system import System, load_system
+from lakewarden.testing.changes import after
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.worlds import Size, make
+
+SMALL = Size(entities=12, users=4, groups=2, roles=2, statements=8, goals=5)
+SYSTEMS = ("gravitino", "datahub", "cdap")
+
+
+def matrix_of(system: System, facts: Facts) -> Matrix:
+    return Matrix(compile(facts, system.model, system.spelling, now=NOW, revision=1))
+
+
+def sets(facts: Facts) -> dict[str, frozenset[object]]:
+    """Statements and rows without their order; principals are left to their own changes."""
+    names = ("entities", "relations", "attributes", "owners", "memberships")
+    rows = {name: frozenset(getattr(facts, name)) for name in names}
+    return {**rows, "statements": frozenset(facts.statements)}
+
+
+def row_by_row(facts: Facts, steps: Iterable[Change]) -> Facts:
+    """The rows after steps that each touch what the step names, and nothing else."""
+    for step in steps:
+        match step:
+            case EntityDropped(entity):
+                facts = replace(
+                    facts,
+                    entities=[r for r in facts.entities if r.entity != entity],
+                    relations=[r for r in facts.relations if r.source != entity],
+                    attributes=[r for r in facts.attributes if r.entity != entity],
+                    owners=[r for r in facts.owners if r.entity != entity],
+                )
+            case EntityRenamed(entity, name):
+                facts = renamed(facts, entity, Entity(entity.type, name))
+            case RelationChanged(row, False):
+                facts = replace(facts, relations=[r for r in facts.relations if r != row])
+            case StatementRemoved(id):
+                facts = replace(facts, statements=[s for s in facts.statements if s.id != id])
+            case StatementAdded(statement):
+                kept = [s for s in facts.statements if s.id != statement.id]
+                facts = replace(facts, statements=[*kept, statement])
+            case _:
+                raise AssertionError(step)
+    return facts
+
+
+def renamed(facts: Facts, old: Entity, new: Entity) -> Facts:
+    def name(entity: Any) -> Any:
+        return new if entity == old else entity
+
+    return replace(
+        facts,
+        entities=[r._replace(entity=name(r.entity), parent=name(r.parent)) for r in facts.entities],
+        relations=[
+            r._replace(source=name(r.source), target=name(r.target)) for r in facts.relations
+        ],
+        attributes=[r._replace(entity=name(r.entity)) for r in facts.attributes],
+        owners=[r._replace(entity=name(r.entity)) for r in facts.owners],
+    )
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_steps_of_a_drop_come_to_the_drop(name: str, seed: int) -> None:
+    system = load_system(name)
+    facts = make(system, seed, SMALL).facts
+    before = matrix_of(system, facts)
+    entity = facts.entities[seed % len(facts.entities)].entity
+    drop = EntityDropped(entity)
+    steps = cascade.steps(before.snapshot, drop)
+    assert sets(row_by_row(facts, steps)) == sets(after(system, facts, drop))
+    one, other = (apply(before, c, now=NOW, revision=2).snapshot for c in ([drop], steps))
+    assert sets(rows_of(one.coded, one.table.statements)) == sets(
+        rows_of(other.coded, other.table.statements)
+    )
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_steps_of_a_rename_come_to_the_rename(seed: int) -> None:
+    system = load_system("gravitino")
+    facts = make(system, seed, SMALL).facts
+    before = matrix_of(system, facts)
+    rename = EntityRenamed(facts.entities[seed % len(facts.entities)].entity, "elsewhere")
+    steps = cascade.steps(before.snapshot, rename)
+    assert sets(row_by_row(facts, steps)) == sets(after(system, facts, rename))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        EntityDropped(Entity("table", "lk:c.s.gone")),
+        EntityRenamed(Entity("table", "lk:c.s.gone"), "x"),
+        StatementRemoved("s"),
+    ],
+)
+def test_what_does_not_spread_is_its_own_step(change: Change) -> None:
+    system = load_system("gravitino")
+    assert cascade.steps(matrix_of(system, Facts()).snapshot, change) == (change,)
+
+
+def test_what_lies_below_goes_first() -> None:
+    system = load_system("gravitino")
+    names = ["metalake:lk", "catalog:lk:c", "schema:lk:c.s", "table:lk:c.s.t"]
+    entities = [system.entity(name) for name in names]
+    rows = [(entity, system.spelling.parent(entity)) for entity in entities]
+    facts = Facts(entities=[EntityRow(*row) for row in rows])
+    steps = cascade.steps(matrix_of(system, facts).snapshot, EntityDropped(entities[1]))
+    assert steps == tuple(EntityDropped(entity) for entity in reversed(entities[1:]))
+
+
+def test_only_the_edges_that_lead_to_what_goes_are_cut() -> None:
+    system = load_system("gravitino")
+    names = ["metalake:lk", "catalog:lk:c", "tag:lk:a", "tag:lk:b"]
+    lake, catalog, one, other = (system.entity(name) for name in names)
+    facts = Facts(
+        entities=[EntityRow(lake), *(EntityRow(entity, lake) for entity in (catalog, one, other))],
+        relations=[RelationRow("tag", catalog, one), RelationRow("tag", catalog, other)],
+    )
+    steps = cascade.steps(matrix_of(system, facts).snapshot, EntityDropped(one))
+    assert steps == (
+        RelationChanged(RelationRow("tag", catalog, one), False),
+        EntityDropped(one),
+    )

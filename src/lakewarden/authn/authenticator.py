@@ -1,0 +1,192 @@
+"""Who is calling: the credentials of a request against what the operator switched on.
+
+| mode   | believed                                          |
+|--------|---------------------------------------------------|
+| simple | the name of Basic credentials; tokens of ours      |
+| token  | tokens of ours                                     |
+| oidc   | tokens of the identity provider; tokens of ours    |
+
+The root token, where there is one, is a token of the administrator in every mode, and whoever
+signed in with a password comes with the cookie of a session in every mode, as do those for whom a
+trusted proxy vouches. Credentials that
+were sent and are wrong never turn into somebody else: the anonymous user is for requests
+that bring none, and in `simple` mode for those that cannot be read.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from lakewarden.authn.header import (
+    Basic,
+    Bearer,
+    Credentials,
+    Nothing,
+    Session,
+    Unreadable,
+    Vouched,
+)
+from lakewarden.authn.oidc import Forged, Verifier
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import check_text
+from lakewarden.service.actor import ANONYMOUS, Actor
+from lakewarden.service.realm import DIRECTORY, Realm, Token
+from lakewarden.service.session import CREDENTIAL, is_session
+from lakewarden.service.state import State
+from lakewarden.service.token import PREFIX, digest
+
+NOT_GOOD_HERE: Final = "these credentials are not good in this realm"
+"""Said alike of a realm that is not there."""
+
+Mode = Literal["simple", "token", "oidc"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unauthenticated:
+    """Why nobody is believed. `why` may be told; `detail` is for our log."""
+
+    why: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticator:
+    """Believes credentials. `verifier` is there in `oidc` mode.
+
+    `open_to`: the users that requests without credentials are, by dialects whose authentication
+    the operator switched off.
+    """
+
+    mode: Mode
+    admin: str
+    root_token: str | None = None
+    verifier: Verifier | None = None
+    directory: str = DIRECTORY
+    open_to: Mapping[str, str] = field(default_factory=dict)
+
+    def authenticate(
+        self,
+        credentials: Credentials,
+        state: State,
+        now: float,
+        *,
+        realm: Realm | None,
+        anonymous: str | None = None,
+        dialect: str = "",
+    ) -> Actor | Unauthenticated:
+        """Who brings the credentials.
+
+        `realm` is the one that the request is for, None where that is still to be read;
+        `anonymous` whom the dialect lets in without credentials.
+        """
+        if isinstance(credentials, Nothing) and dialect in self.open_to:
+            home = DIRECTORY if realm is None else realm.directory
+            return Actor(self.open_to[dialect], home, credential=ANONYMOUS)
+        found = self._believed(credentials, state, now, realm, anonymous)
+        if isinstance(found, Actor) and _has_built_in_power(found):
+            return Unauthenticated("nobody can sign in by this name")
+        if isinstance(found, Actor) and realm is not None and not found.is_good_in(realm):
+            return Unauthenticated(NOT_GOOD_HERE)
+        return found
+
+    def _believed(
+        self,
+        credentials: Credentials,
+        state: State,
+        now: float,
+        realm: Realm | None,
+        anonymous: str | None,
+    ) -> Actor | Unauthenticated:
+        home = DIRECTORY if realm is None else realm.directory
+        match credentials:
+            case Bearer(text):
+                return self._bearer(text, state, now)
+            case Session(text):
+                return self._session(text, state, now)
+            case Vouched(user):
+                return Actor(user, home, credential="proxy")
+            case Basic(user) if self.mode == "simple":
+                return Actor(user, home, credential="simple")
+            case Unreadable(why, doubled) if doubled:
+                return Unauthenticated(why)
+            case Nothing() | Unreadable() if self.mode == "simple" and anonymous is not None:
+                return Actor(anonymous, home, credential=ANONYMOUS)
+            case Nothing():
+                return Unauthenticated("credentials are required")
+            case Unreadable(why):
+                return Unauthenticated(why)
+            case _:
+                return Unauthenticated("expected a bearer token")
+
+    def _bearer(self, text: str, state: State, now: float) -> Actor | Unauthenticated:
+        root = self.root_token
+        if root is not None and hmac.compare_digest(text.encode(), root.encode()):
+            return Actor(self.admin, credential="root")
+        # Looked up by digest: how far a guess agrees with a token cannot be measured.
+        token = state.tokens.get(digest(text))
+        if token is not None and not is_session(token):
+            if not _is_good(token, now):
+                return Unauthenticated("the token has expired")
+            return Actor(
+                token.user, token.directory, realm=token.realm, credential=f"token:{token.id}"
+            )
+        if self.verifier is not None and not text.startswith(PREFIX):
+            return self._vouched(self.verifier, text)
+        return Unauthenticated("the token is not valid")
+
+    def _session(self, text: str, state: State, now: float) -> Actor | Unauthenticated:
+        token = state.tokens.get(digest(text))
+        if token is None or not is_session(token) or not _is_good(token, now):
+            return Unauthenticated("the session is over")
+        credential = f"{CREDENTIAL}{token.id}"
+        return Actor(token.user, token.directory, realm=token.realm, credential=credential)
+
+    def _vouched(self, verifier: Verifier, text: str) -> Actor | Unauthenticated:
+        identity = verifier.verify(text)
+        if isinstance(identity, Forged):
+            return Unauthenticated("the token is not valid", identity.why)
+        try:
+            for name in (identity.user, *identity.groups):
+                check_text(name)
+        except BadInput as error:
+            return Unauthenticated("the token is not valid", str(error))
+        return Actor(identity.user, self.directory, groups=identity.groups, credential="oidc")
+
+
+_URN = "urn:li:corpuser:"
+_ITSELF = "__datahub_system"
+_ROOT = "datahub"
+
+
+def _has_built_in_power(actor: Actor) -> bool:
+    """Whether the name has power that no credential of this kind may carry.
+
+    DataHub's own account is nobody's. Its root user is whoever the operator made a token for,
+    or whom `simple` mode believes; an identity provider does not hand it out.
+    """
+    name = actor.user.removeprefix(_URN)
+    return name == _ITSELF or (name == _ROOT and actor.credential == "oidc")
+
+
+def _is_good(token: Token, now: float) -> bool:
+    return token.created - _SKEW <= now < token.expires
+
+
+_SKEW = 60.0
+"""Seconds by which the clock of the host that made a token may be ahead of ours."""
+
+
+def named(actor: Actor, request_id: str, wire: str) -> Actor:
+    """The caller, with the request in which it calls."""
+    return Actor(
+        actor.user,
+        actor.directory,
+        actor.realm,
+        actor.groups,
+        actor.credential,
+        request_id,
+        wire,
+    )

@@ -1,0 +1,113 @@
+"""The `Authorization` header: there is at most one, and it is read exactly.
+
+Names of schemes are compared without regard to case, as HTTP has it; everything else byte for
+byte. What cannot be read is `Unreadable`, which is not the same as nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import MAX_USER_CHARACTERS, check_text
+
+MAX_BEARER_CHARACTERS = 16_384
+"""A longer bearer token is not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No header."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basic:
+    """A user name; the password is left out of consideration by who trusts the name."""
+
+    user: str
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """A token, as it was sent."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The cookie of a session, as it was sent."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """A user whom a proxy names that the operator trusts to have authenticated him."""
+
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A header that says nothing that could be believed, and why; `doubled`: there are several."""
+
+    why: str
+    doubled: bool = False
+
+
+Credentials = Nothing | Basic | Bearer | Session | Vouched | Unreadable
+
+_NOTHING = Nothing()
+
+
+def read(values: Sequence[bytes]) -> Credentials:
+    """What all `Authorization` headers of a request say together.
+
+    >>> read([b"Bearer lw_x"])
+    Bearer(text='lw_x')
+    >>> read([b"Bearer a", b"Bearer a"]).doubled
+    True
+    """
+    if not values:
+        return _NOTHING
+    if len(values) > 1:
+        return Unreadable("more than one Authorization header", doubled=True)
+    scheme, _, rest = values[0].strip().partition(b" ")
+    match scheme.lower():
+        case b"bearer":
+            return _bearer(rest.strip())
+        case b"basic":
+            return _basic(rest.strip())
+        case _:
+            return Unreadable("expected the scheme `Bearer` or `Basic`")
+
+
+def _bearer(raw: bytes) -> Credentials:
+    if not raw or len(raw) > MAX_BEARER_CHARACTERS or not _TOKEN.issuperset(raw):
+        return Unreadable("the bearer token is malformed")
+    return Bearer(raw.decode("ascii"))
+
+
+_TOKEN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=")
+
+
+def _basic(raw: bytes) -> Credentials:
+    try:
+        text = base64.b64decode(raw, validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return Unreadable("the Basic credentials cannot be decoded")
+    user, colon, password = text.partition(":")
+    if not colon:
+        return Unreadable("the Basic credentials have no `:`")
+    try:
+        check_text(user, "the user name")
+    except BadInput as error:
+        return Unreadable(str(error))
+    if len(user) > MAX_USER_CHARACTERS:
+        return Unreadable("the user name is too long")
+    return Basic(user, password)

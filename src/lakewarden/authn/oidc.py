@@ -1,0 +1,257 @@
+"""Tokens of an identity provider: JWTs, believed on the word of a fixed set of keys.
+
+The keys come from the configuration and are read at the start and by the clock. Nothing in a
+token chooses anything: the key is found by `kid` among ours, the algorithm is the key's own,
+`jku`, `x5u`, `jwk` and `x5c` are refused unread, a `crit` that names anything is refused, and
+`iss`, `aud`, `exp` and `nbf` have to be there. Source: security reference, R-52.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.request
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from joserfc import jwk, jws
+from joserfc.errors import JoseError
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+
+ALGORITHMS: Final = {
+    "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    "P-256": ("ES256",),
+    "P-384": ("ES384",),
+    "P-521": ("ES512",),
+    "Ed25519": ("EdDSA", "Ed25519"),
+}
+"""The algorithms of a key by its type or curve. Shared secrets sign nothing here."""
+
+# Identity providers go on using the name that RFC 9864 replaced.
+warnings.filterwarnings("ignore", message="EdDSA is deprecated")
+
+_FORBIDDEN = ("jku", "x5u", "jwk", "x5c", "crit", "b64")
+_MALFORMED = (JoseError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
+_MAX_KEYS_BYTES = 1024 * 1024
+_MIN_RSA_BITS = 2_048
+
+Fetch = Callable[[], bytes]
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whom a token names, and the groups that it vouches for."""
+
+    user: str
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forged:
+    """Why a token is not believed. For our log; the caller is told less."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What every token must say, and where it names person and groups."""
+
+    issuer: str
+    audience: str
+    user_claim: str = "sub"
+    group_claim: str = "groups"
+    leeway_seconds: float = 30.0
+
+
+class KeySet:
+    """The keys of the identity provider, by `kid`."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch = fetch
+        self._keys: Mapping[str | None, tuple[jwk.Key, tuple[str, ...]]] = {}
+
+    def refresh(self) -> None:
+        """Reads the keys; on failure the old ones stay. Raises `BadInput` and `Unavailable`."""
+        self._keys = _keys(self._fetch())
+
+    def keep_fresh(self, seconds: float, failed: Callable[[Exception], None]) -> threading.Event:
+        """Reads the keys again and again, until the event is set."""
+        stop = threading.Event()
+
+        def run() -> None:
+            while not stop.wait(seconds):
+                try:
+                    self.refresh()
+                except (BadInput, Unavailable) as error:
+                    failed(error)
+
+        threading.Thread(target=run, name="jwks", daemon=True).start()
+        return stop
+
+    def find(self, kid: str | None) -> tuple[jwk.Key, tuple[str, ...]] | None:
+        """The key and its algorithms; without a `kid` the only key there is."""
+        if kid is None and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        return None if kid is None else self._keys.get(kid)
+
+
+def from_file(path: Path) -> Fetch:
+    """Reads the keys from a file."""
+
+    def fetch() -> bytes:
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise Unavailable(f"the keys in `{path}` cannot be read: {error.strerror}") from None
+
+    return fetch
+
+
+def from_url(url: str, timeout_seconds: float = 5.0) -> Fetch:
+    """Reads the keys from the configured address, following no redirection."""
+    opener = urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
+
+    def fetch() -> bytes:
+        try:
+            with opener.open(url, timeout=timeout_seconds) as response:
+                read: bytes = response.read(_MAX_KEYS_BYTES + 1)
+        except OSError as error:
+            raise Unavailable(f"the keys at `{url}` cannot be read: {error}") from None
+        if len(read) > _MAX_KEYS_BYTES:
+            raise Unavailable(f"the keys at `{url}` are more than {_MAX_KEYS_BYTES} bytes")
+        return read
+
+    return fetch
+
+
+class _NoRedirection(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+def _keys(raw: bytes) -> Mapping[str | None, tuple[jwk.Key, tuple[str, ...]]]:
+    try:
+        listed = json.loads(raw)["keys"]
+    except (ValueError, KeyError, TypeError):
+        raise BadInput("expected a JSON object with `keys`", where="key set") from None
+    found: dict[str | None, tuple[jwk.Key, tuple[str, ...]]] = {}
+    for item in listed if isinstance(listed, list) else ():
+        entry = _key(item)
+        if entry is None:
+            continue
+        kid = item.get("kid")
+        if kid in found:
+            raise BadInput(f"two keys have the `kid` `{kid}`", where="key set")
+        found[kid] = entry
+    if not found:
+        raise BadInput("there is no key that can check a signature", where="key set")
+    if len(found) > 1 and None in found:
+        raise BadInput("of several keys one has no `kid`", where="key set")
+    return found
+
+
+def _key(item: object) -> tuple[jwk.Key, tuple[str, ...]] | None:
+    """A key that checks signatures, with its algorithms; None for any other."""
+    if not isinstance(item, dict) or item.get("use", "sig") != "sig":
+        return None
+    kind = item.get("crv") if item.get("kty") in ("EC", "OKP") else item.get("kty")
+    algorithms = ALGORITHMS.get(kind, ()) if isinstance(kind, str) else ()
+    if "alg" in item:
+        algorithms = tuple(word for word in algorithms if word == item["alg"])
+    if not algorithms:
+        return None
+    public = {name: value for name, value in item.items() if name in _PUBLIC}
+    try:
+        key = jwk.import_key(public)
+    except (JoseError, ValueError, TypeError) as error:
+        raise BadInput(f"a key cannot be used: {type(error).__name__}", where="key set") from None
+    if kind == "RSA" and isinstance(key, jwk.RSAKey) and key.public_key.key_size < _MIN_RSA_BITS:
+        raise BadInput(f"an RSA key has fewer than {_MIN_RSA_BITS} bits", where="key set")
+    return key, algorithms
+
+
+_PUBLIC = frozenset({"kty", "crv", "n", "e", "x", "y"})
+
+
+class Verifier:
+    """Believes tokens, or says why not. Nothing is read from anywhere else meanwhile."""
+
+    def __init__(self, keys: KeySet, expected: Expected, clock: Clock = time.time) -> None:
+        self._keys = keys
+        self._expected = expected
+        self._clock = clock
+
+    def verify(self, token: str) -> Identity | Forged:
+        """Whom the token names."""
+        try:
+            claims = self._claims(token)
+            if isinstance(claims, Forged):
+                return claims
+            wrong = self._wrong(claims)
+        except _MALFORMED as error:
+            return Forged(f"not a token that can be checked ({type(error).__name__})")
+        return Forged(wrong) if wrong else self._identity(claims)
+
+    def _claims(self, token: str) -> dict[str, Any] | Forged:
+        if token.count(".") != 2:
+            return Forged("not a signed token in three parts")
+        header = jws.extract_compact(token.encode("ascii")).protected
+        for name in _FORBIDDEN:
+            if name in header:
+                return Forged(f"the header member `{name}` is not accepted")
+        kid = header.get("kid")
+        if kid is not None and not isinstance(kid, str):
+            return Forged("`kid` is no text")
+        found = self._keys.find(kid)
+        if found is None:
+            return Forged("signed by no key of ours")
+        key, algorithms = found
+        if header.get("alg") not in algorithms:
+            return Forged("the algorithm is not the key's")
+        payload = jws.deserialize_compact(token, key, algorithms=list(algorithms)).payload
+        claims = json.loads(payload)
+        return claims if isinstance(claims, dict) else Forged("the claims are no object")
+
+    def _wrong(self, claims: Mapping[str, Any]) -> str:
+        """What the claims say that must not be, or do not say that must be."""
+        expected, now = self._expected, self._clock()
+        audience = claims.get("aud")
+        audiences = audience if isinstance(audience, list) else [audience]
+        expires, begins = _time(claims.get("exp")), _time(claims.get("nbf"))
+        if claims.get("iss") != expected.issuer:
+            return "the issuer is not ours"
+        if expected.audience not in audiences:
+            return "the audience is not us"
+        if expires is None:
+            return "`exp` is missing"
+        if begins is None:
+            return "`nbf` is missing"
+        if now >= expires + expected.leeway_seconds:
+            return "expired"
+        if now < begins - expected.leeway_seconds:
+            return "not yet valid"
+        return ""
+
+    def _identity(self, claims: Mapping[str, Any]) -> Identity | Forged:
+        user = claims.get(self._expected.user_claim)
+        if not isinstance(user, str) or not user:
+            return Forged(f"the claim `{self._expected.user_claim}` names nobody")
+        groups = claims.get(self._expected.group_claim, [])
+        if not isinstance(groups, list) or not all(isinstance(name, str) for name in groups):
+            return Forged(f"the claim `{self._expected.group_claim}` is no list of names")
+        return Identity(user, tuple(dict.fromkeys(groups)))
+
+
+def _time(value: object) -> float | None:
+    """Seconds since the epoch; None for what is no time."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+        return None
+    return value

@@ -1,0 +1,130 @@
+"""The settings of the CDAP dialect, and CDAP's own keys for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from lakewarden.config.values import Networks, Section, Words, merged
+
+
+class CdapAuthorization(Section):
+    """`security.authorization`: off means that everybody may do everything there.
+
+    `admin_users` manage grants and roles; `propagate_privileges` is a setting of a realm of the
+    profile `cdap-parent-write`, applied where it is given. Nothing is kept back from deciding, so
+    what CDAP says of its caches is accepted (`cache_ttl_secs`, `cache_max_entries`) and has no
+    effect.
+    """
+
+    enabled: bool = True
+    admin_users: Words = ()
+    propagate_privileges: bool | None = None
+    cache_ttl_secs: int | None = None
+    cache_max_entries: int | None = None
+
+
+class CdapSecurity(Section):
+    """`security`: off means that nobody needs credentials, and that nothing is decided.
+
+    `announce_urls` are told to those who come without a token: there they get one.
+    """
+
+    enabled: bool = True
+    authorization: CdapAuthorization = CdapAuthorization()
+    announce_urls: Words = ()
+
+
+class CdapLimits(Section):
+    """`limits`: how much is kept of what grows, and how much a request brings at most.
+
+    Of a stream the newest `stream_events` are kept, of a program the newest `log_lines`, of the
+    minutes of an entity's counters the newest `metric_minutes`. What is too long, or too much at
+    once, is refused and nothing of it kept: an event beyond `event_bytes`, a batch beyond
+    `batch_events` or (headers included) `batch_bytes`, an Avro file that decompresses to more than
+    `avro_bytes`, a log line beyond `line_characters`, more than `batch_lines` of them, a counter
+    beyond the entity's `metrics`, more than `metric_queries`.
+    """
+
+    stream_events: int = Field(default=1_000, ge=1)
+    event_bytes: int = Field(default=64 * 1_024, ge=1)
+    batch_events: int = Field(default=10_000, ge=1)
+    batch_bytes: int = Field(default=4 * 1_024 * 1_024, ge=1)
+    avro_bytes: int = Field(default=1_024 * 1_024, ge=1)
+    log_lines: int = Field(default=10_000, ge=1)
+    line_characters: int = Field(default=8_192, ge=1)
+    batch_lines: int = Field(default=5_000, ge=1)
+    metrics: int = Field(default=500, ge=1)
+    metric_minutes: int = Field(default=10_000, ge=1)
+    metric_queries: int = Field(default=100, ge=1)
+
+
+class Cdap(Section):
+    """The CDAP dialect.
+
+    `master` is the user as which the platform itself runs (a Kerberos principal stands for the
+    user of it), none unless it is said. Requests that come straight from `trusted_proxies` are
+    those of the user that their header `CDAP-UserId` names. `unrecoverable_reset` lets namespaces
+    and their datasets be deleted below `/v3/unrecoverable`; unless it is said, where
+    authentication is `simple`. `namespace_list` and `instance_create_action` are settings of a
+    realm of the profile `cdap-parent-write`, applied where they are given.
+    """
+
+    security: CdapSecurity = CdapSecurity()
+    instance_name: str = Field(default="cdap", pattern=r"^[a-zA-Z0-9_-]+$")
+    version: str = Field(default="5.1.2", pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")
+    master: str = ""
+    unrecoverable_reset: bool | None = None
+    trusted_proxies: Networks = ()
+    namespace_list: Literal["all", "filtered"] | None = None
+    instance_create_action: Literal["write", "admin"] | None = None
+    limits: CdapLimits = CdapLimits()
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether anything is decided."""
+        return self.security.enabled and self.security.authorization.enabled
+
+    @property
+    def knobs(self) -> Mapping[str, str]:
+        """The settings that are those of a realm, as far as they are given."""
+        propagate = self.security.authorization.propagate_privileges
+        given = {
+            "namespace_list": self.namespace_list,
+            "instance_create_action": self.instance_create_action,
+            "propagate_privileges": None if propagate is None else ("on" if propagate else "off"),
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+
+CDAP_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "CDAP_SECURITY_ENABLED": ("security", "enabled"),
+    "CDAP_SECURITY_AUTHORIZATION_ENABLED": ("security", "authorization", "enabled"),
+    "CDAP_SECURITY_AUTHORIZATION_ADMIN_USERS": ("security", "authorization", "admin_users"),
+    "CDAP_SECURITY_AUTHORIZATION_PROPAGATE_PRIVILEGES": (
+        *("security", "authorization", "propagate_privileges"),
+    ),
+    "CDAP_SECURITY_AUTHORIZATION_CACHE_TTL_SECS": ("security", "authorization", "cache_ttl_secs"),
+    "CDAP_SECURITY_AUTHORIZATION_CACHE_MAX_ENTRIES": (
+        *("security", "authorization", "cache_max_entries"),
+    ),
+    "CDAP_SECURITY_AUTH_SERVER_ANNOUNCE_URLS": ("security", "announce_urls"),
+    "CDAP_INSTANCE_NAME": ("instance_name",),
+    "CDAP_MASTER_KERBEROS_PRINCIPAL": ("master",),
+    "CDAP_ENABLE_UNRECOVERABLE_RESET": ("unrecoverable_reset",),
+}
+"""CDAP's own keys as environment variables, and the settings of ours that they stand for."""
+
+
+def cdap_given(variables: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that CDAP's own keys give."""
+    found: dict[str, Any] = {}
+    for name, path in CDAP_VARIABLES.items():
+        if name in variables:
+            value: Any = variables[name]
+            for key in reversed(path):
+                value = {key: value}
+            found = merged(found, value)
+    return found

@@ -1,0 +1,82 @@
+"""The settings of the DataHub dialect, and DataHub's own variables for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator, Field, SecretStr
+
+from lakewarden.config.values import Section, Words, user_name
+from lakewarden.kernel.errors import BadInput
+
+
+class Datahub(Section):
+    """The DataHub dialect, and the default policies of a realm that is made at the first start.
+
+    The switches have the variables of DataHub itself as well (`DATAHUB_VARIABLES`): `policies`
+    (whether anything is decided), `rest` (whether REST calls and ingestion are), `constraints`
+    (whether tags are asked about one by one), `domain_write` (whether the domains of the same
+    batch count), `view` (whether pages and search hits are guarded), `search_access` (whether a
+    search shows only what the caller has View Entity on). `unrestricted` are the types that both
+    leave open, in place of the usual ones, with those of `unrestricted_add` and without those of
+    `unrestricted_remove`. A policy counts from the next request on, so `cache_seconds` is
+    accepted and has no effect. Of an aspect of values in
+    time the newest are kept, `timeseries_values` of them for each entity.
+
+    With `auth` off, requests without credentials are those of the user `actor`; with `existence`
+    a caller who is stored nowhere is turned away. `root_password`, or what `root_password_file`
+    holds, becomes the password of the root user at the start; without either it keeps the one
+    that was set before, or has none.
+    """
+
+    bootstrap: Literal["current", "seed", "closed"] = "current"
+    policies: bool = True
+    rest: bool = True
+    constraints: bool = True
+    domain_write: bool = True
+    view: bool = False
+    cache_seconds: int | None = Field(default=None, ge=0)
+    auth: bool = True
+    actor: Annotated[str, BeforeValidator(user_name)] = "datahub"
+    existence: bool = True
+    root_password: SecretStr | None = None
+    root_password_file: Path | None = None
+    version: str = Field(default="v0.15.0", pattern=r"^v[0-9]+(\.[0-9]+){1,3}$")
+    timeseries_values: int = Field(default=1_000, ge=1)
+    search_access: bool = False
+    unrestricted: Words = ()
+    unrestricted_add: Words = ()
+    unrestricted_remove: Words = ()
+
+
+DATAHUB_VARIABLES: Final[Mapping[str, str]] = {
+    "AUTH_POLICIES_ENABLED": "policies",
+    "REST_API_AUTHORIZATION": "rest",
+    "REST_API_AUTHORIZATION_ENABLED": "rest",
+    "MCP_VALIDATION_PRIVILEGE_CONSTRAINTS": "constraints",
+    "MCP_VALIDATION_DOMAIN_WRITE": "domain_write",
+    "VIEW_AUTHORIZATION_ENABLED": "view",
+    "VIEW_UNRESTRICTED_ENTITY_TYPES": "unrestricted",
+    "VIEW_UNRESTRICTED_ENTITY_TYPES_ADD": "unrestricted_add",
+    "VIEW_UNRESTRICTED_ENTITY_TYPES_REMOVE": "unrestricted_remove",
+    "SEARCH_ACCESS_CONTROLS_ENABLED": "search_access",
+    "POLICY_CACHE_REFRESH_INTERVAL_SECONDS": "cache_seconds",
+    "METADATA_SERVICE_AUTH_ENABLED": "auth",
+    "METADATA_SERVICE_AUTH_ENFORCE_EXISTENCE_ENABLED": "existence",
+}
+"""DataHub's own environment variables, and the settings of ours that they stand for."""
+
+
+def datahub_given(variables: Mapping[str, str]) -> dict[str, str]:
+    """The settings that DataHub's own variables give; two that differ are refused."""
+    found: dict[str, str] = {}
+    for name, key in DATAHUB_VARIABLES.items():
+        value = variables.get(name)
+        if value is None:
+            continue
+        if found.setdefault(key, value) != value:
+            names = " and ".join(n for n, k in DATAHUB_VARIABLES.items() if k == key)
+            raise BadInput(f"the environment variables {names} say different things")
+    return found

@@ -1,0 +1,323 @@
+"""One typed settings object, and the three places where its values come from.
+
+The command line wins over the environment (`LAKEWARDEN_PORT`, `LAKEWARDEN_OIDC__ISSUER`), the
+environment over the file (TOML). A key that is not known is an error that names it. Whatever
+weakens authentication or authorization has to be said in so many words, and is told again in
+`weakened` (R-13).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+)
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from lakewarden.config.cdap import Cdap, cdap_given
+from lakewarden.config.datahub import Datahub, datahub_given
+from lakewarden.config.gravitino import Gravitino
+from lakewarden.config.values import (
+    Folders,
+    Keys,
+    Networks,
+    Section,
+    merged,
+    realm_name,
+    user_name,
+)
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.password import check_strength
+
+PREFIX: Final = "LAKEWARDEN_"
+"""What the names of environment variables begin with."""
+
+NOT_SETTINGS: Final = frozenset({"LAKEWARDEN_SERVER", "LAKEWARDEN_TOKEN"})
+"""Variables that tell the command line's questions where to ask."""
+
+_DATAHUB_SWITCHES: Final = (
+    ("auth", "who brings no credentials there is believed to be its `actor`"),
+    ("policies", "everybody may do everything there"),
+    ("existence", "callers who are stored nowhere are let in"),
+    ("rest", "its REST calls and ingestion are not decided"),
+    ("constraints", "limits on tags do not bind ingestion"),
+)
+_NESTED = "__"
+_BEARER = re.compile(r"[A-Za-z0-9._~+/=-]+")
+
+
+class Oidc(Section):
+    """Bearer tokens of an identity provider: who issues them, for whom, signed by which keys.
+
+    The keys are those of `jwks_file`, or of `jwks_url`, which is read at the start and then
+    every `refresh_seconds`; no token ever causes a look at it. `user_claim` names the person,
+    `group_claim` the list of groups; the people are those of `directory`.
+    """
+
+    issuer: str = ""
+    audience: str = ""
+    jwks_url: str = ""
+    jwks_file: Path | None = None
+    refresh_seconds: float = Field(default=300.0, ge=10.0)
+    leeway_seconds: float = Field(default=30.0, ge=0.0, le=300.0)
+    user_claim: str = "sub"
+    group_claim: str = "groups"
+    directory: Annotated[str, BeforeValidator(realm_name)] = "main"
+
+
+class Limits(Section):
+    """Budgets of a request (security reference 5.6), and how long anything is waited for."""
+
+    body_bytes: int = Field(default=1024 * 1024, ge=1)
+    header_bytes: int = Field(default=32 * 1024, ge=256)
+    url_bytes: int = Field(default=8 * 1024, ge=64)
+    request_seconds: float = Field(default=10.0, gt=0.0)
+    wait_seconds: float = Field(default=2.0, ge=0.0, le=60.0)
+    stale_seconds: float = Field(default=5.0, ge=0.0, le=60.0)
+    batch_rows: int = Field(default=1_000, ge=1)
+    page_rows: int = Field(default=1_000, ge=1)
+
+
+class Settings(BaseSettings):
+    """Everything that `lakewarden serve` needs to know.
+
+    `consistency`: `strict` asks the store before it decides, `host` trusts the revision word of
+    this machine, which is right only while no other machine writes to the store. (With SQLite
+    the word is always right.) `stale_seconds` of `limits` is how long answers go on while the
+    store cannot be reached.
+    """
+
+    model_config = SettingsConfigDict(
+        extra="forbid", frozen=True, env_prefix=PREFIX, env_nested_delimiter=_NESTED
+    )
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8787, ge=0, le=65_535)
+    database: str = Field(default="sqlite:///lakewarden.db", repr=False)
+    auth: Literal["simple", "token", "oidc"] = "simple"
+    admin: Annotated[str, BeforeValidator(user_name)] = "admin"
+    workers: int = Field(default=1, ge=1, le=64)
+    indexes: Folders = ()
+    insecure: bool = False
+    cdap_profile: Literal["cdap", "cdap-parent-write"] = "cdap"
+    root_token: SecretStr | None = None
+    secret_keys: Keys = ()
+    consistency: Literal["strict", "host"] = "strict"
+    public_url: str = ""
+    trusted_proxies: Networks = ()
+    open_metrics: bool = False
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    oidc: Oidc = Oidc()
+    gravitino: Gravitino = Gravitino()
+    datahub: Datahub = Datahub()
+    cdap: Cdap = Cdap()
+    limits: Limits = Limits()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 — the library's signature
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 — the library's signature
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 — the library's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 — the library's signature
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what `load` has put together."""
+        return (init_settings,)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def weakened(self) -> tuple[str, ...]:
+        """What is switched off, one sentence each."""
+        said = []
+        if self.auth == "simple":
+            said.append("authentication is `simple`: every caller is whom it says it is")
+        if self.auth == "simple" and not self.is_loopback:
+            said.append(f"`insecure`: other machines reach `{self.host}` and are believed")
+        if not self.gravitino.authorization.enable:
+            said.append(
+                "`gravitino.authorization.enable` is off: everybody may do everything there"
+            )
+        for name, what in _DATAHUB_SWITCHES:
+            if not getattr(self.datahub, name):
+                said.append(f"`datahub.{name}` is off: {what}")
+        if not self.cdap.security.enabled:
+            said.append(
+                "`cdap.security.enabled` is off: callers need no credentials there, and everybody"
+                " may do everything"
+            )
+        elif not self.cdap.security.authorization.enabled:
+            said.append(
+                "`cdap.security.authorization.enabled` is off: everybody may do everything there"
+            )
+        if self.cdap.trusted_proxies:
+            said.append(
+                "`cdap.trusted_proxies`: whoever sends from there is whom its `CDAP-UserId` names"
+            )
+        if self.open_metrics:
+            said.append("`open_metrics`: everybody may read the metrics")
+        return tuple(said)
+
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """What was set and changes nothing, one sentence each."""
+        if self.datahub.cache_seconds is None:
+            return ()
+        return ("`datahub.cache_seconds` has no effect: a policy counts from the next request on",)
+
+
+def load(
+    file: Path | None = None,
+    given: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The settings of the command line (`given`), the environment and the file, in that order.
+
+    A value None on the command line was not given. Raises `BadInput` naming key and place.
+    """
+    variables = os.environ if environment is None else environment
+    _check_variables(variables)
+    sources = {
+        "command line": {key: value for key, value in (given or {}).items() if value is not None},
+        "environment": _environment(variables),
+        str(file): _file(file),
+    }
+    found: dict[str, Any] = {}
+    for source in reversed(sources.values()):
+        found = merged(found, source)
+    try:
+        settings = Settings(**found)
+    except ValidationError as error:
+        raise _refused(error, sources) from None
+    check(settings)
+    return settings
+
+
+def check(settings: Settings) -> None:
+    """Refuses what each value allows and all together do not; raises `BadInput`."""
+    if settings.auth == "simple" and not settings.is_loopback and not settings.insecure:
+        raise BadInput(
+            f"`simple` authentication believes every caller, so it may not listen on"
+            f" `{settings.host}`; take `--auth token`, a loopback address, or say `--insecure`"
+        )
+    if not settings.datahub.auth and not settings.is_loopback and not settings.insecure:
+        raise BadInput(
+            f"`datahub.auth` is off, so the server may not listen on `{settings.host}`; leave it"
+            " on, take a loopback address, or say `--insecure`"
+        )
+    if not settings.cdap.security.enabled and not settings.is_loopback and not settings.insecure:
+        raise BadInput(
+            f"`cdap.security.enabled` is off, so the server may not listen on `{settings.host}`;"
+            " leave it on, take a loopback address, or say `--insecure`"
+        )
+    root_password = settings.datahub.root_password
+    if root_password is not None and settings.datahub.root_password_file is not None:
+        raise BadInput("one of `datahub.root_password` and `datahub.root_password_file` is enough")
+    if root_password is not None:
+        check_strength(root_password.get_secret_value(), "datahub")
+    oidc = settings.oidc
+    if settings.auth == "oidc":
+        for key in ("issuer", "audience"):
+            if not getattr(oidc, key):
+                raise BadInput(f"`oidc` authentication needs the setting `oidc.{key}`")
+        if bool(oidc.jwks_url) == bool(oidc.jwks_file):
+            raise BadInput(
+                "`oidc` authentication needs one of the settings `oidc.jwks_url` and"
+                " `oidc.jwks_file`"
+            )
+        if oidc.jwks_url and not _is_trusted(oidc.jwks_url):
+            raise BadInput("`oidc.jwks_url` is not `https://`, nor on this machine")
+    root = settings.root_token
+    if root is not None and not _BEARER.fullmatch(root.get_secret_value()):
+        raise BadInput("the root token may hold letters, digits and `-._~+/=`, and is not empty")
+
+
+def _is_trusted(url: str) -> bool:
+    parts = urlsplit(url)
+    if parts.scheme == "https":
+        return True
+    return parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+
+
+def _file(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        said = str(error).splitlines()[0]
+        raise BadInput(f"{said[:1].lower()}{said[1:]}", where=str(file)) from None
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
+    source = EnvSettingsSource(Settings)
+    source.env_vars = {name.lower(): value for name, value in variables.items()}
+    own = {"datahub": datahub_given(variables), "cdap": cdap_given(variables)}
+    return merged({name: found for name, found in own.items() if found}, source())
+
+
+def _check_variables(variables: Mapping[str, str]) -> None:
+    known = set(_variables(Settings, PREFIX))
+    for name in sorted(variables):
+        is_ours = name.upper().startswith(PREFIX) and name not in NOT_SETTINGS
+        if is_ours and name.upper() not in known:
+            raise BadInput(f"the environment variable `{name}` is no setting")
+
+
+def _variables(section: type[BaseModel], prefix: str) -> Iterator[str]:
+    """The names of the variables for every setting of a section."""
+    for name, field in section.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _variables(inner, f"{prefix}{name.upper()}{_NESTED}")
+        else:
+            yield prefix + name.upper()
+
+
+def _refused(error: ValidationError, sources: Mapping[str, Mapping[str, Any]]) -> BadInput:
+    """The first thing that is wrong, with the place that it comes from."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    path = [str(part) for part in first["loc"]]
+    key = ".".join(path)
+    where = next((place for place, source in sources.items() if _has(source, path)), "settings")
+    if first["type"] == "extra_forbidden":
+        return BadInput(f"unknown setting `{key}`", where=where)
+    said = re.sub(r"^Value error, ", "", first["msg"])
+    return BadInput(f"`{key}`: {said[:1].lower()}{said[1:]}", where=where)
+
+
+def _has(source: Mapping[str, Any], path: list[str]) -> bool:
+    at: Any = source
+    for part in path:
+        if not isinstance(at, Mapping):
+            return True
+        if part not in at:
+            return False
+        at = at[part]
+    return True

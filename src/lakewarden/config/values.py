@@ -1,0 +1,89 @@
+"""Values of settings: what they may be, and how environment variables spell them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, SecretStr
+from pydantic_settings import NoDecode
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import check_user_name
+from lakewarden.service.realm import check_realm_name
+
+
+def as_words(value: object) -> object:
+    """`a,b` as environment variables have it, or a list."""
+    if isinstance(value, str):
+        return tuple(word.strip() for word in value.split(",") if word.strip())
+    return value
+
+
+def user_name(value: str) -> str:
+    """The value, if it can name a user; raises `ValueError`."""
+    try:
+        check_user_name(value)
+    except BadInput as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+def realm_name(value: str) -> str:
+    """The value, if it can name a realm or a directory; raises `ValueError`."""
+    try:
+        return check_realm_name(value)
+    except BadInput as error:
+        raise ValueError(str(error)) from None
+
+
+def secret_key(value: SecretStr) -> SecretStr:
+    """The value, if it can be a key that seals secrets; raises `ValueError`."""
+    text = value.get_secret_value()
+    try:
+        size = len(base64.urlsafe_b64decode(text.encode("ascii")))
+    except (binascii.Error, UnicodeEncodeError):
+        size = 0
+    if size != 32:
+        raise ValueError("expected 32 bytes in base64url")
+    return value
+
+
+def network(value: str) -> str:
+    """The value, if it is an address or a network; raises `ValueError`."""
+    ipaddress.ip_network(value)
+    return value
+
+
+Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(as_words)]
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(as_words)]
+Networks = Annotated[
+    tuple[Annotated[str, BeforeValidator(network)], ...], NoDecode, BeforeValidator(as_words)
+]
+Keys = Annotated[
+    tuple[Annotated[SecretStr, AfterValidator(secret_key)], ...],
+    NoDecode,
+    BeforeValidator(as_words),
+]
+
+
+class Section(BaseModel):
+    """Settings that belong together; a key that is not known is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Both together, table by table; what stands `above` wins."""
+    found = dict(below)
+    for key, value in above.items():
+        lower = found.get(key)
+        if isinstance(value, Mapping) and isinstance(lower, Mapping):
+            found[key] = merged(lower, value)
+        else:
+            found[key] = value
+    return found

@@ -1,0 +1,21 @@
+"""Where realms are kept: SQLite in a file, or PostgreSQL, with the same behaviour.
+
+>>> from tempfile import TemporaryDirectory
+>>> from lakewarden.service.realm import Realm
+>>> from lakewarden.service.effect import RealmChanged
+>>> with TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/store") as store:
+...     with store.writing() as writing:
+...         writing.apply("lake", [RealmChanged("lake", Realm("lake", "gravitino"))])
+...         writing.commit(())
+...     with store.reading() as reading:
+...         [realm.name for realm in reading.realms()]
+1
+['lake']
+"""
+
+from __future__ import annotations
+
+from lakewarden.store.backup import restore
+from lakewarden.store.store import SqlStore, open_store
+
+__all__ = ["SqlStore", "open_store", "restore"]

@@ -1,0 +1,219 @@
+"""Everything that is stored, as one file, and back into either engine.
+
+The file is a SQLite store with one table more, which says what the others must add up to. A file
+that was changed, or not written to its end, is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import sqlalchemy as sa
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.store import schema, search_rows
+from lakewarden.store import upgrade as schemas
+from lakewarden.store.bulk import insert
+from lakewarden.store.engine import POSTGRES, SQLITE, at_once, create, one_moment, told
+
+PAGE_ROWS = 10_000
+_OURS = {*schema.metadata.tables, "alembic_version"}
+_SEAL = sa.Table("backup", sa.MetaData(), sa.Column("digest", sa.Text(), nullable=False))
+
+
+def save(engine: sa.Engine, path: Path) -> str:
+    """Writes everything, as it is at one moment, into a new file, and returns its digest.
+
+    Raises `Conflict` where the file is there already, `Unavailable` where it cannot be written.
+    """
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    with _folder_errors(path):
+        if path.exists():
+            raise Conflict(f"`{path}` is there already")
+        unfinished.unlink(missing_ok=True)
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        try:
+            digest = _saved(engine, unfinished)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    return digest
+
+
+def _saved(engine: sa.Engine, path: Path) -> str:
+    if engine.dialect.name == SQLITE:
+        _copy_file(engine, path)
+    with _file(path) as target:
+        if engine.dialect.name != SQLITE:
+            schemas.upgrade(target)
+            with told(), one_moment(engine.connect()) as source, target.begin() as fresh:
+                _copy(source, fresh)
+        with told(), target.begin() as connection:
+            digest = rows_digest(connection)
+            _SEAL.create(connection)
+            connection.execute(_SEAL.insert(), {"digest": digest})
+        with told(), target.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert raw is not None  # noqa: S101 — INVARIANT: it was just connected
+            connection.rollback()
+            raw.execute("PRAGMA journal_mode = DELETE")  # one file, nothing beside it
+    return digest
+
+
+def _copy_file(engine: sa.Engine, path: Path) -> None:
+    """SQLite's own way: page by page, as they are at one moment."""
+    with told(), engine.connect() as source:
+        raw: Any = source.connection.driver_connection
+        target = sqlite3.connect(path)
+        try:
+            raw.backup(target)
+        except sqlite3.Error as error:
+            raise Unavailable(f"the backup cannot be written: {error}") from None
+        finally:
+            target.close()
+
+
+def restore(path: Path, url: str) -> str:
+    """Brings everything from the file into an empty database, and returns its digest.
+
+    Raises `BadInput` for a file that is no backup or is damaged, `Conflict` for a database that
+    holds something already, `Unavailable` for one that does not answer.
+    """
+    if not path.is_file():
+        raise BadInput(f"there is no backup `{path}`")
+    with TemporaryDirectory(prefix="lakewarden-restore-") as folder, _folder_errors(path):
+        own = Path(folder, "backup")  # opening a file may change it
+        shutil.copyfile(path, own)
+        with _file(own) as source:
+            digest = _checked(source, path)
+            was_newest = schemas.upgrade(source)
+            _bring_in(source, url, digest if was_newest else None)
+    return digest
+
+
+def _checked(engine: sa.Engine, path: Path) -> str:
+    """The digest of the file's rows, found to be the one that was written with them."""
+    try:
+        with told(), engine.begin() as connection:
+            found = connection.execute(sa.select(_SEAL)).scalar_one()
+            _SEAL.drop(connection)
+            digest = rows_digest(connection)
+    except Unavailable:
+        raise BadInput(f"`{path}` is no backup, or was not written to its end") from None
+    if digest != found:
+        raise BadInput(f"`{path}` is damaged: its rows are not those that were saved")
+    return digest
+
+
+def _bring_in(source: sa.Engine, url: str, digest: str | None) -> None:
+    """`digest` is that of the source's rows, where it is known."""
+    target = create(url)
+    try:
+        schemas.upgrade(target)
+        with (
+            told(),
+            source.connect() as stored,
+            at_once(target.connect()) as fresh,
+            fresh.begin(),
+        ):
+            _check_empty(fresh)
+            _copy(stored, fresh)
+            search_rows.fill(fresh)
+            if rows_digest(fresh) != (digest or rows_digest(stored)):
+                raise Unavailable("the database did not keep the rows as they were given")
+    finally:
+        target.dispose()
+
+
+def _check_empty(connection: sa.Connection) -> None:
+    counter = connection.execute(sa.select(schema.counter).with_for_update()).one()
+    is_used = connection.execute(sa.select(schema.scopes.c.id).limit(1)).first() is not None
+    if counter.revision or counter.audit_seq or is_used:
+        raise Conflict("the database holds something already; a backup goes into an empty one")
+
+
+def _copy(source: sa.Connection, target: sa.Connection) -> None:
+    target.execute(schema.counter.delete())
+    for table in schema.metadata.sorted_tables:
+        columns = [column.name for column in table.c]
+        for rows in _pages(source, sa.select(table)):
+            insert(target, table, columns, rows)
+        if "id" in table.c and table.c.id.identity is not None:
+            _give_on(target, table, _last_given(source, table))
+
+
+def _last_given(connection: sa.Connection, table: sa.Table) -> int:
+    """The highest id that the table ever gave; 0 before the first."""
+    if connection.dialect.name == SQLITE:
+        query = sa.text("SELECT seq FROM sqlite_sequence WHERE name = :name")
+        return int(connection.execute(query, {"name": table.name}).scalar() or 0)
+    sequence = connection.execute(_SEQUENCE, {"name": table.name}).scalar_one()
+    query = sa.text(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")  # noqa: S608
+    return int(connection.execute(query).scalar_one())
+
+
+_SEQUENCE = sa.text("SELECT pg_get_serial_sequence(:name, 'id')")
+
+
+def _give_on(connection: sa.Connection, table: sa.Table, last: int) -> None:
+    """The next id that the table gives is higher than `last`."""
+    if last == 0:
+        return
+    named = {"name": table.name, "last": last}
+    if connection.dialect.name == POSTGRES:
+        sql = "SELECT setval(pg_get_serial_sequence(:name, 'id'), :last)"
+        connection.execute(sa.text(sql), named)
+        return
+    connection.execute(sa.text("DELETE FROM sqlite_sequence WHERE name = :name"), named)
+    sql = "INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)"
+    connection.execute(sa.text(sql), named)
+
+
+def rows_digest(connection: sa.Connection) -> str:
+    """SHA-256 over all rows of all tables that the database has; the same on either engine.
+
+    A table's rows come in the order of its primary key, their columns in that of their names.
+    """
+    found = sa.MetaData()
+    found.reflect(connection, only=lambda name, _: name in _OURS)
+    digest = hashlib.sha256()
+    for name in sorted(found.tables):
+        table = found.tables[name]
+        columns = sorted(table.c, key=lambda column: column.name)
+        digest.update(f"{name}\n{[column.name for column in columns]}\n".encode())
+        query = sa.select(*columns).order_by(*table.primary_key.columns)
+        for rows in _pages(connection, query):
+            digest.update("".join(f"{row!r}\n" for row in rows).encode())
+    return digest.hexdigest()
+
+
+def _pages(connection: sa.Connection, query: sa.Select[Any]) -> Iterator[list[tuple[Any, ...]]]:
+    options = {"stream_results": True, "max_row_buffer": PAGE_ROWS}
+    result = connection.execute(query, execution_options=options)
+    for page in result.partitions(PAGE_ROWS):
+        yield [tuple(row) for row in page]
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[sa.Engine]:
+    engine = create(sa.URL.create("sqlite", database=str(path)))
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _folder_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable(f"`{path}`: {(error.strerror or 'cannot be used').lower()}") from None

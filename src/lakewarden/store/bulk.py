@@ -1,0 +1,184 @@
+"""Many rows at once: inserted, deleted, updated, by keys, on either engine.
+
+SQLite takes the rows one after the other in one compiled statement. PostgreSQL takes them as
+arrays, one for each column, so that a statement has as many parameters as columns, however many
+rows there are; new rows it takes as a copy, where they are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+import sqlalchemy as sa
+
+from lakewarden.store.engine import driven
+
+Row = tuple[Any, ...]
+
+CHUNK_ROWS = 20_000
+"""Rows of one statement on PostgreSQL; bounds what a statement holds in memory."""
+
+COPY_ROWS = 200
+"""From so many rows on, a copy takes a third of the time."""
+
+
+class Clash(Enum):
+    """What to do with a row whose key is there already."""
+
+    REFUSE = "refuse"
+    KEEP = "keep"
+    REPLACE = "replace"
+    ADD = "add"
+    """Adds the last column to what is there."""
+
+
+def insert(
+    connection: sa.Connection,
+    table: sa.Table,
+    columns: Sequence[str],
+    rows: Sequence[Row],
+    clash: Clash = Clash.REFUSE,
+    unique: Sequence[str] = (),
+) -> None:
+    """Inserts rows; `unique` are the columns by which `clash` knows a row.
+
+    Where rows are to be replaced, the last of those with one key counts.
+    """
+    if clash is Clash.REPLACE:
+        place = [columns.index(name) for name in unique]
+        rows = list({tuple(row[i] for i in place): row for row in rows}.values())
+    names = ", ".join(_quoted(columns))
+    if clash is Clash.REFUSE and len(rows) >= COPY_ROWS and _has_arrays(connection):
+        _copy(connection, f"COPY {table.name} ({names}) FROM STDIN", rows)
+        return
+    ending = _on_clash(table, columns, clash, unique)
+    into = f"INSERT INTO {table.name} ({names})"
+    if _has_arrays(connection):
+        sql = f"{into} SELECT * FROM {_arrays(table, columns)} AS r {ending}"  # noqa: S608 — our names
+        _in_arrays(connection, sql, rows)
+    else:
+        sql = f"{into} VALUES ({_marks(columns)}) {ending}"
+        _one_by_one(connection, sql, rows)
+
+
+def _on_clash(table: sa.Table, columns: Sequence[str], clash: Clash, unique: Sequence[str]) -> str:
+    if clash is Clash.REFUSE:
+        return ""
+    known = f"ON CONFLICT ({', '.join(_quoted(unique))}) DO"
+    if clash is Clash.KEEP:
+        return f"{known} NOTHING"
+    if clash is Clash.ADD:
+        (last,) = _quoted(columns[-1:])
+        return f"{known} UPDATE SET {last} = {table.name}.{last} + excluded.{last}"
+    others = _quoted([name for name in columns if name not in unique])
+    return f"{known} UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in others)}"
+
+
+def delete(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Row]
+) -> int:
+    """Deletes what equals one of the rows in `columns`; the number of rows deleted."""
+    name = table.name
+    if _has_arrays(connection):
+        where = " AND ".join(f"{name}.{c} = r.{c}" for c in _quoted(columns))
+        using = f"{_arrays(table, columns)} AS r({', '.join(_quoted(columns))})"
+        sql = f"DELETE FROM {name} USING {using} WHERE {where}"  # noqa: S608 — our names
+        return _in_arrays(connection, sql, rows)
+    where = " AND ".join(f"{c} = ?" for c in _quoted(columns))
+    return _one_by_one(connection, f"DELETE FROM {name} WHERE {where}", rows)  # noqa: S608 — our names
+
+
+def update(
+    connection: sa.Connection,
+    table: sa.Table,
+    new: Sequence[str],
+    columns: Sequence[str],
+    rows: Sequence[Row],
+) -> int:
+    """Sets the columns `new` where `columns` equal; a row has the new values, then the others.
+
+    Rows count in order: what one renamed, the next may rename again. The number of rows updated.
+    """
+    name = table.name
+    if not _has_arrays(connection):
+        values = ", ".join(f"{c} = ?" for c in _quoted(new))
+        where = " AND ".join(f"{c} = ?" for c in _quoted(columns))
+        sql = f"UPDATE {name} SET {values} WHERE {where}"  # noqa: S608 — our names
+        return _one_by_one(connection, sql, rows)
+    fresh = [f"new{i}" for i in range(len(new))]
+    old = [f"old{i}" for i in range(len(columns))]
+    values = ", ".join(f"{c} = r.{f}" for c, f in zip(_quoted(new), fresh, strict=True))
+    where = " AND ".join(f"{name}.{c} = r.{o}" for c, o in zip(_quoted(columns), old, strict=True))
+    arrays = _arrays(table, (*new, *columns))
+    source = f"{arrays} AS r({', '.join((*fresh, *old))})"
+    sql = f"UPDATE {name} SET {values} FROM {source} WHERE {where}"  # noqa: S608 — our names
+    renamed = [(new.index(c), len(new) + columns.index(c)) for c in new if c in columns]
+    if not renamed:
+        last = list({row[len(new) :]: row for row in rows}.values())
+        return _in_arrays(connection, sql, last) + len(rows) - len(last)
+    return sum(_in_arrays(connection, sql, part) for part in _apart(rows, *renamed[0]))
+
+
+# The texts of all statements are made of the names of our own tables and columns; every value
+# is bound.
+
+
+def _apart(rows: Sequence[Row], new: int, old: int) -> Iterator[Sequence[Row]]:
+    """Parts in which no row renames what another one does, or to it: order is then no matter."""
+    start = 0
+    seen: set[object] = set()
+    for index, row in enumerate(rows):
+        if row[new] in seen or row[old] in seen:
+            yield rows[start:index]
+            start, seen = index, set()
+        seen |= {row[new], row[old]}
+    yield rows[start:]
+
+
+def _quoted(names: Sequence[str]) -> list[str]:
+    return [f'"{name}"' for name in names]
+
+
+def _marks(columns: Sequence[str]) -> str:
+    return ", ".join("?" * len(columns))
+
+
+def _has_arrays(connection: sa.Connection) -> bool:
+    return connection.dialect.name == "postgresql"
+
+
+def _arrays(table: sa.Table, columns: Sequence[str]) -> str:
+    return f"unnest({', '.join(f'%s::{_kind(table.c[name])}[]' for name in columns)})"
+
+
+def _kind(column: sa.Column[Any]) -> str:
+    match column.type:
+        case sa.LargeBinary():
+            return "bytea"
+        case sa.Integer():
+            return "bigint"
+        case sa.Double():
+            return "float8"
+        case _:
+            return "text"
+
+
+def _in_arrays(connection: sa.Connection, sql: str, rows: Sequence[Row]) -> int:
+    count = 0
+    for start in range(0, len(rows), CHUNK_ROWS):
+        arrays = tuple(map(list, zip(*rows[start : start + CHUNK_ROWS], strict=True)))
+        count += connection.exec_driver_sql(sql, arrays).rowcount
+    return count
+
+
+def _copy(connection: sa.Connection, sql: str, rows: Sequence[Row]) -> None:
+    driver: Any = connection.connection.driver_connection
+    with driven(connection), driver.cursor() as cursor, cursor.copy(sql) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _one_by_one(connection: sa.Connection, sql: str, rows: Sequence[Row]) -> int:
+    return connection.exec_driver_sql(sql, list(rows)).rowcount if rows else 0

@@ -1,0 +1,206 @@
+"""Connections to either engine, set up so that a transaction means the same on both.
+
+SQLite: WAL, every commit on the disk before it is told, foreign keys kept. Transactions are
+begun by us, since the driver would begin them only before a first write.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    SQLAlchemyError,
+)
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+
+WAIT_SECONDS = 30
+"""How long a writer waits for another before it gives up."""
+
+SQLITE = "sqlite"
+POSTGRES = "postgresql"
+
+_BEGIN = "lakewarden_begin"
+_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "trusted_schema = OFF",
+    "temp_store = MEMORY",
+    "cache_size = -65536",
+    "journal_size_limit = 67108864",
+)
+_SETTINGS = (
+    "client_encoding = 'UTF8'",
+    "tcp_keepalives_idle = 10",
+    "tcp_keepalives_interval = 5",
+    "tcp_keepalives_count = 3",
+)
+"""The last three: a writer whose host is gone does not hold the lock for hours."""
+
+_creating = threading.Lock()
+
+
+def create(url: str | sa.URL) -> sa.Engine:
+    """The engine of a store's URL: `sqlite:///FILE` or `postgresql://…`.
+
+    Raises `BadInput` for a URL that cannot be one.
+    """
+    parsed = _parsed(url)
+    if parsed.get_backend_name() == SQLITE:
+        return _sqlite(parsed)
+    try:
+        return _postgres(parsed)
+    except ImportError:
+        raise Unavailable("psycopg is not installed, which PostgreSQL needs") from None
+    except ArgumentError:
+        raise BadInput("the URL of the store cannot be used") from None
+
+
+def _parsed(url: str | sa.URL) -> sa.URL:
+    try:
+        parsed = sa.make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        parsed, backend = None, ""
+    if parsed is None or backend not in (SQLITE, POSTGRES, "postgres"):
+        expected = "`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
+        raise BadInput(f"the URL of the store cannot be used; expected {expected}")
+    if backend == SQLITE:
+        if parsed.database in (None, "", ":memory:") or parsed.query:
+            raise BadInput("a SQLite store is a file: expected `sqlite:///FILE`")
+        return parsed.set(drivername="sqlite+pysqlite")
+    return parsed.set(drivername="postgresql+psycopg")
+
+
+def _sqlite(url: sa.URL) -> sa.Engine:
+    engine = sa.create_engine(
+        url,
+        hide_parameters=True,
+        connect_args={"timeout": WAIT_SECONDS, "check_same_thread": False},
+        max_overflow=-1,
+    )
+
+    @sa.event.listens_for(engine, "do_connect")
+    def create_private(*_: object) -> None:
+        """Makes the file one that nobody else can read; the driver would ask the umask.
+
+        INVARIANT: a file that is there is never opened here. To close it again would take from
+        this process all its locks on it; another process would then believe itself alone,
+        and delete the log into which this one goes on writing.
+        """
+        assert url.database is not None  # noqa: S101 — INVARIANT: `_parsed` saw to it
+        try:
+            with _creating:
+                if not os.path.exists(url.database):
+                    os.close(os.open(url.database, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:  # another process was quicker
+            return
+        except OSError as error:
+            raise sqlite3.OperationalError(
+                f"unable to open database file: {error.strerror}"
+            ) from None
+
+    @sa.event.listens_for(engine, "connect")
+    def set_up(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))
+
+    return engine
+
+
+def _postgres(url: sa.URL) -> sa.Engine:
+    from lakewarden.store.stream import Streamed  # psycopg is there where PostgreSQL is used
+
+    engine = sa.create_engine(
+        url,
+        hide_parameters=True,
+        connect_args={"connect_timeout": 10},
+        pool_use_lifo=True,
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def set_up(connection: Any, _: object) -> None:
+        connection.server_cursor_factory = Streamed
+        for setting in (*_SETTINGS, f"lock_timeout = '{WAIT_SECONDS}s'"):
+            connection.execute(f"SET {setting}")
+        connection.commit()
+
+    return engine
+
+
+def at_once(connection: sa.Connection) -> sa.Connection:
+    """The connection, for a transaction that locks out other writers from its start."""
+    if connection.dialect.name == SQLITE:
+        return connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+    return connection
+
+
+def one_moment(connection: sa.Connection) -> sa.Connection:
+    """The connection, for a transaction that sees one moment; SQLite's do by themselves."""
+    if connection.dialect.name == POSTGRES:
+        return connection.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+    return connection
+
+
+class Lost(Unavailable):
+    """The connection was found dead; a fresh one may do."""
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Tells the database's refusals in our words, without SQL, values or passwords.
+
+    `Conflict` for a row that is there already, `Lost` for a connection that is dead,
+    `Unavailable` for everything else.
+    """
+    try:
+        yield
+    except IntegrityError as error:
+        raise Conflict(f"what was to be stored is there already: {_reason(error)}") from None
+    except SQLAlchemyError as error:
+        is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+        kind = Lost if is_lost else Unavailable
+        raise kind(f"the store does not answer: {_reason(error)}") from None
+
+
+@contextmanager
+def driven(connection: sa.Connection) -> Iterator[None]:
+    """Errors of the driver, where it is used directly, as SQLAlchemy would raise them."""
+    errors = connection.dialect.loaded_dbapi.Error
+    driver: Any = connection.connection.driver_connection
+    try:
+        yield
+    except errors as error:
+        is_lost = connection.dialect.is_disconnect(error, driver, None)
+        if is_lost:
+            connection.invalidate()
+        raise DBAPIError.instance(
+            *(None, None, error, errors),
+            hide_parameters=True,
+            connection_invalidated=is_lost,
+            dialect=connection.dialect,
+        ) from None
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    """The driver's own words, on one line. Its values are in the lines that follow."""
+    text = str(error.orig if isinstance(error, DBAPIError) else error).strip()
+    return text.splitlines()[0].lower() if text else type(error).__name__.lower()

@@ -1,0 +1,203 @@
+"""What effects do to the rows.
+
+An effect is taken apart into operations that each concern one table. Tables do not depend on
+one another, so only the order within a table counts: operations of a kind that follow each
+other there are done as one statement, also when the effects came mixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    EntityRenamed,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    RelationChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import OwnerRow, RelationRow
+from lakewarden.kernel.statement_file import write_statement
+from lakewarden.service.effect import (
+    DocumentChanged,
+    Effect,
+    LinkChanged,
+    RealmChanged,
+    SecretChanged,
+    TokenChanged,
+    ValueChanged,
+    canonical,
+)
+from lakewarden.service.link import Link
+from lakewarden.service.realm import Realm, Token
+from lakewarden.store import operation as to
+from lakewarden.store.bulk import Row
+from lakewarden.store.key import STATEMENT, document_key, key
+from lakewarden.store.operation import TOKEN_COLUMNS, Operation
+from lakewarden.store.search_rows import Changed
+
+
+def interpret(connection: sa.Connection, scope: int, effects: Sequence[Effect]) -> None:
+    """Does to the rows of the scope what the effects say, in order.
+
+    Raises `Unknown` for an entity that is not stored where the effect needs it to be.
+    """
+    work = _Work()
+    for effect in effects:
+        _take_apart(scope, effect, work)
+    found = Changed(scope, effects)
+    found.forget(connection)
+    work.perform(connection)
+    found.keep(connection)
+
+
+class _Work:
+    """Operations by table, in order; those of a kind that follow each other together."""
+
+    def __init__(self) -> None:
+        self._by_table: dict[str, list[tuple[Operation, list[Row]]]] = {}
+
+    def add(self, operation: Operation, row: Row) -> None:
+        runs = self._by_table.get(operation.table)
+        if runs is None:
+            self._by_table[operation.table] = [(operation, [row])]
+        elif runs[-1][0] is operation:
+            runs[-1][1].append(row)
+        else:
+            runs.append((operation, [row]))
+
+    def perform(self, connection: sa.Connection) -> None:
+        for runs in self._by_table.values():
+            for operation, rows in runs:
+                operation.perform(connection, rows)
+
+
+def _take_apart(scope: int, effect: Effect, work: _Work) -> None:
+    match effect:
+        case EntityAdded(entity, parent):
+            work.add(to.ADD_ENTITY, (scope, key(*entity), *entity, *_parent(parent)))
+        case EntityDropped(entity):
+            dropped = (scope, key(*entity), *entity)
+            for operation in to.DROP_ENTITY:
+                work.add(operation, dropped)
+        case EntityMoved(entity, parent):
+            work.add(to.MOVE_ENTITY, (*_parent(parent), scope, key(*entity), *entity))
+        case EntityRenamed(entity, name):
+            renamed = (key(entity.type, name), name, scope, key(*entity), *entity)
+            for operation in to.RENAME_ENTITY:
+                work.add(operation, renamed)
+        case RelationChanged(edge, present):
+            work.add(*_relation(scope, edge, present))
+        case AttributeChanged(entity, attribute, values):
+            described = (scope, key(*entity), key(attribute), *entity, attribute, values)
+            work.add(to.SET_ATTRIBUTE, described)
+        case OwnerChanged(owner, present):
+            work.add(*_owner(scope, owner, present))
+        case PrincipalChanged(principal, present):
+            stored = (scope, key(*principal), *principal)
+            work.add(to.ADD_PRINCIPAL if present else to.DROP_PRINCIPAL, stored)
+        case MembershipChanged((member, of), present):
+            row = (scope, key(*member), key(*of), *member, *of)
+            work.add(to.ADD_MEMBERSHIP if present else to.DROP_MEMBERSHIP, row)
+        case StatementAdded(statement):
+            body = canonical(write_statement(statement))
+            work.add(to.PUT_STATEMENT, (scope, key(statement.id), statement.id, body))
+        case StatementRemoved(id):
+            work.add(to.DROP_STATEMENT, (scope, key(id)))
+            work.add(to.DROP_DOCUMENT, (scope, STATEMENT, key(id)))
+        case _:
+            _take_apart_rest(scope, effect, work)
+
+
+def _take_apart_rest(
+    scope: int,
+    effect: (
+        DocumentChanged | ValueChanged | SecretChanged | TokenChanged | RealmChanged | LinkChanged
+    ),
+    work: _Work,
+) -> None:
+    match effect:
+        case DocumentChanged(about, None):
+            work.add(to.DROP_DOCUMENT, (scope, *document_key(about)))
+        case DocumentChanged(about, body):
+            named = ("", about) if isinstance(about, str) else about
+            row = (scope, *document_key(about), *named, canonical(body))
+            work.add(to.PUT_DOCUMENT, row)
+        case ValueChanged(entity, aspect, time, mark, None):
+            work.add(to.DROP_VALUE, (scope, key(*entity), aspect, time, mark))
+        case ValueChanged(entity, aspect, time, mark, body):
+            at = (scope, key(*entity), aspect, time, mark)
+            work.add(to.PUT_VALUE, (*at, *entity, canonical(body)))
+        case SecretChanged(entity, name, None):
+            work.add(to.DROP_SECRET, (scope, key(*entity), key(name)))
+        case SecretChanged(entity, name, sealed):
+            work.add(to.PUT_SECRET, (scope, key(*entity), key(name), *entity, name, sealed))
+        case TokenChanged(id, None):
+            work.add(to.DROP_TOKEN, (scope, key(id)))
+        case TokenChanged(id, token) if token is not None and token.id == id:
+            work.add(to.PUT_TOKEN, (scope, key(id), *_token_row(token)))
+        case RealmChanged(name, None):
+            for operation in to.CLEAR:
+                work.add(operation, (scope,))
+            work.add(to.CLEAR_USAGE, (name,))
+            work.add(to.UNLINK_REALM, (name,))
+        case RealmChanged(name, realm) if realm is not None and realm.name == name:
+            work.add(to.PUT_REALM, (scope, *_realm_row(realm)))
+        case LinkChanged(link, None):
+            work.add(to.DROP_LINK, _link_key(link))
+        case LinkChanged(link, keeper):
+            row = (*_link_key(link), *link.one.entity, *link.other.entity, keeper)
+            work.add(to.PUT_LINK, row)
+        case _:
+            raise BadInput("the change names one thing and holds another")
+
+
+def _parent(parent: Entity | None) -> Row:
+    return (None, None, None) if parent is None else (key(*parent), *parent)
+
+
+def _relation(scope: int, edge: RelationRow, present: bool) -> tuple[Operation, Row]:
+    kind, source, target = edge
+    found = (scope, key(*source), kind, key(*target))
+    return (to.ADD_RELATION, (*found, *source, *target)) if present else (to.DROP_RELATION, found)
+
+
+def _owner(scope: int, row: OwnerRow, present: bool) -> tuple[Operation, Row]:
+    entity, owner, ownership = row
+    found = (scope, key(*entity), _owner_key(owner, ownership))
+    return (
+        (to.ADD_OWNER, (*found, *entity, *owner, ownership)) if present else (to.DROP_OWNER, found)
+    )
+
+
+def _owner_key(owner: Principal, ownership: str) -> bytes:
+    return key(*owner, ownership)
+
+
+def _link_key(link: Link) -> Row:
+    return tuple(part for realm, entity in link for part in (realm, key(*entity)))
+
+
+def _token_row(token: Token) -> Row:
+    return tuple(getattr(token, name) for name in TOKEN_COLUMNS)
+
+
+def _realm_row(realm: Realm) -> Row:
+    plain = (realm.name, realm.model, realm.directory)
+    return (
+        *plain,
+        canonical(dict(realm.settings)),
+        canonical(sorted(realm.deleted)),
+        canonical(dict(realm.spellings)),
+    )

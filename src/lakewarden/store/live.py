@@ -1,0 +1,110 @@
+"""Reads schemas and tables of MySQL and PostgreSQL databases, as they are at the moment.
+
+One connection per question, gone afterwards; whatever a database answers to a mistake stays
+here. Nothing is ever written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.service.live import LiveColumn, LiveTable, Source
+
+T = TypeVar("T")
+
+SECONDS: Final = 3
+"""How long connecting, and each answer, may take."""
+
+_DRIVERS: Final = {"mysql": "mysql+pymysql", "postgresql": "postgresql+psycopg"}
+
+_SYSTEM: Final = frozenset(
+    {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog", "pg_toast"}
+)
+
+_DATABASE: Final = {"postgresql": "postgres"}
+"""The database to connect to where the address names none."""
+
+
+class SqlLive:
+    """See `Live`."""
+
+    def schemas(self, source: Source, address: str) -> Sequence[str]:
+        """See `Live.schemas`."""
+        found = _asked(source, address, lambda database: database.get_schema_names())
+        return [one for one in found if one not in _SYSTEM and not one.startswith("pg_")]
+
+    def tables(self, source: Source, address: str, schema: str) -> Sequence[str]:
+        """See `Live.tables`."""
+        if schema in _SYSTEM:
+            return []
+
+        def ask(database: sa.Inspector) -> list[str]:
+            is_there = schema in database.get_schema_names()
+            return database.get_table_names(schema=schema) if is_there else []
+
+        return _asked(source, address, ask)
+
+    def table(self, source: Source, address: str, schema: str, name: str) -> LiveTable | None:
+        """See `Live.table`."""
+        if schema in _SYSTEM:
+            return None
+
+        def ask(database: sa.Inspector) -> LiveTable | None:
+            if not database.has_table(name, schema=schema):
+                return None
+            comment = database.get_table_comment(name, schema=schema).get("text")
+            columns = database.get_columns(name, schema=schema)
+            return LiveTable([_column(one, database.dialect) for one in columns], comment or None)
+
+        return _asked(source, address, ask)
+
+
+def _column(found: sa.engine.interfaces.ReflectedColumn, dialect: sa.Dialect) -> LiveColumn:
+    return LiveColumn(
+        name=found["name"],
+        type=_spelled(found["type"], dialect),
+        nullable=found.get("nullable", True),
+        comment=found.get("comment") or None,
+        counts_up=found.get("autoincrement") is True,
+    )
+
+
+def _spelled(type: sa.types.TypeEngine[object], dialect: sa.Dialect) -> str:
+    """The type as the database writes it, without a character set."""
+    try:
+        text = type.compile(dialect=dialect)
+    except sa.exc.CompileError:
+        return "unknown"
+    return text.partition(" CHARACTER SET ")[0].partition(" COLLATE ")[0].lower()
+
+
+def _asked(source: Source, address: str, ask: Callable[[sa.Inspector], T]) -> T:
+    url = sa.URL.create(
+        _DRIVERS[source.engine],
+        username=source.user or None,
+        password=source.password or None,
+        host=address,
+        port=source.port,
+        database=source.database or _DATABASE.get(source.engine),
+    )
+    engine = sa.create_engine(url, poolclass=NullPool, connect_args=_limits(source.engine))
+    try:
+        with engine.connect() as connection:
+            return ask(sa.inspect(connection))
+    except (sa.exc.SQLAlchemyError, OSError, ValueError):
+        raise Unavailable("the database of the catalog did not answer") from None
+    finally:
+        engine.dispose()
+
+
+def _limits(engine: str) -> dict[str, object]:
+    if engine == "mysql":
+        return {"connect_timeout": SECONDS, "read_timeout": SECONDS, "write_timeout": SECONDS}
+    millis = SECONDS * 1_000
+    options = f"-c statement_timeout={millis} -c default_transaction_read_only=on"
+    return {"connect_timeout": SECONDS, "options": options}

@@ -1,0 +1,250 @@
+"""What is done to the rows of one table, many at once: the operations that effects come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from lakewarden.kernel.errors import Conflict, Unknown
+from lakewarden.store import schema
+from lakewarden.store.bulk import Clash, Row, delete, insert, update
+from lakewarden.store.key import ENTITY, key
+
+TOKEN_COLUMNS: Final = (
+    *("id", "digest", "user", "created", "expires", "directory", "realm", "title"),
+)
+
+Perform = Callable[[sa.Connection, Sequence[Row]], None]
+
+
+class Operation:
+    """Something that is done to many rows of one table."""
+
+    def __init__(self, table: sa.Table, perform: Perform) -> None:
+        self.table = table.name
+        self.perform = perform
+
+
+def _inserting(
+    table: sa.Table, clash: Clash, unique: Sequence[str], columns: Sequence[str] = ()
+) -> Operation:
+    names = columns or [column.name for column in table.c if column.name != "id"]
+
+    def perform(connection: sa.Connection, rows: Sequence[Row]) -> None:
+        insert(connection, table, names, rows, clash, unique)
+
+    return Operation(table, perform)
+
+
+def _deleting(table: sa.Table, *columns: str) -> Operation:
+    """Deletes by the first values of a row, as many as there are columns."""
+
+    def perform(connection: sa.Connection, rows: Sequence[Row]) -> None:
+        delete(connection, table, columns, [row[: len(columns)] for row in rows])
+
+    return Operation(table, perform)
+
+
+def _add_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    columns = [column.name for column in schema.entities.c if column.name != "id"]
+    with _named_once([(row[2], row[3]) for row in rows[:2]]):
+        insert(connection, schema.entities, columns, rows)
+
+
+@contextmanager
+def _named_once(entities: Sequence[tuple[str, str]]) -> Iterator[None]:
+    """Tells an entity's name that is given a second time, where there is but one to tell."""
+    try:
+        yield
+    except IntegrityError:
+        type, name = entities[0]
+        which = f"`{type}:{name}`" if len(entities) == 1 else "one of the entities"
+        raise Conflict(f"{which} is stored already") from None
+
+
+def _drop_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    found = delete(connection, schema.entities, ("scope", "key"), [row[:2] for row in rows])
+    _check_found(connection, rows, found)
+
+
+def _move_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    new = ("parent_key", "parent_type", "parent_name")
+    moved = [row[:5] for row in rows]
+    found = update(connection, schema.entities, new, ("scope", "key"), moved)
+    _check_found(connection, [row[3:] for row in rows], found)
+
+
+def _rename_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    renamed = [row[:4] for row in rows]
+    with _named_once([(row[4], row[1]) for row in rows[:2]]):
+        found = update(connection, schema.entities, ("key", "name"), ("scope", "key"), renamed)
+    _check_found(connection, [row[2:] for row in rows], found)
+    parents = ("parent_key", "parent_name")
+    update(connection, schema.entities, parents, ("scope", "parent_key"), renamed)
+
+
+def _check_found(connection: sa.Connection, rows: Sequence[Row], found: int) -> None:
+    """Rows are (scope, key, type, name). One of several may be told in place of another."""
+    if found == len(rows):
+        return
+    table = schema.entities
+    for scope, entity_key, type, name in rows:
+        here = sa.select(table.c.id).where(table.c.scope == scope, table.c.key == entity_key)
+        if connection.execute(here).first() is None:
+            raise Unknown("entity", f"{type}:{name}")
+    raise Unknown("entity", f"{rows[0][2]}:{rows[0][3]}")
+
+
+def _renaming(table: sa.Table, key_column: str, name_column: str) -> Perform:
+    def perform(connection: sa.Connection, rows: Sequence[Row]) -> None:
+        renamed = [row[:4] for row in rows]
+        update(connection, table, (key_column, name_column), ("scope", key_column), renamed)
+
+    return perform
+
+
+def _rename_relations(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    _renaming(schema.relations, "source_key", "source_name")(connection, rows)
+    _renaming(schema.relations, "target_key", "target_name")(connection, rows)
+
+
+def _drop_documents(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Rows are (scope, key of an entity, …)."""
+    found = [(row[0], ENTITY, row[1]) for row in rows]
+    delete(connection, schema.documents, ("scope", "what", "key"), found)
+
+
+def _rename_documents(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    renamed = [(*row[:3], ENTITY, row[3]) for row in rows]
+    update(connection, schema.documents, ("key", "name"), ("scope", "what", "key"), renamed)
+
+
+def _set_attributes(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    last = {row[:3]: row for row in rows}
+    found = ("scope", "entity_key", "attribute_key")
+    delete(connection, schema.attributes, found, list(last))
+    columns = [column.name for column in schema.attributes.c]
+    values = [
+        (*row[:3], key(value), *row[3:6], value)
+        for row in last.values()
+        for value in sorted(set(row[6]))
+    ]
+    if values:
+        insert(connection, schema.attributes, columns, values)
+
+
+def _clear_usage(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    delete(connection, schema.usage, ("realm",), rows)
+
+
+def _put_links(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Rows are those of the table. The other way round the same link may be stored already."""
+    last = {row[:4]: row for row in rows}
+    delete(connection, schema.links, _LINK, [(*key[2:], *key[:2]) for key in last])
+    columns = [column.name for column in schema.links.c]
+    insert(connection, schema.links, columns, list(last.values()), Clash.REPLACE, _LINK)
+
+
+def _drop_links(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Rows are the keys of the two ends."""
+    found = [row[:4] for row in rows]
+    delete(connection, schema.links, _LINK, [*found, *((*row[2:], *row[:2]) for row in found)])
+
+
+def _unlink_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Rows are (scope, key of an entity, …)."""
+    realm = _linked_realm(connection, rows)
+    if realm is not None:
+        found = [(realm, row[1]) for row in rows]
+        delete(connection, schema.links, _LINK[:2], found)
+        delete(connection, schema.links, _LINK[2:], found)
+
+
+def _relink_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Rows are (new key, new name, scope, key of an entity, …)."""
+    realm = _linked_realm(connection, [row[2:] for row in rows])
+    if realm is not None:
+        renamed = [(*row[:2], realm, row[3]) for row in rows]
+        update(connection, schema.links, ("one_key", "one_name"), _LINK[:2], renamed)
+        update(connection, schema.links, ("other_key", "other_name"), _LINK[2:], renamed)
+
+
+def _linked_realm(connection: sa.Connection, rows: Sequence[Row]) -> str | None:
+    """The realm whose scope all the rows begin with, if anything there is linked."""
+    of, scopes = schema.links.c, schema.scopes.c
+    realm = connection.execute(sa.select(scopes.name).where(scopes.id == rows[0][0])).scalar_one()
+    ends = [sa.select(column).where(column == realm) for column in (of.one_realm, of.other_realm)]
+    is_linked = any(connection.execute(end.limit(1)).first() is not None for end in ends)
+    return realm if is_linked else None
+
+
+def _unlink_realms(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Rows are names of realms."""
+    for column in ("one_realm", "other_realm"):
+        delete(connection, schema.links, (column,), rows)
+
+
+_LINK = ("one_realm", "one_key", "other_realm", "other_key")
+_EDGE = ("scope", "source_key", "kind", "target_key")
+_OWNER = ("scope", "entity_key", "owner_key")
+_MEMBERSHIP = ("scope", "member_key", "of_key")
+_DOCUMENT = ("scope", "what", "key")
+_VALUE = ("scope", "entity_key", "aspect", "time", "mark")
+_SECRET = ("scope", "entity_key", "secret_key")
+_KEY = ("scope", "key")
+
+ADD_ENTITY = Operation(schema.entities, _add_entities)
+MOVE_ENTITY = Operation(schema.entities, _move_entities)
+DROP_ENTITY = (
+    Operation(schema.entities, _drop_entities),
+    _deleting(schema.relations, "scope", "source_key"),
+    _deleting(schema.attributes, "scope", "entity_key"),
+    _deleting(schema.owners, "scope", "entity_key"),
+    Operation(schema.documents, _drop_documents),
+    _deleting(schema.timeseries, "scope", "entity_key"),
+    _deleting(schema.secrets, "scope", "entity_key"),
+    _deleting(schema.credentials, "scope", "entity_key"),
+    Operation(schema.links, _unlink_entities),
+)
+"""Relations *to* the entity stay: those that go too come as changes of their own, see
+`kernel.cascade`."""
+RENAME_ENTITY = (
+    Operation(schema.entities, _rename_entities),
+    Operation(schema.relations, _rename_relations),
+    Operation(schema.attributes, _renaming(schema.attributes, "entity_key", "name")),
+    Operation(schema.owners, _renaming(schema.owners, "entity_key", "name")),
+    Operation(schema.documents, _rename_documents),
+    Operation(schema.timeseries, _renaming(schema.timeseries, "entity_key", "name")),
+    Operation(schema.secrets, _renaming(schema.secrets, "entity_key", "name")),
+    Operation(schema.credentials, _renaming(schema.credentials, "entity_key", "name")),
+    Operation(schema.links, _relink_entities),
+)
+ADD_RELATION = _inserting(schema.relations, Clash.KEEP, _EDGE)
+DROP_RELATION = _deleting(schema.relations, *_EDGE)
+SET_ATTRIBUTE = Operation(schema.attributes, _set_attributes)
+ADD_OWNER = _inserting(schema.owners, Clash.KEEP, _OWNER)
+DROP_OWNER = _deleting(schema.owners, *_OWNER)
+ADD_PRINCIPAL = _inserting(schema.principals, Clash.KEEP, _KEY)
+DROP_PRINCIPAL = _deleting(schema.principals, *_KEY)
+ADD_MEMBERSHIP = _inserting(schema.memberships, Clash.KEEP, _MEMBERSHIP)
+DROP_MEMBERSHIP = _deleting(schema.memberships, *_MEMBERSHIP)
+PUT_STATEMENT = _inserting(schema.statements, Clash.REPLACE, _KEY)
+DROP_STATEMENT = _deleting(schema.statements, *_KEY)
+PUT_DOCUMENT = _inserting(schema.documents, Clash.REPLACE, _DOCUMENT)
+DROP_DOCUMENT = _deleting(schema.documents, *_DOCUMENT)
+PUT_VALUE = _inserting(schema.timeseries, Clash.REPLACE, _VALUE)
+DROP_VALUE = _deleting(schema.timeseries, *_VALUE)
+PUT_SECRET = _inserting(schema.secrets, Clash.REPLACE, _SECRET)
+DROP_SECRET = _deleting(schema.secrets, *_SECRET)
+PUT_TOKEN = _inserting(schema.tokens, Clash.REPLACE, _KEY, ("scope", "key", *TOKEN_COLUMNS))
+DROP_TOKEN = _deleting(schema.tokens, *_KEY)
+PUT_REALM = _inserting(schema.realms, Clash.REPLACE, ("scope",))
+CLEAR = tuple(_deleting(table, "scope") for table in schema.OF_A_REALM)
+CLEAR_USAGE = Operation(schema.usage, _clear_usage)
+PUT_LINK = Operation(schema.links, _put_links)
+DROP_LINK = Operation(schema.links, _drop_links)
+UNLINK_REALM = Operation(schema.links, _unlink_realms)

@@ -1,0 +1,149 @@
+"""What effects do to the full text index, in the transaction in which they are written.
+
+What goes is forgotten before the other tables change, since its ids are looked up there; what is
+new or different is put in afterwards.
+
+INVARIANT: the document of an entity is written with the entity or later, never before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from lakewarden.aspects.searched import Indexed, by_name, indexed, is_searched
+from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.aspects import kept_in
+from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged
+from lakewarden.store import schema, search_engine
+from lakewarden.store.key import ENTITY, key
+from lakewarden.store.search_engine import Put
+
+FILL_ROWS: Final = 5_000
+"""Entities that are taken up at a time where the index is made anew."""
+
+_NAME: Final = object()
+_KEPT: Final = object()
+"""What is known of an entity: nothing but its name, or what the table of documents keeps."""
+
+
+class Changed:
+    """The entities whose terms a number of effects change."""
+
+    def __init__(self, scope: int, effects: Iterable[Effect]) -> None:
+        self._scope = scope
+        self._known: dict[Entity, object] = {}
+        self._fresh: set[Entity] = set()
+        self._gone: list[Entity] = []
+        self._former: dict[Entity, Entity] = {}
+        self._is_cleared = False
+        for effect in effects:
+            if isinstance(effect, _CONCERNED):
+                self._take(effect)
+
+    def _take(self, effect: Effect) -> None:
+        match effect:
+            case EntityAdded(entity, _) if is_searched(entity):
+                self._known[entity] = _NAME
+                self._fresh.add(entity)
+            case DocumentChanged(Entity() as entity, body) if is_searched(entity):
+                self._known[entity] = _NAME if body is None else body
+            case EntityDropped(entity):
+                self._known.pop(entity, None)
+                self._fresh.discard(entity)
+                self._gone.append(self._former.pop(entity, entity))
+            case EntityRenamed(entity, name):
+                self._rename(entity, Entity(entity.type, name))
+            case RealmChanged(_, None):
+                self._known.clear()
+                self._fresh.clear()
+                self._is_cleared = True
+
+    def _rename(self, entity: Entity, renamed: Entity) -> None:
+        self._former[renamed] = self._former.pop(entity, entity)
+        known = self._known.pop(entity, _KEPT)
+        if entity in self._fresh:
+            self._fresh.remove(entity)
+            self._fresh.add(renamed)
+        if is_searched(renamed):
+            self._known[renamed] = known
+
+    def forget(self, connection: sa.Connection) -> None:
+        """Takes out what goes; before the other tables change."""
+        gone = [(self._scope, key(*entity)) for entity in self._gone if is_searched(entity)]
+        search_engine.drop(connection, gone)
+        if self._is_cleared:
+            search_engine.clear(connection, self._scope)
+
+    def keep(self, connection: sa.Connection) -> None:
+        """Puts in what is new or different; after the other tables changed."""
+        kept = [entity for entity, known in self._known.items() if known is _KEPT]
+        documents = _documents(connection, self._scope, kept) if kept else {}
+        rows = []
+        for entity, known in self._known.items():
+            body = documents.get(entity, _NAME) if known is _KEPT else known
+            found = by_name(entity) if body is _NAME else terms_of(entity, body)
+            rows.append(Put(self._scope, key(*entity), *found, entity in self._fresh))
+        search_engine.put(connection, rows)
+
+
+_CONCERNED: Final = (EntityAdded, DocumentChanged, EntityDropped, EntityRenamed, RealmChanged)
+
+
+def terms_of(entity: Entity, body: Any) -> Indexed:
+    """What an entity with a document is found by."""
+    aspects: dict[str, Any] = {name: one.value for name, one in kept_in(body).items()}
+    return indexed(
+        entity, {name: value for name, value in aspects.items() if isinstance(value, dict)}
+    )
+
+
+def _documents(
+    connection: sa.Connection, scope: int, entities: list[Entity]
+) -> Mapping[Entity, Document]:
+    found: dict[Entity, Document] = {}
+    of = schema.documents.c
+    for entity in entities:
+        here = (of.scope == scope, of.what == ENTITY, of.key == key(*entity))
+        body = connection.execute(sa.select(of.body).where(*here)).scalar()
+        if body is not None:
+            found[entity] = json.loads(body)
+    return found
+
+
+def fill(connection: sa.Connection) -> int:
+    """Makes the rows of everything that is stored; the number of them."""
+    of, documents = schema.entities.c, schema.documents.c
+    last = count = 0
+    while True:
+        beside = sa.and_(
+            documents.scope == of.scope, documents.what == ENTITY, documents.key == of.key
+        )
+        query = (
+            sa.select(of.id, of.scope, of.key, of.type, of.name, documents.body)
+            .select_from(schema.entities.outerjoin(schema.documents, beside))
+            .where(of.id > last)
+            .order_by(of.id)
+            .limit(FILL_ROWS)
+        )
+        rows = connection.execute(query).all()
+        if not rows:
+            return count
+        last = rows[-1].id
+        for _, found in groupby(_filled(rows), lambda row: row.scope):
+            own = list(found)
+            search_engine.put(connection, own)
+            count += len(own)
+
+
+def _filled(rows: Iterable[Any]) -> Iterator[Put]:
+    for row in rows:
+        entity = Entity(row.type, row.name)
+        if is_searched(entity):
+            found = by_name(entity) if row.body is None else terms_of(entity, json.loads(row.body))
+            yield Put(row.scope, bytes(row.key), *found, True)

@@ -1,0 +1,229 @@
+"""A store of realms behind a database URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.credential import Count
+from lakewarden.store import backup, schema, upgrade
+from lakewarden.store.bulk import Clash, insert
+from lakewarden.store.engine import POSTGRES, Lost, at_once, create, one_moment, told
+from lakewarden.store.key import check_names, key
+from lakewarden.store.reading import SqlReading
+from lakewarden.store.writing import SqlWriting
+
+T = TypeVar("T")
+_REVISION = sa.select(schema.counter.c.revision)
+_ATTEMPT = ("key", "ends", "number")
+_TRY = sa.text(
+    "INSERT INTO attempts (key, ends, number) VALUES (:key, :ends, 1)"
+    " ON CONFLICT (key) DO UPDATE SET number = attempts.number + 1"
+    " RETURNING number, ends"
+)
+_USAGE = ("day", "key", "realm", "user", "operation", "type", "name", "count")
+
+
+def open_store(url: str, *, upgrade: bool = True, makes: bool = True) -> SqlStore:
+    """The store at `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`.
+
+    Brings its schema to the newest first; with `upgrade` off, refuses where that would be
+    needed, with `makes` off, where there is none at all. Raises `BadInput` for a URL that cannot
+    be used, and `Unavailable` for a database that does not answer or was written by a newer
+    release.
+    """
+    engine = create(url)
+    try:
+        _prepare(engine, upgrades=upgrade, makes=makes)
+    except BaseException:
+        engine.dispose()
+        raise
+    return SqlStore(engine)
+
+
+def _prepare(engine: sa.Engine, *, upgrades: bool, makes: bool) -> None:
+    if upgrades:
+        upgrade.upgrade(engine, makes=makes)
+    else:
+        upgrade.check(engine)
+
+
+class SqlStore:
+    """See `Store`. Good for many threads; closed by `close` or at the end of a `with`."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
+        is_postgres = engine.dialect.name == POSTGRES
+        # A transaction around one query costs PostgreSQL two more messages each way.
+        self._asking = (
+            engine.execution_options(isolation_level="AUTOCOMMIT") if is_postgres else engine
+        )
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[SqlReading]:
+        """See `Store.reading`."""
+        connection, reading = _begun(self.engine, lambda fresh: SqlReading(one_moment(fresh)))
+        with _closing(connection):
+            yield reading
+
+    @contextmanager
+    def writing(self, *, late: bool = False) -> Iterator[SqlWriting]:
+        """See `Store.writing`."""
+        connection, writing = _begun(
+            self.engine,
+            lambda fresh: SqlWriting(fresh if late else at_once(fresh), late=late),
+        )
+        with _closing(connection):
+            yield writing
+
+    def revision(self) -> int:
+        """See `Store.revision`."""
+        connection, revision = _begun(self._asking, _revision)
+        with _closing(connection):
+            return revision
+
+    def add_usage(self, day: str, counts: Mapping[tuple[str, str, str, Entity], int]) -> None:
+        """See `Store.add_usage`."""
+        rows = []
+        for (realm, user, operation, entity), count in counts.items():
+            names = (realm, user, operation, *entity)
+            check_names(*names)
+            rows.append((day, key(day, *names), *names, count))
+        rows.sort()  # two processes that add the same rows meet in one order
+        with self._changing() as connection:
+            insert(connection, schema.usage, _USAGE, rows, Clash.ADD, ("key",))
+
+    def try_once(self, counts: Sequence[Count], now: float) -> float | None:
+        """See `Store.try_once`."""
+        # Two that try the same at once meet in one order.
+        ordered = sorted(counts, key=lambda count: key(*count.names))
+        with self._changing() as connection:
+            connection.execute(schema.attempts.delete().where(schema.attempts.c.ends <= now))
+            for count in ordered:
+                named = {"key": key(*count.names), "ends": now + count.seconds}
+                number, ends = connection.execute(_TRY, named).one()
+                if number > count.limit:
+                    connection.rollback()
+                    return float(ends)
+        return None
+
+    def untry(self, less: Sequence[Count], gone: Sequence[Count] = ()) -> None:
+        """See `Store.untry`."""
+        of = schema.attempts.c
+        with self._changing() as connection:
+            for names in sorted(key(*count.names) for count in less):
+                taken = schema.attempts.update().where(of.key == names, of.number > 0)
+                connection.execute(taken.values(number=of.number - 1))
+            forgotten = [key(*count.names) for count in gone]
+            connection.execute(schema.attempts.delete().where(of.key.in_(forgotten)))
+
+    def note(self, names: tuple[str, ...], until: float) -> None:
+        """See `Store.note`."""
+        row = (key(*names), until, 0)
+        with self._changing() as connection:
+            insert(connection, schema.attempts, _ATTEMPT, [row], Clash.REPLACE, ("key",))
+
+    def is_noted(self, names: tuple[str, ...], now: float) -> bool:
+        """See `Store.is_noted`."""
+        of = schema.attempts.c
+        query = sa.select(of.key).where(of.key == key(*names), of.ends > now)
+        connection, _ = _begun(self.engine, lambda fresh: fresh)
+        with _closing(connection), told():
+            return connection.execute(query).first() is not None
+
+    def prune(self, before: int) -> int:
+        """Forgets the change feed of the revisions before this one; the number of rows gone.
+
+        A reader that is older than that gets `FeedGone`, and has to load everything.
+        """
+        revisions, changes, counter = schema.revisions, schema.changes, schema.counter
+        with self._changing() as connection:
+            locked = connection.execute(sa.select(counter).with_for_update()).one()
+            last = min(before - 1, locked.revision)
+            old = revisions.c.revision <= last
+            writes = sa.select(revisions.c.write).where(old)
+            gone = connection.execute(changes.delete().where(changes.c.write.in_(writes)))
+            connection.execute(revisions.delete().where(old))
+            connection.execute(counter.update().values(pruned=max(last, locked.pruned)))
+            return gone.rowcount
+
+    def backup(self, path: Path) -> str:
+        """Writes everything, as it is at one moment, into a new file; its digest.
+
+        Others write meanwhile. The file is private; `restore` reads it into either engine.
+        """
+        return backup.save(self.engine, path)
+
+    @contextmanager
+    def _changing(self) -> Iterator[sa.Connection]:
+        connection, _ = _begun(self.engine, lambda fresh: _revision(at_once(fresh)))
+        with _closing(connection), told():
+            yield connection
+            connection.commit()
+
+
+def _revision(connection: sa.Connection) -> int:
+    with told():
+        return int(connection.execute(_REVISION).scalar_one())
+
+
+def _begun(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.Connection, T]:
+    """A connection, and what was begun on it; a second one where the first was found dead.
+
+    A database that was restarted leaves dead connections in the pool, all of which are given
+    up when the first is found.
+    """
+    try:
+        return _begun_once(engine, begin)
+    except Lost:
+        return _begun_once(engine, begin)
+
+
+def _begun_once(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.Connection, T]:
+    with told():
+        connection = engine.connect()
+    try:
+        return connection, begin(connection)
+    except BaseException:
+        _close(connection)
+        raise
+
+
+@contextmanager
+def _closing(connection: sa.Connection) -> Iterator[None]:
+    """Gives the connection back, and with it up what was not committed."""
+    try:
+        yield
+    finally:
+        _close(connection)
+
+
+def _close(connection: sa.Connection) -> None:
+    try:
+        connection.close()
+    except SQLAlchemyError:  # it died, and what was not committed with it
+        if not connection.closed:
+            connection.invalidate()
+            connection.close()

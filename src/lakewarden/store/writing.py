@@ -1,0 +1,148 @@
+"""One transaction that writes: rows, feed, audit trail and revision together, or nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.audit import AuditEvent, Head, follow
+from lakewarden.service.credential import Credential
+from lakewarden.service.effect import Effect
+from lakewarden.store import schema
+from lakewarden.store.bulk import Clash, delete, insert
+from lakewarden.store.engine import SQLITE, at_once, told
+from lakewarden.store.feed import encoded
+from lakewarden.store.interpret import interpret
+from lakewarden.store.key import check_names, escaped, key
+from lakewarden.store.reading import SqlReading
+
+CHUNK_EFFECTS = 100_000
+"""How many effects are held as rows at a time."""
+
+_FEED = ("write", "seq", "scope", "kind", "key", "op", "row")
+_OF_ENTITY = ("scope", "entity_key", "kind")
+_CREDENTIAL = (*_OF_ENTITY, "type", "name", "value", "expires")
+_AUDIT = ("seq", "revision", "body", "digest")
+
+
+class SqlWriting(SqlReading):
+    """See `Writing`.
+
+    A write that locks late on SQLite locks with its first change, for there is one writer at a
+    time; on PostgreSQL it holds nobody up before `lock`. What such a write read before is not
+    of one moment.
+    """
+
+    def __init__(self, connection: sa.Connection, *, late: bool) -> None:
+        super().__init__(connection)
+        self._is_on_sqlite = connection.dialect.name == SQLITE
+        self._is_late = late
+        self._is_locked = False
+        self._is_over = False
+        self._write = secrets.randbits(63)
+        self._count = 0
+        self._scopes: dict[str, int] = {}
+        if not late:
+            self.lock()
+
+    def lock(self) -> None:
+        self._check_open()
+        if not self._is_locked:
+            with told():
+                if self._is_on_sqlite and self._is_late:
+                    self._connection.rollback()  # from reading one cannot turn to writing
+                    at_once(self._connection)
+                counter = self._counted(sa.select(schema.counter).with_for_update())
+            self.revision = counter.revision
+            self._is_locked = True
+
+    def apply(self, scope: str, effects: Sequence[Effect]) -> None:
+        self._check_open()
+        if effects and self._is_on_sqlite:
+            self.lock()
+        for start in range(0, len(effects), CHUNK_EFFECTS):
+            with told():
+                self._apply(self._numbered(scope), effects[start : start + CHUNK_EFFECTS])
+
+    def _apply(self, scope: int, effects: Sequence[Effect]) -> None:
+        rows = [
+            (self._write, seq, scope, *row)
+            for seq, row in enumerate(encoded(effects), start=self._count)
+        ]
+        insert(self._connection, schema.changes, _FEED, rows)
+        self._count += len(rows)
+        interpret(self._connection, scope, effects)
+
+    def put_credential(self, scope: str, credential: Credential) -> None:
+        self._check_open()
+        self.lock()
+        entity, kind, value, expires = credential
+        check_names(*entity, kind, value)
+        with told():
+            row = (self._numbered(scope), key(*entity), kind, *entity, value, expires)
+            insert(
+                self._connection, schema.credentials, _CREDENTIAL, [row], Clash.REPLACE, _OF_ENTITY
+            )
+
+    def drop_credentials(self, scope: str, entity: Entity, kind: str | None = None) -> None:
+        self._check_open()
+        self.lock()
+        with told():
+            row = (self._numbered(scope), key(*entity))
+            if kind is None:
+                delete(self._connection, schema.credentials, _OF_ENTITY[:2], [row])
+            else:
+                delete(self._connection, schema.credentials, _OF_ENTITY, [(*row, kind)])
+
+    def commit(self, events: Sequence[AuditEvent]) -> int:
+        self.lock()
+        with told():
+            counter = self._counted(sa.select(schema.counter))
+            revision = int(counter.revision) + bool(self._count)
+            if self._count:
+                row = {"revision": revision, "write": self._write}
+                self._connection.execute(schema.revisions.insert(), row)
+            head = self._record(Head(counter.audit_seq, counter.audit_digest), revision, events)
+            self._connection.execute(
+                schema.counter.update(),
+                {"revision": revision, "audit_seq": head.seq, "audit_digest": head.digest},
+            )
+            self._connection.commit()
+        self._is_over = True
+        self.revision = revision
+        return revision
+
+    def _record(self, head: Head, revision: int, events: Sequence[AuditEvent]) -> Head:
+        rows = follow(head, revision, events)
+        if not rows:
+            return head
+        kept = [row._replace(body=escaped(row.body)) for row in rows]
+        insert(self._connection, schema.audit, _AUDIT, kept)
+        return Head(rows[-1].seq, rows[-1].digest)
+
+    def _check_open(self) -> None:
+        if self._is_over:
+            raise BadInput("the write was committed already")
+
+    def _counted(self, query: sa.Select[Any]) -> sa.Row[Any]:
+        return self._connection.execute(query).one()
+
+    def _numbered(self, scope: str) -> int:
+        known = self._scopes.get(scope)
+        if known is None:
+            query = sa.select(schema.scopes.c.id).where(schema.scopes.c.name == scope)
+            known = self._connection.execute(query).scalar()
+            if known is None:
+                check_names(scope)
+                self._number(scope)
+                known = self._connection.execute(query).scalar_one()
+            self._scopes[scope] = known
+        return known
+
+    def _number(self, scope: str) -> None:
+        insert(self._connection, schema.scopes, ("name",), [(scope,)], Clash.KEEP, ("name",))

@@ -1,0 +1,155 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lakewarden.authn import header
+from lakewarden.authn.authenticator import Authenticator, Unauthenticated
+from lakewarden.authn.oidc import (
+    Expected,
+    Forged,
+    Identity,
+    KeySet,
+    Verifier,
+    from_file,
+    from_url,
+)
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.service.actor import Actor
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import State
+from tests.authn.issuer import AUDIENCE, ISSUER, Issuer, claims, encoded, forgeries, serving
+
+REALM = Realm("gravitino", "gravitino")
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Issuer]:
+    with serving(Issuer()) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def verifier(issuer: Issuer) -> Verifier:
+    keys = KeySet(from_url(f"{issuer.address}/keys"))
+    keys.refresh()
+    return Verifier(keys, Expected(ISSUER, AUDIENCE))
+
+
+@pytest.mark.parametrize("alg", ["RS256", "ES256", "Ed25519"])
+def test_a_token_of_any_key_of_the_set_is_believed(
+    issuer: Issuer, verifier: Verifier, alg: str
+) -> None:
+    assert verifier.verify(issuer.token(alg=alg)) == Identity("ana", ("staff",))
+
+
+def test_one_of_several_audiences_is_enough(issuer: Issuer, verifier: Verifier) -> None:
+    said = claims(aud=["other", AUDIENCE], groups=None)
+    assert verifier.verify(issuer.token(said)) == Identity("ana", ())
+
+
+def test_clocks_may_differ_by_the_leeway_and_no_more(issuer: Issuer) -> None:
+    keys = KeySet(from_url(f"{issuer.address}/keys"))
+    keys.refresh()
+    said = claims(nbf=1_000, exp=2_000)
+    token, now = issuer.token(said), [0.0]
+    verifier = Verifier(keys, Expected(ISSUER, AUDIENCE), clock=lambda: now[0])
+    believed = {}
+    for moment in (969, 970, 2_029, 2_030):
+        now[0] = moment
+        believed[moment] = isinstance(verifier.verify(token), Identity)
+    assert believed == {969: False, 970: True, 2_029: True, 2_030: False}
+
+
+@pytest.mark.parametrize("kind", sorted(forgeries(Issuer())))
+def test_a_forgery_is_not_believed_and_makes_us_fetch_nothing(
+    issuer: Issuer, verifier: Verifier, kind: str
+) -> None:
+    seen = list(issuer.seen)
+    authenticator = Authenticator("oidc", "admin", verifier=verifier)
+    token = forgeries(issuer)[kind].encode()
+    found = authenticator.authenticate(header.read([b"Bearer " + token]), State(), 0.0, realm=REALM)
+    assert isinstance(found, Unauthenticated)
+    assert issuer.seen == seen
+
+
+def test_the_good_token_next_to_the_forgeries_is_believed(
+    issuer: Issuer, verifier: Verifier
+) -> None:
+    authenticator = Authenticator("oidc", "admin", verifier=verifier)
+    token = issuer.token().encode()
+    found = authenticator.authenticate(header.read([b"Bearer " + token]), State(), 0.0, realm=REALM)
+    assert found == Actor("ana", groups=("staff",), credential="oidc")
+
+
+def test_other_claims_may_name_person_and_groups(issuer: Issuer) -> None:
+    keys = KeySet(from_url(f"{issuer.address}/keys"))
+    keys.refresh()
+    expected = Expected(ISSUER, AUDIENCE, user_claim="name", group_claim="roles")
+    said = claims(name="bob", roles=["a", "b", "a"])
+    assert Verifier(keys, expected).verify(issuer.token(said)) == Identity("bob", ("a", "b"))
+    assert isinstance(Verifier(keys, expected).verify(issuer.token()), Forged)
+
+
+def test_a_key_that_left_the_set_is_not_believed_after_the_next_look(tmp_path: Path) -> None:
+    old, new = Issuer(), Issuer()
+    file = tmp_path / "keys.json"
+    file.write_bytes(old.key_set())
+    keys = KeySet(from_file(file))
+    keys.refresh()
+    verifier = Verifier(keys, Expected(ISSUER, AUDIENCE))
+    assert isinstance(verifier.verify(old.token()), Identity)
+    file.write_bytes(new.key_set())
+    assert isinstance(verifier.verify(new.token()), Forged)
+    keys.refresh()
+    assert isinstance(verifier.verify(new.token()), Identity)
+    assert isinstance(verifier.verify(old.token()), Forged)
+
+
+def test_when_the_keys_cannot_be_read_the_old_ones_stay(tmp_path: Path) -> None:
+    issuer = Issuer()
+    file = tmp_path / "keys.json"
+    file.write_bytes(issuer.key_set())
+    keys = KeySet(from_file(file))
+    keys.refresh()
+    file.write_text("{}")
+    with pytest.raises(BadInput):
+        keys.refresh()
+    file.unlink()
+    with pytest.raises(Unavailable):
+        keys.refresh()
+    verifier = Verifier(keys, Expected(ISSUER, AUDIENCE))
+    assert isinstance(verifier.verify(issuer.token()), Identity)
+
+
+def test_a_redirection_is_not_followed(issuer: Issuer) -> None:
+    with pytest.raises(Unavailable):
+        KeySet(from_url(f"{issuer.address}/elsewhere")).refresh()
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        pytest.param([], id="no key"),
+        pytest.param([{"kty": "oct", "k": "eA", "kid": "a"}], id="only a shared secret"),
+        pytest.param(
+            [{"kty": "RSA", "kid": "a", "e": "AQAB", "n": encoded(b"\x81" * 128)}], id="a weak key"
+        ),
+        pytest.param([{"kty": "RSA", "kid": "a", "n": "x"}], id="half a key"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
+def test_a_key_set_that_can_check_nothing_is_refused(tmp_path: Path, listed: list[object]) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps({"keys": listed}))
+    with pytest.raises(BadInput, match="key set"):
+        KeySet(from_file(file)).refresh()
+
+
+def test_two_keys_of_one_name_are_refused(tmp_path: Path) -> None:
+    keys = json.loads(Issuer().key_set())["keys"]
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps({"keys": [keys[0], keys[0]]}))
+    with pytest.raises(BadInput, match="two keys"):
+        KeySet(from_file(file)).refresh()

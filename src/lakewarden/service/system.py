@@ -20,12 +20,18 @@ from lakewarden.kernel.principal import (
     Principal,
 )
 from lakewarden.kernel.statement_file import read_entity, read_principal
-from lakewarden.names import cdap, datahub, gravitino
+from lakewarden.names import cdap, control, datahub, gravitino, plain
 
 _URN = "urn:li:"
 _IMPLIED = {ALL_USERS.name, ANY_GROUP.name, SERVICE_ADMINS.name, MASTER.name}
 
-_SPELLINGS: dict[str, Spelling] = {"cdap": cdap, "datahub": datahub, "gravitino": gravitino}
+_SPELLINGS: dict[str, Spelling] = {
+    "cdap": cdap,
+    "control": control,
+    "datahub": datahub,
+    "gravitino": gravitino,
+    "plain": plain,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,22 @@ class System:
         if kind in (USER, GROUP, ROLE, "members") or text in _IMPLIED:
             return read_principal(text)
         return Principal(USER, datahub.user_urn(text) if self.spelling is datahub else text)
+
+    def spelled(self, person: Principal) -> Principal:
+        """A person or group of a directory, as this system spells it.
+
+        >>> load_system("datahub").spelled(Principal("group", "staff"))
+        Principal(kind='group', name='urn:li:corpGroup:staff')
+        """
+        if self.spelling is not datahub or person.name.startswith(_URN):
+            return person
+        match person.kind:
+            case "user":
+                return Principal(USER, datahub.user_urn(person.name))
+            case "group":
+                return Principal(GROUP, datahub.group_urn(person.name))
+            case _:
+                return person
 
 
 def load_system(name: str, settings: Mapping[str, str] | None = None) -> System:

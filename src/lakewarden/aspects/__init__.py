@@ -1,0 +1,1 @@
+"""What the aspects of DataHub entities mean for authorization, as normalised rows."""

@@ -1,0 +1,29 @@
+"""What a proposed change does to an aspect, and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+
+class Change(Enum):
+    """What a proposal does to an aspect."""
+
+    PUT = "put"
+    CREATE = "create"
+    CREATE_ENTITY = "create entity"
+    PATCH = "patch"
+    DELETE = "delete"
+
+
+CHANGES: Final[Mapping[str, Change]] = {
+    "UPSERT": Change.PUT,
+    "UPDATE": Change.PUT,
+    "RESTATE": Change.PUT,
+    "CREATE": Change.CREATE,
+    "CREATE_ENTITY": Change.CREATE_ENTITY,
+    "PATCH": Change.PATCH,
+    "DELETE": Change.DELETE,
+}
+"""DataHub's words. SOURCE: datahub reference 5.4, changeType."""

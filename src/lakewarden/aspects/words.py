@@ -1,0 +1,120 @@
+"""Words: what a text is found by, the same on every engine and in every query.
+
+A word is a run of letters and digits, without case; everything between is a separator, dots and
+underscores too. `shop.daily_orders` has the words shop, daily and orders. Words longer than
+`LONGEST` count by their beginning. An engine is given *terms*, words behind one letter that says
+what they are a word of, so that it need not know anything about text; see `Kind`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Final, NamedTuple
+from unicodedata import normalize
+
+LONGEST: Final = 64
+"""Characters of a word that count."""
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_PREFIX: Final = "*"
+
+
+class Kind(StrEnum):
+    """What a term says of an entity."""
+
+    TEXT = "w"
+    """A word of some text of it, unless it is one of its name as well."""
+    NAME = "n"
+    """A word of its name."""
+    WHOLE = "e"
+    """All the words of its name, or of the last part of its name, in one."""
+    VALUE = "k"
+    """A value that one of its fields has."""
+    FOLDED = "i"
+    """The same without case."""
+    FIELD = "x"
+    """That it has a field at all."""
+
+
+class Term(NamedTuple):
+    """What an entity is looked for by; a `starting` one stands for all that begin with it."""
+
+    text: str
+    starting: bool = False
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in order.
+
+    >>> words("Shop.daily_ORDERS, 2nd")
+    ['shop', 'daily', 'orders', '2nd']
+    """
+    folded = text.lower() if text.isascii() else normalize("NFKC", text).casefold()
+    found = _WORD.findall(folded)
+    return [word[:LONGEST] for word in found] if len(folded) > LONGEST else found
+
+
+class Sought(NamedTuple):
+    """The words of a query: all must be there. The `starting` ones may go on."""
+
+    whole: tuple[str, ...]
+    starting: tuple[str, ...]
+
+    def clauses(self, *kinds: Kind) -> list[list[Term]]:
+        """What an entity must have one of each of: every word, as one of some kind."""
+        found = [[Term(kind + word) for kind in kinds] for word in self.whole]
+        return found + [[Term(kind + word, True) for kind in kinds] for word in self.starting]
+
+
+def sought(query: str) -> Sought | None:
+    """The words of a query; None: it asks for everything.
+
+    The last word may go on, and so may every word with a star behind it; a word that is
+    followed by anything else, such as a space at the end, is a whole one only if it is not last.
+
+    >>> sought("Daily ord"), sought("da* orders"), sought("*")
+    (Sought(whole=('daily',), starting=('ord',)), Sought(whole=(), starting=('da', 'orders')), None)
+    """
+    if not query.strip(" *"):
+        return None
+    whole: dict[str, None] = {}
+    starting: dict[str, None] = {}
+    last = ""
+    for piece in query.split():
+        found = words(piece)
+        if found:
+            whole.update(dict.fromkeys(found))
+            last = found[-1]
+            if piece.endswith(_PREFIX):
+                starting[last] = None
+    if last:
+        starting[last] = None
+    return Sought(tuple(word for word in whole if word not in starting), tuple(starting))
+
+
+def whole(text: str) -> str:
+    """The term of a name as one; empty where it has no word."""
+    return whole_of(words(text))
+
+
+def whole_of(found: list[str]) -> str:
+    """The same, of the name's words."""
+    joined = "".join(found)[:LONGEST]
+    return f"e{joined}" if joined else ""
+
+
+def value_term(field: str, value: str, *, folded: bool = False) -> str:
+    """The term of a value of a field."""
+    text = value.casefold() if folded else value
+    return (Kind.FOLDED if folded else Kind.VALUE) + _digest(f"{field}\0{text}")
+
+
+def field_term(field: str) -> str:
+    """The term of having a field."""
+    return Kind.FIELD + _digest(field)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()

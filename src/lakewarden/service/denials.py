@@ -1,0 +1,52 @@
+"""Reads that were denied: the first of its kind at once into the audit trail, the others counted.
+
+Writes that are denied are audited one by one. Of denied reads whoever asks could make as many
+as it likes, so of each kind (realm, user, operation) there is one row a minute at most, which
+says how many it stands for. SOURCE: security reference, section 2 (Vault) and R-50.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+EVERY: Final = 60.0
+"""Seconds between two rows of one kind."""
+
+MOST: Final = 10_000
+"""So many kinds are remembered; of the one that was forgotten the next is written at once."""
+
+Kind = tuple[str, str, str]
+"""Realm, user and operation."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    written: float
+    since: int = 0
+
+
+class Denials:
+    """The denied reads of one process. Good for many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[Kind, _Seen] = OrderedDict()
+
+    def count(self, realm: str, user: str, operation: str, now: float) -> int:
+        """One more; how many a row that is now to be written stands for, 0: none is."""
+        kind = (realm, user, operation)
+        with self._lock:
+            seen = self._seen.pop(kind, None)
+            if seen is None:
+                seen = _Seen(now - EVERY)
+            self._seen[kind] = seen
+            if len(self._seen) > MOST:
+                self._seen.popitem(last=False)
+            seen.since += 1
+            if now - seen.written < EVERY:
+                return 0
+            stands_for, seen.since, seen.written = seen.since, 0, now
+            return stands_for

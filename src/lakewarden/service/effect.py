@@ -1,0 +1,321 @@
+"""What a write leaves behind: changes that decide, and what is kept beside them.
+
+An effect belongs to a *scope*: a realm by its name, or a directory as `@name`. The change feed
+carries each effect as one row, from which it can be read back without anything else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
+
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    Change,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    EntityRenamed,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    RelationChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.service.link import Asset, Link
+from lakewarden.service.realm import Realm, Token
+from lakewarden.service.system import System
+
+Document = Mapping[str, object]
+"""A JSON object: what is kept about something beside what decides."""
+
+About = Entity | str
+"""What a document is about: an entity, or the statement with this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChanged:
+    """What is kept about something from now on; None: nothing any more.
+
+    The document of an entity goes with the entity and follows its name; that of a statement
+    goes with the statement.
+    """
+
+    about: About
+    body: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChanged:
+    """One of an aspect's values in time, of an entity; None: there is none of this mark any more.
+
+    `time` is in milliseconds since the epoch; values of the same time differ by their `mark`.
+    Values go with the entity and follow its name.
+    """
+
+    entity: Entity
+    aspect: str
+    time: int
+    mark: str
+    body: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretChanged:
+    """A secret of an entity, encrypted (`sealed`); None: it has it no more."""
+
+    entity: Entity
+    key: str
+    sealed: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenChanged:
+    """A token is good from now on, or (with `token` None) no longer. Of a directory's scope."""
+
+    id: str
+    token: Token | None
+
+
+@dataclass(frozen=True, slots=True)
+class RealmChanged:
+    """A realm is there, with these settings; None: it and all that is in it is gone."""
+
+    name: str
+    realm: Realm | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChanged:
+    """Two entities are one asset, says `keeper`; None: no longer. Of a directory's scope.
+
+    A link goes with either entity, and with its realm, and follows the entity's name.
+    """
+
+    link: Link
+    keeper: str | None
+
+
+Effect = (
+    Change
+    | DocumentChanged
+    | ValueChanged
+    | SecretChanged
+    | TokenChanged
+    | RealmChanged
+    | LinkChanged
+)
+
+
+class ValuePlace(NamedTuple):
+    """What the values in time of an aspect are in order of."""
+
+    time: int
+    name: str
+    mark: str
+
+
+class ValueRow(NamedTuple):
+    """A value in time as it is kept: whose it is, when, which of that time, and its body."""
+
+    entity: Entity
+    time: int
+    mark: str
+    body: Document
+
+
+class ValueSize(NamedTuple):
+    """How many values in time there are of an aspect of a type, and their characters."""
+
+    type: str
+    aspect: str
+    rows: int
+    size: int
+
+
+class FeedRow(NamedTuple):
+    """One effect as the change feed keeps it; `row` is JSON text, None where nothing is after.
+
+    Rows of one revision belong together; `seq` numbers them from 0 in the order in which they
+    took place.
+    """
+
+    revision: int
+    seq: int
+    scope: str
+    kind: str
+    key: str
+    op: str
+    row: str | None
+
+
+class Encoded(NamedTuple):
+    """What an effect puts into its row of the feed."""
+
+    kind: str
+    key: str
+    op: str
+    row: str | None
+
+
+PUT: Final = "put"
+DROP: Final = "drop"
+MOVE: Final = "move"
+RENAME: Final = "rename"
+
+
+def canonical(value: object) -> str:
+    """JSON text in one form: members in order, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def encode(effect: Effect) -> Encoded:
+    """The effect as the feed keeps it."""
+    kind, key, op, row = _encoded(effect)
+    return Encoded(kind, canonical(key), op, None if row is None else canonical(row))
+
+
+def _encoded(effect: Effect) -> tuple[str, object, str, object]:
+    match effect:
+        case EntityAdded(entity, parent):
+            return "entity", entity, PUT, {"parent": parent}
+        case EntityDropped(entity):
+            return "entity", entity, DROP, None
+        case EntityMoved(entity, parent):
+            return "entity", entity, MOVE, {"parent": parent}
+        case EntityRenamed(entity, name):
+            return "entity", entity, RENAME, {"name": name}
+        case RelationChanged(relation, present):
+            return "relation", relation, *_there(present)
+        case AttributeChanged(entity, attribute, values):
+            return "attribute", (entity, attribute), *_kept(list(values) or None)
+        case OwnerChanged(owner, present):
+            return "owner", owner, *_there(present)
+        case PrincipalChanged(principal, present):
+            return "principal", principal, *_there(present)
+        case MembershipChanged(membership, present):
+            return "membership", membership, *_there(present)
+        case StatementAdded(statement):
+            return "statement", statement.id, PUT, write_statement(statement)
+        case StatementRemoved(id):
+            return "statement", id, DROP, None
+        case DocumentChanged(about, body):
+            return "document", about, *_kept(body)
+        case ValueChanged(entity, aspect, time, mark, body):
+            return "value", (entity, aspect, time, mark), *_kept(body)
+        case SecretChanged(entity, name, sealed):
+            return "secret", (entity, name), *_kept(sealed)
+        case _:
+            return _encoded_of_the_server(effect)
+
+
+def _encoded_of_the_server(
+    effect: TokenChanged | RealmChanged | LinkChanged,
+) -> tuple[str, object, str, object]:
+    match effect:
+        case TokenChanged(id, token):
+            return "token", id, *_kept(None if token is None else asdict(token))
+        case RealmChanged(name, realm):
+            return "realm", name, *_kept(None if realm is None else _realm_row(realm))
+        case LinkChanged(link, keeper):
+            return "link", link, *_kept(None if keeper is None else {"keeper": keeper})
+
+
+def _there(present: bool) -> tuple[str, object]:
+    return (PUT, {}) if present else (DROP, None)
+
+
+def _kept(row: object) -> tuple[str, object]:
+    return (DROP, None) if row is None else (PUT, row)
+
+
+def _realm_row(realm: Realm) -> dict[str, object]:
+    return {**asdict(realm), "deleted": sorted(realm.deleted)}
+
+
+def decode(feed_row: FeedRow, system: System | None) -> Effect:
+    """The effect of a row of the feed.
+
+    `system` is that of the row's realm; None for a directory's scope or the server's. Raises
+    `BadInput` for a kind that this release does not know.
+    """
+    key = json.loads(feed_row.key)
+    row = None if feed_row.row is None else json.loads(feed_row.row)
+    match feed_row.kind:
+        case "entity":
+            return _entity_effect(feed_row.op, Entity(*key), row)
+        case "relation":
+            kind, source, target = key
+            edge = RelationRow(kind, Entity(*source), Entity(*target))
+            return RelationChanged(edge, row is not None)
+        case "attribute":
+            return AttributeChanged(Entity(*key[0]), key[1], tuple(row or ()))
+        case "owner":
+            entity, owner, ownership = key
+            owned = OwnerRow(Entity(*entity), Principal(*owner), ownership)
+            return OwnerChanged(owned, row is not None)
+        case "principal":
+            return PrincipalChanged(Principal(*key), row is not None)
+        case "membership":
+            member, of = key
+            membership = MembershipRow(Principal(*member), Principal(*of))
+            return MembershipChanged(membership, row is not None)
+        case "statement":
+            return StatementRemoved(key) if row is None else _statement(key, row, system)
+        case "document":
+            return DocumentChanged(key if isinstance(key, str) else Entity(*key), row)
+        case "value":
+            entity, aspect, time, mark = key
+            return ValueChanged(Entity(*entity), aspect, time, mark, row)
+        case "secret":
+            return SecretChanged(Entity(*key[0]), key[1], row)
+        case _:
+            return _of_the_server(feed_row.kind, key, row)
+
+
+def _of_the_server(kind: str, key: Any, row: Any) -> Effect:
+    match kind:
+        case "token":
+            return TokenChanged(key, None if row is None else Token(**row))
+        case "realm":
+            return RealmChanged(key, None if row is None else _realm(row))
+        case "link":
+            one, other = (Asset(realm, Entity(*entity)) for realm, entity in key)
+            return LinkChanged(Link(one, other), None if row is None else row["keeper"])
+        case other:
+            raise BadInput(f"the change feed holds `{other}`, which is not known here")
+
+
+def _entity_effect(op: str, entity: Entity, row: Any) -> Effect:
+    match op:
+        case "put":
+            return EntityAdded(entity, _parent(row))
+        case "move":
+            return EntityMoved(entity, _parent(row))
+        case "rename":
+            return EntityRenamed(entity, row["name"])
+        case _:
+            return EntityDropped(entity)
+
+
+def _parent(row: Any) -> Entity | None:
+    return None if row["parent"] is None else Entity(*row["parent"])
+
+
+def _statement(id: str, row: Any, system: System | None) -> Effect:
+    if system is None:
+        raise BadInput(f"the change feed holds statement `{id}` outside any realm")
+    read = read_statements([row], system.model, system.spelling, "change feed", builtin=True)
+    return StatementAdded(read[0])
+
+
+def _realm(row: Any) -> Realm:
+    return Realm(**{**row, "deleted": frozenset(row["deleted"])})

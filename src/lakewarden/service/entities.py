@@ -1,0 +1,168 @@
+"""Entities of a realm as they are stored: listed, looked at, stored, moved and taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityMoved, OwnerChanged
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.facts import Coded
+from lakewarden.kernel.listing import Page, page_of
+from lakewarden.kernel.relations import OwnerRow
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import Effect
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import RealmState, State
+
+MAX_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One stored entity and what it carries: owners, attributes, related entities by kind."""
+
+    entity: Entity
+    parent: Entity | None
+    owners: tuple[OwnerRow, ...]
+    attributes: dict[str, tuple[str, ...]]
+    relations: dict[str, tuple[Entity, ...]]
+
+
+def listed(  # noqa: PLR0913 — what is listed, from where, for whom
+    state: State,
+    actor: Actor,
+    realm: str,
+    now: float,
+    *,
+    type: str | None = None,
+    within: str | None = None,
+    size: int = MAX_PAGE,
+    after: str | None = None,
+) -> Page | Denied:
+    """A page of what is stored in a realm, in the order of places."""
+    refused = control.denied_in(state, actor, "entity.list", realm, now)
+    if refused is not None:
+        return refused
+    if not 1 <= size <= MAX_PAGE:
+        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
+    found = state.realm(realm)
+    snapshot, system = found.matrix.snapshot, found.system
+    ids = snapshot.coded.tree.stored
+    if type is not None:
+        system.model.check_type(type)
+        ids = ids & snapshot.coded.tree.of_type(type)
+    if within is not None:
+        number = snapshot.coded.tree.find(system.entity(within))
+        above = BitMap() if number is None else BitMap([number])
+        ids = ids & (snapshot.coded.tree.below(above) - above)
+    start = None if after is None else system.entity(after)
+    return page_of(found.matrix, ids, size, start)
+
+
+def load(state: State, actor: Actor, realm: str, text: str, now: float) -> Stored | Denied:
+    """One stored entity; raises `Unknown` where the caller may see that there is none."""
+    refused = control.denied_in(state, actor, "entity.load", realm, now)
+    if refused is not None:
+        return refused
+    found = state.realm(realm)
+    return _stored(found, _named(found, text))
+
+
+def _named(found: RealmState, text: str) -> Entity:
+    entity = found.system.entity(text)
+    if entity == NO_RESOURCE or not entity.name:
+        raise BadInput(f"`{text}` names no entity")
+    return entity
+
+
+def _stored(found: RealmState, entity: Entity) -> Stored:
+    coded = found.matrix.snapshot.coded
+    id = coded.tree.find(entity)
+    if id is None or id not in coded.tree.stored:
+        raise Unknown("entity", f"{entity.type}:{entity.name}")
+    above = int(coded.tree.parents[id])
+    related = {
+        kind: tuple(coded.tree.entity(target) for target, _ in edges.of(id))
+        for kind, edges in coded.relations.items()
+        if edges.of(id)
+    }
+    return Stored(
+        entity,
+        coded.tree.entity(above) if above >= 0 else None,
+        _owners(coded, id, entity),
+        dict(coded.attributes.get(id, {})),
+        related,
+    )
+
+
+def _owners(coded: Coded, id: int, entity: Entity) -> tuple[OwnerRow, ...]:
+    return tuple(
+        OwnerRow(entity, coded.acting.principals[owner], coded.ownerships[label])
+        for owner, label in coded.owners.of(id)
+    )
+
+
+def put(
+    desk: Desk,
+    realm: str,
+    text: str,
+    parent: str | None = None,
+    owners: Sequence[tuple[str, str]] | None = None,
+) -> Stored | Denied:
+    """Stores an entity, or moves one that is stored; with `owners`, these and no others own it.
+
+    Without a parent it lies where its name says. Owners are a principal and an ownership type,
+    empty for none. Raises `BadInput`, `Unknown`, `Conflict` as the kernel's changes do.
+    """
+    refused = control.refused_in(desk, "entity.put", realm, entity=text)
+    if refused is not None:
+        return refused
+    _refuse_control(realm)
+    found = desk.realm(realm)
+    entity = _named(found, text)
+    above = found.system.spelling.parent(entity) if parent is None else _named(found, parent)
+    coded = found.matrix.snapshot.coded
+    if not coded.is_known(entity):
+        desk.change(realm, EntityAdded(entity, above))
+    elif parent is not None and _stored(found, entity).parent != above:
+        desk.change(realm, EntityMoved(entity, above))
+    if owners is not None:
+        desk.change(realm, *_owning(desk.realm(realm), entity, owners))
+    return _stored(desk.realm(realm), entity)
+
+
+def _owning(
+    found: RealmState, entity: Entity, owners: Sequence[tuple[str, str]]
+) -> Sequence[Effect]:
+    declared = found.system.model.types.get(entity.type)
+    if owners and declared is not None and not declared.owned:
+        raise BadInput(f"a {entity.type} has no owners")
+    wanted = {OwnerRow(entity, found.system.principal(who), kind) for who, kind in owners}
+    there = set(_stored(found, entity).owners)
+    gone = [OwnerChanged(row, False) for row in sorted(there - wanted)]
+    return [*gone, *(OwnerChanged(row, True) for row in sorted(wanted - there))]
+
+
+def drop(desk: Desk, realm: str, text: str) -> Denied | None:
+    """Takes an entity away with what goes with it; one that is not stored is gone already."""
+    refused = control.refused_in(desk, "entity.drop", realm, entity=text)
+    if refused is not None:
+        return refused
+    _refuse_control(realm)
+    found = desk.realm(realm)
+    entity = _named(found, text)
+    if found.matrix.snapshot.coded.is_known(entity):
+        desk.change(realm, EntityDropped(entity))
+    return None
+
+
+def _refuse_control(realm: str) -> None:
+    if realm == CONTROL:
+        raise BadInput(f"the entities of `{CONTROL}` are the realms: create and drop these")

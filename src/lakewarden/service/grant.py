@@ -1,0 +1,219 @@
+"""Privileges of a principal on an entity: what it holds there, giving more, taking some away.
+
+What one principal was given on one entity is kept in up to two statements, one that allows and
+one that denies, with ids such as `lake:readers/schema:lake.sales/allow`: as an ingested estate
+has them. Privileges are kept as they were spelt. Statements of other makes (several principals
+at once, made elsewhere) count as well: taking something away takes it out of those too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from lakewarden.kernel.change import Change, StatementAdded, StatementRemoved
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.service.desk import Desk
+from lakewarden.service.state import RealmState
+
+
+class Word(NamedTuple):
+    """A privilege, as somebody spelt it, that is allowed or denied."""
+
+    privilege: str
+    effect: Effect
+
+
+Given = Mapping[Entity, frozenset[Word]]
+"""What somebody was given, by the entity on which."""
+
+
+def given(state: RealmState, to: Principal) -> Given:
+    """What was given to the principal itself and is in force, by entity, in canonical order."""
+    found: dict[Entity, set[Word]] = {}
+    for statement in _in_force(state, to):
+        if isinstance(statement.scope, On) and statement.constraint is None:
+            words = (Word(privilege, statement.effect) for privilege in statement.privileges)
+            found.setdefault(statement.scope.entity, set()).update(words)
+    return {entity: frozenset(found[entity]) for entity in sorted(found)}
+
+
+def given_on(state: RealmState, to: Principal, on: Entity) -> frozenset[Word]:
+    """What was given to the principal itself on exactly this entity, in force or not."""
+    return frozenset(
+        Word(privilege, statement.effect)
+        for statement in _naming(state, to)
+        if statement.scope == On(on)
+        for privilege in statement.privileges
+    )
+
+
+def takers(state: RealmState, on: Entity) -> frozenset[Principal]:
+    """Whom the statements on exactly this entity name."""
+    statements = state.matrix.snapshot.table.statements.values()
+    found = (statement.principals for statement in statements if statement.scope == On(on))
+    return frozenset[Principal]().union(*found)
+
+
+def give(desk: Desk, realm: str, to: Principal, given: Given) -> None:
+    """Gives the principal privileges on entities; what it has already it has once.
+
+    That nothing is allowed and denied at once is the caller's to see to.
+    """
+    desk.change(realm, *giving(desk.realm(realm), to, given))
+
+
+def giving(state: RealmState, to: Principal, given: Given) -> Iterator[Change]:
+    """The changes by which the principal gets these privileges besides what it has."""
+    for on, words in given.items():
+        for effect in Effect:
+            privileges = frozenset(w.privilege for w in words if w.effect is effect)
+            own = _own(state, to, on, effect)
+            if own is None and privileges:
+                id = _free_id(state, to, on, effect, ())
+                yield StatementAdded(_plain(id, to, on, effect, privileges))
+            elif own is not None and not privileges <= own.privileges:
+                yield StatementAdded(replace(own, privileges=own.privileges | privileges))
+
+
+def take(desk: Desk, realm: str, holder: Principal, on: Entity, words: Iterable[Word]) -> None:
+    """Takes privileges on an entity from the principal, whatever they were spelt.
+
+    What it has not been given stays so.
+    """
+    state = desk.realm(realm)
+    spelling = spelling_of(state.system.model)
+    gone = {Word(spelling(word.privilege), word.effect) for word in words}
+    changes: list[Change] = []
+    for statement in _naming(state, holder):
+        kept = frozenset(
+            privilege
+            for privilege in statement.privileges
+            if Word(spelling(privilege), statement.effect) not in gone
+        )
+        if statement.scope == On(on) and kept != statement.privileges:
+            new = [change.statement.id for change in changes if isinstance(change, StatementAdded)]
+            changes += _less(state, statement, holder, kept, new)
+    desk.change(realm, *changes)
+
+
+def without(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change]:
+    """The changes after which no statement names any of the principals any more."""
+    statements = state.matrix.snapshot.table.statements
+    for id in sorted(
+        id for id, one in statements.items() if not holders.isdisjoint(one.principals)
+    ):
+        others = statements[id].principals - holders
+        if others or statements[id].owners is not None:
+            yield StatementAdded(replace(statements[id], principals=others))
+        else:
+            yield StatementRemoved(id)
+
+
+def replace_all(desk: Desk, realm: str, holder: Principal, wanted: Given) -> None:
+    """Makes `wanted` all that the principal has been given."""
+    desk.change(realm, *without(desk.realm(realm), frozenset({holder})))
+    give(desk, realm, holder, wanted)
+
+
+def spelling_of(model: Model) -> Callable[[str], str]:
+    """What turns any spelling of a privilege into its present name."""
+    return lambda word: model.spelled.get(word, word)
+
+
+def _less(
+    state: RealmState,
+    statement: Statement,
+    holder: Principal,
+    kept: frozenset[str],
+    taken: Collection[str],
+) -> Iterator[Change]:
+    """The changes after which the statement gives `holder` only `kept`, and others all of it.
+
+    `taken` are ids that are in use besides those stored.
+    """
+    others = statement.principals - {holder}
+    if others or statement.owners is not None:
+        yield StatementAdded(replace(statement, principals=others))
+        if kept and isinstance(statement.scope, On):
+            id = _free_id(state, holder, statement.scope.entity, statement.effect, taken)
+            own = replace(
+                statement, id=id, privileges=kept, principals=frozenset({holder}), owners=None
+            )
+            yield StatementAdded(own)
+    elif kept:
+        yield StatementAdded(replace(statement, privileges=kept))
+    else:
+        yield StatementRemoved(statement.id)
+
+
+def _in_force(state: RealmState, to: Principal) -> list[Statement]:
+    """The statements in force that name the principal, by id."""
+    snapshot = state.matrix.snapshot
+    id = snapshot.coded.acting.ids.get(to)
+    if id is None:
+        return []
+    table = snapshot.table
+    found = {
+        grant.statement.id: grant.statement
+        for side in (table.allow, table.deny)
+        for grouped in side.values()
+        for grant in grouped.by_principal.get(id, ())
+    }
+    return [found[id] for id in sorted(found)]
+
+
+def _naming(state: RealmState, to: Principal) -> list[Statement]:
+    """All statements that name the principal, also those not in force, by id."""
+    statements = state.matrix.snapshot.table.statements
+    found = (statement for statement in statements.values() if to in statement.principals)
+    return sorted(found, key=lambda statement: statement.id)
+
+
+def _own(state: RealmState, to: Principal, on: Entity, effect: Effect) -> Statement | None:
+    """The statement that keeps what the principal was given here, and nothing else."""
+    for statement in _in_force(state, to):
+        plain = _plain(statement.id, to, on, effect, statement.privileges)
+        if statement == replace(plain, title=statement.title):
+            return statement
+    return None
+
+
+def _plain(
+    id: str, to: Principal, on: Entity, effect: Effect, privileges: frozenset[str]
+) -> Statement:
+    """A statement that gives one principal privileges on one entity, and does nothing else."""
+    return Statement(
+        id=id,
+        effect=effect,
+        privileges=privileges,
+        scope=On(on),
+        principals=frozenset({to}),
+        title=_local(to.name),
+    )
+
+
+def _free_id(
+    state: RealmState, to: Principal, on: Entity, effect: Effect, taken: Collection[str]
+) -> str:
+    """The id by which such a statement is known.
+
+    A renamed entity keeps its statements under their ids; one that took the old name then
+    needs another id.
+    """
+    statements = state.matrix.snapshot.table.statements
+    id = base = f"{to.name}/{on.type}:{_local(on.name)}/{effect.value}"
+    count = 1
+    while id in statements or id in taken:
+        count += 1
+        id = f"{base}~{count}"
+    return id
+
+
+def _local(name: str) -> str:
+    """A name without the container in front of it."""
+    return name.partition(":")[2] or name

@@ -1,0 +1,145 @@
+"""A link: two entities, mostly of different realms, that stand for one and the same asset.
+
+Links have no direction, and what is linked over others is linked, too: the assets fall into
+classes. A link says nothing about access; it says which questions belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+
+MAX_CLASS: Final = 64
+"""Entities that may stand for one asset at most."""
+
+
+class Asset(NamedTuple):
+    """An entity of a realm."""
+
+    realm: str
+    entity: Entity
+
+    def __str__(self) -> str:
+        return f"{self.entity.type}:{self.entity.name} in {self.realm}"
+
+
+class Link(NamedTuple):
+    """Two entities that are one asset; `one` is the lesser of the two, see `link`."""
+
+    one: Asset
+    other: Asset
+
+
+def link(one: Asset, other: Asset) -> Link:
+    """The link between the two, whichever is named first; raises `BadInput` for one and itself.
+
+    >>> a, b = Asset("cdap", Entity("dataset", "x.y")), Asset("lake", Entity("table", "l:c.x.y"))
+    >>> link(a, b) == link(b, a) == Link(a, b)
+    True
+    """
+    if one == other:
+        raise BadInput(f"`{one}` is linked to itself")
+    return Link(one, other) if one < other else Link(other, one)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """All links: by entity, what it is linked to and who keeps the link (empty: people)."""
+
+    ends: Mapping[Asset, Mapping[Asset, str]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(rows: Iterable[tuple[Link, str]]) -> Links:
+        """The links that were stored, each with its keeper."""
+        changes = LinkChanges(Links())
+        for found, keeper in rows:
+            changes.put(found, keeper)
+        return changes.links()
+
+    def keeper(self, of: Link) -> str | None:
+        """Who keeps the link; None where there is none."""
+        return self.ends.get(of.one, {}).get(of.other)
+
+    def all(self) -> Iterator[tuple[Link, str]]:
+        """Every link once, with its keeper, in order."""
+        for one in sorted(self.ends):
+            for other, keeper in sorted(self.ends[one].items()):
+                if one < other:
+                    yield Link(one, other), keeper
+
+    def same(self, asset: Asset, realms: Container[str] | None = None) -> tuple[Asset, ...]:
+        """The asset and all that are linked to it over others, in order.
+
+        With `realms`, nothing outside of these is looked at: the answer is the same whatever
+        links lead there, also where two of these realms meet only over another.
+        """
+        reached, todo = {asset}, [asset]
+        while todo:
+            for other in self.ends.get(todo.pop(), ()):
+                if other not in reached and (realms is None or other.realm in realms):
+                    reached.add(other)
+                    todo.append(other)
+        return tuple(sorted(reached))
+
+
+class LinkChanges:
+    """Links while they change. What is not touched is shared with the links of before."""
+
+    def __init__(self, before: Links) -> None:
+        self._before = before
+        self._ends: dict[Asset, Mapping[Asset, str]] | None = None
+        self._own: dict[Asset, dict[Asset, str]] = {}
+
+    def links(self) -> Links:
+        """The links as they are now."""
+        return self._before if self._ends is None else Links(self._ends)
+
+    def put(self, new: Link, keeper: str) -> None:
+        """Stores the link; its keeper is this one from now on."""
+        for at, to in (new, new[::-1]):
+            self._at(at)[to] = keeper
+
+    def drop(self, old: Link) -> None:
+        """Takes the link away; one that is not there is gone already."""
+        for at, to in (old, old[::-1]):
+            if to in self._now().get(at, ()):
+                self._at(at).pop(to)
+                self._forget(at)
+
+    def drop_asset(self, asset: Asset) -> None:
+        """Takes away all links of an entity."""
+        for other in list(self._now().get(asset, ())):
+            self.drop(link(asset, other))
+
+    def rename_asset(self, old: Asset, new: Asset) -> None:
+        """Gives the links of an entity to its new name."""
+        for other, keeper in list(self._now().get(old, {}).items()):
+            self.drop(link(old, other))
+            self.put(link(new, other), keeper)
+
+    def drop_realm(self, realm: str) -> None:
+        """Takes away all links into a realm."""
+        for asset in [found for found in self._now() if found.realm == realm]:
+            self.drop_asset(asset)
+
+    def _now(self) -> Mapping[Asset, Mapping[Asset, str]]:
+        return self._before.ends if self._ends is None else self._ends
+
+    def _at(self, asset: Asset) -> dict[Asset, str]:
+        """What the asset is linked to, to be changed."""
+        if self._ends is None:
+            # COST: a look at every linked entity, once for a write that changes links.
+            self._ends = dict(self._before.ends)
+        if asset not in self._own:
+            self._own[asset] = dict(self._ends.get(asset, {}))
+            self._ends[asset] = self._own[asset]
+        return self._own[asset]
+
+    def _forget(self, asset: Asset) -> None:
+        if self._ends is not None and not self._ends[asset]:
+            del self._ends[asset]
+            self._own.pop(asset, None)

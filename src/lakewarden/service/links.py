@@ -1,0 +1,243 @@
+"""Links: put, taken away and listed by people, and brought in from the pipeline.
+
+Whoever puts a link may change the realms of both its ends, which are of one directory: realms
+of different directories never meet. Every link has a keeper: nobody (the empty text) where
+people put it, else the rules that the pipeline worked by. A load changes only its own links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
+from lakewarden.names.canonical import check_text
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import LinkChanged
+from lakewarden.service.link import MAX_CLASS, Asset, Link, LinkChanges, Links, link
+from lakewarden.service.realm import CONTROL, people_of
+from lakewarden.service.state import RealmState, State
+
+MAX_KEEPER: Final = 64
+
+Named = tuple[str, str]
+"""An end of a link as it is written: the realm, and the entity as its system writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Links with their keepers, in order; and the realms whose links the caller may not see."""
+
+    links: tuple[tuple[Link, str], ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What a load came to: how many links are new, and how many no longer among those loaded.
+
+    `left` are links that are there already and kept by others; they stay theirs.
+    """
+
+    new: int
+    gone: int
+    left: int
+    pruned: bool
+
+
+def asset(state: State, named: Named) -> Asset:
+    """The entity of a realm; raises `Unknown` and `BadInput` for what is not one."""
+    realm, text = named
+    found = state.realm(realm).system.entity(text)
+    if found == NO_RESOURCE or not found.name:
+        raise BadInput(f"`{text}` names no entity")
+    return Asset(realm, found)
+
+
+def put(desk: Desk, one: Named, other: Named, keeper: str = "") -> Link | Denied:
+    """Links the two; a link that is there is kept by `keeper` from now on.
+
+    Raises `Unknown` for what is not stored where names are not judged, `BadInput` for ends that
+    never meet, `LimitExceeded` where too many entities would be one asset.
+    """
+    refused = _refused(desk, "link.put", one, other)
+    if refused is not None:
+        return refused
+    _check_keeper(keeper)
+    new = link(asset(desk.state, one), asset(desk.state, other))
+    directory = _directory(desk.state, new)
+    for end in new:
+        _check_there(desk.state.realm(end.realm), end)
+    _check_size(desk.state.links, [new])
+    if desk.state.links.keeper(new) != keeper:
+        desk.change(people_of(directory), LinkChanged(new, keeper))
+    return new
+
+
+def remove(desk: Desk, one: Named, other: Named) -> Denied | None:
+    """Takes a link away, whoever keeps it; one that is not there is gone already."""
+    refused = _refused(desk, "link.remove", one, other)
+    if refused is not None:
+        return refused
+    old = link(asset(desk.state, one), asset(desk.state, other))
+    if desk.state.links.keeper(old) is not None:
+        desk.change(people_of(_directory(desk.state, old)), LinkChanged(old, None))
+    return None
+
+
+def _refused(desk: Desk, operation: str, one: Named, other: Named) -> Denied | None:
+    told = {"one": ":".join(one), "other": ":".join(other)}
+    for realm in sorted({one[0], other[0]}):
+        refused = control.refused_in(desk, operation, realm, **told)
+        if refused is not None:
+            return refused
+    return None
+
+
+def _check_keeper(keeper: str) -> None:
+    if keeper:
+        check_text(keeper, "the keeper")
+    if len(keeper) > MAX_KEEPER:
+        raise LimitExceeded(f"the keeper has {len(keeper)} characters, at most {MAX_KEEPER}")
+
+
+def _directory(state: State, of: Link) -> str:
+    """The one directory of both ends' realms."""
+    if CONTROL in (of.one.realm, of.other.realm):
+        raise BadInput(f"what the realm `{CONTROL}` holds are no assets")
+    one, other = (state.realm(end.realm).realm for end in of)
+    if one.directory != other.directory:
+        raise BadInput(
+            f"realms of different directories never meet: `{one.name}` is in `{one.directory}`,"
+            f" `{other.name}` in `{other.directory}`"
+        )
+    return one.directory
+
+
+def _check_there(found: RealmState, end: Asset) -> None:
+    entity = end.entity
+    is_known = found.matrix.snapshot.coded.is_known(entity)
+    if not is_known and not found.system.model.judged(entity.type):
+        raise Unknown("entity", str(end), "it is not stored")
+
+
+def _check_size(links: Links, new: Iterable[Link]) -> None:
+    """Refuses new links by which too many entities would be one asset."""
+    sizes: dict[Asset, set[Asset]] = {}
+    for found in new:
+        one, other = (sizes.get(end) or set(links.same(end)) for end in found)
+        together = one if one is other else one | other
+        if len(together) > MAX_CLASS:
+            raise LimitExceeded(
+                f"with `{found.one}` and `{found.other}` linked, {len(together)} entities would"
+                f" be one asset, at most {MAX_CLASS} are allowed"
+            )
+        for end in together:
+            sizes[end] = together
+
+
+def bring(
+    desk: Desk, rows: Sequence[tuple[Named, Named]], keeper: str, *, prune: bool = False
+) -> Gap | Denied:
+    """Makes the links those of the rows, as far as `keeper` keeps them; errors as `put`.
+
+    With `prune` those of this keeper that are in no row are taken away.
+    """
+    if not keeper:
+        raise BadInput("links that are loaded need a keeper")
+    _check_keeper(keeper)
+    mine = {found for found, by in desk.state.links.all() if by == keeper}
+    realms = {end[0] for row in rows for end in row}
+    if prune:
+        realms |= {end.realm for found in mine for end in found}
+    for realm in sorted(realms):
+        for operation in ("link.put", "link.remove") if prune else ("link.put",):
+            told = {"keeper": keeper, "links": len(rows)}
+            refused = control.refused_in(desk, operation, realm, **told)
+            if refused is not None:
+                return refused
+    wanted = {link(asset(desk.state, one), asset(desk.state, other)) for one, other in rows}
+    there = desk.state.links
+    new = sorted(found for found in wanted if there.keeper(found) is None)
+    gone = sorted(mine - wanted)
+    for found in new:
+        _directory(desk.state, found)
+        for end in found:
+            _check_there(desk.state.realm(end.realm), end)
+    _check_size(_without(there, gone) if prune else there, new)
+    effects = [LinkChanged(found, keeper) for found in new]
+    if prune:
+        effects = [*(LinkChanged(found, None) for found in gone), *effects]
+    by_directory: dict[str, list[LinkChanged]] = {}
+    for effect in effects:
+        by_directory.setdefault(_directory(desk.state, effect.link), []).append(effect)
+    for directory, found_effects in sorted(by_directory.items()):
+        desk.change(people_of(directory), *found_effects)
+    left = sum(there.keeper(found) not in (None, keeper) for found in wanted)
+    return Gap(len(new), len(gone), left, prune)
+
+
+def _without(links: Links, gone: Iterable[Link]) -> Links:
+    changes = LinkChanges(links)
+    for found in gone:
+        changes.drop(found)
+    return changes.links()
+
+
+def listed(
+    state: State, actor: Actor, now: float, realm: str | None = None, entity: str | None = None
+) -> Listed | Denied:
+    """The links that the caller may see: all, those of a realm, or those of an entity of it.
+
+    A no for a realm that the caller may not see, and where it may see none.
+    """
+    if realm is not None:
+        refused = control.denied_in(state, actor, "link.list", realm, now)
+        if refused is not None:
+            return refused
+        state.realm(realm)
+    wanted = None
+    if entity is not None:
+        if realm is None:
+            raise BadInput("name the realm of the entity", where="realm")
+        wanted = asset(state, (realm, entity))
+    open_to = {
+        name
+        for name in state.realms
+        if name != CONTROL and control.denied_in(state, actor, "link.list", name, now) is None
+    }
+    if not open_to:
+        return Denied("link.list", control.directory(actor.directory))
+    shown = tuple(
+        (found, keeper)
+        for found, keeper in state.links.all()
+        if found.one.realm in open_to
+        and found.other.realm in open_to
+        and (realm is None or realm in (found.one.realm, found.other.realm))
+        and (wanted is None or wanted in found)
+    )
+    return Listed(shown, left_out(state, actor, open_to, now))
+
+
+def left_out(
+    state: State, actor: Actor, among: Iterable[str], now: float, directory: str | None = None
+) -> tuple[str, ...]:
+    """The realms of a directory that are not among these, as far as the caller may know of them.
+
+    Which they are depends on no link and on nothing else that is stored in them.
+    """
+    home = actor.directory if directory is None else directory
+    shown = set(among)
+    return tuple(
+        name
+        for name, found in sorted(state.realms.items())
+        if name not in shown
+        and name != CONTROL
+        and found.realm.directory == home
+        and control.may(state, actor, "realm.load", control.realm(name), now)
+    )

@@ -1,0 +1,341 @@
+"""An ingested directory into a realm: what differs becomes one revision, or none at all.
+
+What is stored and not in the directory is counted, and dropped only on request. Kept in any case
+are what others keep (statements with a mark), what the system ships, and who the configuration
+says are administrators. Documents of entities that stay are left as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    RelationChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.facts import code
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import ROLE, Principal
+from lakewarden.kernel.relations import AttributeRow, EntityColumns, EntityRow, Facts
+from lakewarden.kernel.statement import On, Statement
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.collector import uncollected
+from lakewarden.service.control import Denied
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import Effect, RealmChanged
+from lakewarden.service.nesting import check_nesting
+from lakewarden.service.plane import Plane
+from lakewarden.service.policy import CONFIGURED
+from lakewarden.service.realm import CONTROL, Realm
+from lakewarden.service.state import People, RealmState
+from lakewarden.service.statements import MARK
+from lakewarden.service.system import System
+
+Row = TypeVar("Row")
+
+
+class Count(NamedTuple):
+    """How many rows of one table are new, changed, and no longer in the directory."""
+
+    new: int = 0
+    changed: int = 0
+    gone: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What lies between what is stored and what is wanted: effects in order, and counts.
+
+    `left` are the ids of statements that differ and are left alone, because others keep them.
+    """
+
+    effects: tuple[Effect, ...]
+    counts: Mapping[str, Count]
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What a load came to; without any effect the revision is that of before."""
+
+    gap: Gap
+    pruned: bool
+    revision: int
+
+
+class _Moved(Exception):
+    """Somebody else changed the realm while the rows were being compared."""
+
+
+def bring(
+    plane: Plane, actor: Actor, realm: str, system: System, facts: Facts, *, prune: bool = False
+) -> Brought | Denied:
+    """Makes the realm hold the rows, as one revision; with `prune` nothing beside them.
+
+    Raises `Unknown` for a realm that is not there, `BadInput` when the rows are of another
+    model or of other settings than the realm, or do not hold together.
+    """
+    with uncollected():
+        return _brought(plane, actor, realm, system, facts, prune=prune)
+
+
+def _brought(
+    plane: Plane, actor: Actor, realm: str, system: System, facts: Facts, *, prune: bool
+) -> Brought | Denied:
+    _check_whole(facts, system)
+    for first in (False, True):
+        try:
+            found = plane.write(
+                actor,
+                lambda desk, first=first: _bring(  # type: ignore[misc]
+                    desk, realm, system, facts, prune=prune, lock_first=first
+                ),
+                late=True,
+            )
+        except _Moved:
+            continue
+        if isinstance(found, Denied):
+            return found
+        return Brought(found, prune, plane.state.revision)
+    raise Conflict(f"realm `{realm}` was changed by others all the while")
+
+
+def _bring(
+    desk: Desk, realm: str, system: System, facts: Facts, *, prune: bool, lock_first: bool
+) -> Gap | Denied:
+    refused = control.refused_in(desk, "realm.import", realm, prune=prune)
+    if refused is not None:
+        return refused
+    known = desk.realm(realm)
+    _check_alike(known.realm, known.system.model, system.model)
+    if lock_first:
+        desk.store.lock()
+    start = desk.store.revision
+    stored = desk.store.facts(realm, known.system)
+    found = gap(stored, facts, system.model, prune=prune, kept=_kept(desk, realm))
+    found = replace(found, effects=(*found.effects, *_deletions(known.realm, found, system)))
+    if found.effects:
+        _check_together(desk, known, Facts() if prune else stored, facts)
+        desk.change(realm, *found.effects)
+        desk.store.lock()
+        if desk.store.revision != start and any(r.scope == realm for r in desk.store.feed(start)):
+            raise _Moved
+    return found
+
+
+def _check_whole(facts: Facts, system: System) -> None:
+    """Refuses rows that could not be compiled: once stored, they would stop every start."""
+    check_nesting(None, code(facts, system.model, system.spelling))
+
+
+def _check_together(desk: Desk, known: RealmState, stored: Facts, wanted: Facts) -> None:
+    """Refuses rows that would close a circle, or nest too deep, only with those that stay."""
+    places = {**dict(stored.entities), **dict(wanted.entities)}
+    shared = desk.state.people.get(known.realm.directory, People()).spelled(known.system)
+    others = {*stored.memberships, *shared.memberships}
+    if len(places) == len(wanted.entities) and others <= set(wanted.memberships):
+        return  # looked at already
+    together = Facts(
+        entities=[EntityRow(entity, parent) for entity, parent in places.items()],
+        memberships=[*others, *wanted.memberships],
+    )
+    system = known.system
+    check_nesting(known.matrix.snapshot.coded, code(together, system.model, system.spelling))
+
+
+def _check_alike(realm: Realm, stored: Model, given: Model) -> None:
+    if realm.name == CONTROL:
+        raise BadInput(f"the realm `{CONTROL}` is not loaded from a directory")
+    if stored.name != given.name:
+        raise BadInput(f"realm `{realm.name}` is of model `{stored.name}`, not `{given.name}`")
+    for name in sorted({*stored.settings, *given.settings}):
+        mine, other = stored.settings.get(name, ""), given.settings.get(name, "")
+        if mine != other:
+            raise BadInput(
+                f"realm `{realm.name}` has `{name} = {mine}`, the directory `{name} = {other}`"
+            )
+    if stored.digest != given.digest:
+        raise BadInput(f"realm `{realm.name}` has another edition of model `{stored.name}`")
+
+
+def _kept(desk: Desk, realm: str) -> Callable[[Collection[str]], frozenset[str]]:
+    """Which of some statements others keep."""
+
+    def kept(ids: Collection[str]) -> frozenset[str]:
+        documents = desk.store.documents(realm, sorted(ids))
+        return frozenset(str(id) for id, body in documents.items() if body.get(MARK))
+
+    return kept
+
+
+def _deletions(realm: Realm, found: Gap, system: System) -> Iterator[Effect]:
+    """The realm's note of deleted defaults, where the effects delete some or bring them back."""
+    defaults = {str(table["id"]) for table in system.model.defaults}
+    removed = {e.id for e in found.effects if isinstance(e, StatementRemoved)} & defaults
+    put = {e.statement.id for e in found.effects if isinstance(e, StatementAdded)}
+    deleted = (realm.deleted | removed) - put
+    if deleted != realm.deleted:
+        yield RealmChanged(realm.name, replace(realm, deleted=deleted))
+
+
+def gap(
+    stored: Facts,
+    wanted: Facts,
+    model: Model,
+    *,
+    prune: bool,
+    kept: Callable[[Collection[str]], frozenset[str]] = lambda _: frozenset(),
+) -> Gap:
+    """The effects that lead from the stored rows to the wanted ones, with `prune` exactly there.
+
+    `kept` says which statements others keep. Applied in order, no effect meets anything that
+    another one has still to put there or to take away.
+    """
+    return _Gap(stored, wanted, model, prune, kept).found()
+
+
+@dataclass(slots=True)
+class _Gap:
+    stored: Facts
+    wanted: Facts
+    model: Model
+    prune: bool
+    kept: Callable[[Collection[str]], frozenset[str]]
+    counts: dict[str, Count] = field(default_factory=dict)
+    away: list[Effect] = field(default_factory=list)
+    here: list[Effect] = field(default_factory=list)
+    dropped: set[Entity] = field(default_factory=set)
+
+    def found(self) -> Gap:
+        places = self._entities()
+        self._plain("principals", self._is_own, PrincipalChanged)
+        self._plain("memberships", lambda row: row.of not in CONFIGURED, MembershipChanged)
+        self._plain("relations", lambda _: True, RelationChanged)
+        self._plain("owners", lambda _: True, OwnerChanged)
+        self._attributes()
+        left = self._statements()
+        self._again()
+        return Gap((*self.away, *places, *self.here), self.counts, left)
+
+    def _entities(self) -> list[Effect]:
+        # COST: of a million rows nearly all are the same; objects are made of the others only.
+        stored, wanted = map(EntityColumns.of, (self.stored.entities, self.wanted.entities))
+        common = set(stored.cells()) & set(wanted.cells()) if stored else set()
+        old, changed = dict(stored.beside(common)), dict(wanted.beside(common))
+        gone = old.keys() - changed.keys()
+        count = sum(entity not in old for entity in changed)
+        self.counts["entities"] = Count(count, len(changed) - count, len(gone))
+        effects: list[Effect] = []
+        new = dict(wanted) if 0 < len(changed) < len(wanted) else changed
+        for entity in _outermost_first(list(changed), new):
+            put = EntityMoved if entity in old else EntityAdded
+            effects.append(put(entity, changed[entity]))
+        if self.prune:
+            self.dropped = set(gone)
+            above = dict(stored) if gone else {}
+            effects += map(EntityDropped, reversed(_outermost_first(sorted(gone), above)))
+        return effects
+
+    def _plain(
+        self,
+        table: str,
+        is_droppable: Callable[[Row], bool],
+        change: Callable[[Row, bool], Effect],
+    ) -> None:
+        old: set[Row] = set(getattr(self.stored, table))
+        new: dict[Row, None] = dict.fromkeys(getattr(self.wanted, table))
+        come = [row for row in new if row not in old]
+        gone = sorted(row for row in old - new.keys() if is_droppable(row))  # type: ignore[type-var]
+        self.counts[table] = Count(len(come), 0, len(gone))
+        self.here += (change(row, True) for row in come)
+        if self.prune:
+            self.away += (change(row, False) for row in gone)
+
+    def _is_own(self, principal: Principal) -> bool:
+        shipped = {str(role.get("name", "")) for role in self.model.roles}
+        return principal.kind != ROLE or principal.name not in shipped
+
+    def _attributes(self) -> None:
+        old, new = _valued(self.stored.attributes), _valued(self.wanted.attributes)
+        changed = [key for key, values in new.items() if old.get(key) != values]
+        gone = sorted(old.keys() - new.keys())
+        count = sum(key not in old for key in changed)
+        self.counts["attributes"] = Count(count, len(changed) - count, len(gone))
+        self.here += (AttributeChanged(*key, tuple(sorted(new[key]))) for key in changed)
+        if self.prune:
+            self.away += (AttributeChanged(*key, ()) for key in gone)
+
+    def _statements(self) -> tuple[str, ...]:
+        old = {s.id: s for s in self.stored.statements}
+        new = {s.id: s for s in self.wanted.statements}
+        changed = [s for s in new.values() if old.get(s.id) != s]
+        gone = old.keys() - new.keys()
+        kept = self.kept([*(s.id for s in changed if s.id in old), *gone])
+        left = {id for id in kept if not self._falls(old[id])}
+        changed = [s for s in changed if s.id not in left]
+        count = sum(s.id not in old for s in changed)
+        leaving = sorted(gone - left)
+        self.counts["statements"] = Count(count, len(changed) - count, len(leaving))
+        self.here += map(StatementAdded, changed)
+        if self.prune:
+            self.away += map(StatementRemoved, leaving)
+        return tuple(sorted(left))
+
+    def _falls(self, statement: Statement) -> bool:
+        """Whether a statement goes with the entity that it is about."""
+        about = statement.scope.entity if isinstance(statement.scope, On) else None
+        return self.model.binds_identity and about in self.dropped
+
+    def _again(self) -> None:
+        """Puts back what a drop takes along, and the wanted rows hold on to by name."""
+        if not self.dropped or not self.model.binds_identity:
+            return
+        old = {s.id: s for s in self.stored.statements}
+        for statement in self.wanted.statements:
+            if old.get(statement.id) == statement and self._falls(statement):
+                self.away.append(StatementRemoved(statement.id))
+                self.here.append(StatementAdded(statement))
+        known = set(self.stored.relations)
+        for row in self.wanted.relations:
+            if row.target in self.dropped and row in known:
+                self.away.append(RelationChanged(row, False))
+                self.here.append(RelationChanged(row, True))
+
+
+def _valued(rows: Iterable[AttributeRow]) -> dict[tuple[Entity, str], set[str]]:
+    found: dict[tuple[Entity, str], set[str]] = {}
+    for entity, attribute, value in rows:
+        found.setdefault((entity, attribute), set()).add(value)
+    return found
+
+
+def _outermost_first(
+    entities: Sequence[Entity], parents: Mapping[Entity, Entity | None]
+) -> list[Entity]:
+    """The entities, each behind all that it lies in."""
+    depths: dict[Entity, int] = {}
+    for entity in entities:
+        chain: list[Entity] = []
+        at: Entity | None = entity
+        while at is not None and at not in depths:
+            depths[at] = -1  # so that a cycle ends here; the rows that make one are refused later
+            chain.append(at)
+            at = parents.get(at)
+        depth = -1 if at is None else depths[at]
+        for above in reversed(chain):
+            depth += 1
+            depths[above] = depth
+    return sorted(entities, key=depths.__getitem__)

@@ -1,0 +1,99 @@
+"""Logical parents of DataHub's datasets: set with their columns, and cleared, as one act.
+
+The parent belongs to a platform that says it is logical, and the columns that are mapped are
+columns of both. SOURCE: datahub reference 5.1 and 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lakewarden.aspects.facts import stored
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names import datahub
+from lakewarden.names.canonical import quoted
+from lakewarden.service import aspects
+from lakewarden.service.aspect_guard import Guard, Switches
+from lakewarden.service.aspects import Value, Write
+from lakewarden.service.desk import Desk
+
+LOGICAL: Final = "logicalParent"
+
+
+def link(
+    desk: Desk,
+    realm: str,
+    child: Entity,
+    parent: Entity,
+    columns: Mapping[str, str],
+    actor: Entity,
+    switches: Switches,
+) -> None:
+    """Makes a dataset an instance of another; `columns` leads from the parent's to its own.
+
+    Columns that are not named lose the parent that they had. Raises `NotAllowed`, and
+    `BadInput` where the parent is not logical or a column is not there.
+    """
+    wanted = {child: parent}
+    for of_parent, of_child in columns.items():
+        wanted[_field(child, of_child)] = _field(parent, of_parent)
+    for one, above in wanted.items():
+        guard = Guard(desk, realm, one, switches)
+        guard.ask("logical_parent.set", targets={"logical": above})
+    left = [one for one in _linked(desk, realm, child) if one not in wanted]
+    for one in left:
+        Guard(desk, realm, one, switches).ask("logical_parent.clear")
+    _check(desk, realm, child, parent, columns)
+    writes = [Write(one, LOGICAL, _value(one, above)) for one, above in wanted.items()]
+    writes += [Write(one, LOGICAL, {}) for one in left]
+    aspects.write(desk, realm, writes, actor.name)
+
+
+def unlink(desk: Desk, realm: str, child: Entity, actor: Entity, switches: Switches) -> None:
+    """Takes the logical parent from a dataset and its columns. Raises `NotAllowed`."""
+    linked = [child, *(one for one in _linked(desk, realm, child) if one != child)]
+    for one in linked:
+        Guard(desk, realm, one, switches).ask("logical_parent.clear")
+    snapshot = desk.realm(realm).matrix.snapshot
+    there = [one for one in linked if snapshot.coded.is_known(one)]
+    aspects.write(desk, realm, [Write(one, LOGICAL, {}) for one in there], actor.name)
+
+
+def _value(child: Entity, parent: Entity) -> Value:
+    return {"parent": {"destinationUrn": parent.name, "sourceUrn": child.name}}
+
+
+def _field(dataset: Entity, path: str) -> Entity:
+    return datahub.parse("schemaField", f"urn:li:schemaField:({dataset.name},{path})")
+
+
+def _linked(desk: Desk, realm: str, child: Entity) -> Iterator[Entity]:
+    """The dataset and those of its columns that have a logical parent."""
+    snapshot = desk.realm(realm).matrix.snapshot
+    tree = snapshot.coded.tree
+    id = tree.find(child)
+    for below in () if id is None else tree.subtree(id):
+        entity = tree.entity(below)
+        if stored(entity, LOGICAL, snapshot):
+            yield entity
+
+
+def _check(
+    desk: Desk, realm: str, child: Entity, parent: Entity, columns: Mapping[str, str]
+) -> None:
+    """Raises `BadInput` unless the parent is logical, and the columns are there."""
+    platform = datahub.parse("dataPlatform", datahub.key_parts(parent.name)[0])
+    found = aspects.read(desk.store, desk.realm(realm), [platform, child, parent])
+    info = found.get(platform, {}).get("dataPlatformInfo")
+    if info is None or info.value.get("logical") is not True:
+        raise BadInput(f"expected a parent on a logical platform, got {quoted(parent.name)}")
+    if not columns:
+        return
+    for entity, named in ((parent, set(columns)), (child, set(columns.values()))):
+        schema = found.get(entity, {}).get("schemaMetadata")
+        fields = [] if schema is None else schema.value.get("fields")
+        there = {f.get("fieldPath") for f in fields or () if isinstance(f, Mapping)}
+        for path in sorted(named - there):
+            raise BadInput(f"{quoted(entity.name)} has no column {quoted(path)}")

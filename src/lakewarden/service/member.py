@@ -1,0 +1,106 @@
+"""Users and groups of a container (a Gravitino metalake): entering them, taking them out.
+
+A user or group is a principal of its directory. That a container knows it is an entity of its
+own, below the container; users of it are members of it besides. Taking one out takes out what
+it holds and owns there, and leaves the person, its credentials and other containers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from lakewarden.kernel.change import (
+    Change,
+    EntityAdded,
+    EntityDropped,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.service.desk import Desk
+from lakewarden.service.owner import owned_by
+from lakewarden.service.state import RealmState
+
+
+def principal_of(state: RealmState, entity: Entity) -> Principal:
+    """The user, group or role that the entity also is. Raises `BadInput` where it is none."""
+    kind = state.system.model.principal_kind(entity)
+    if kind is None:
+        raise BadInput(f"a `{entity.type}` is no user, group or role")
+    return Principal(*kind)
+
+
+def container_of(state: RealmState, entity: Entity) -> Entity:
+    """What the record of a user, group or role lies in. Raises `BadInput` at the top."""
+    container = state.system.spelling.parent(entity)
+    if container is None:
+        raise BadInput(f"a `{entity.type}` lies in nothing")
+    return container
+
+
+def add(desk: Desk, realm: str, record: Entity) -> None:
+    """Enters the user or group that `record` names. Raises `Conflict` where it is there already."""
+    state = desk.realm(realm)
+    principal, container = principal_of(state, record), container_of(state, record)
+    effects: list[Change] = [EntityAdded(record, container), PrincipalChanged(principal, True)]
+    if principal.kind == USER and container.type in state.system.model.membership_types:
+        row = MembershipRow(principal, members_of(container.name))
+        effects.append(MembershipChanged(row, True))
+    desk.change(realm, *effects)
+
+
+def remove(desk: Desk, realm: str, record: Entity) -> None:
+    """Takes the user or group out, with its roles and ownerships in the container.
+
+    Raises `Unknown` where it is not there.
+    """
+    state = desk.realm(realm)
+    principal, container = principal_of(state, record), container_of(state, record)
+    effects: list[Change] = [
+        *(MembershipChanged(row, False) for row in _memberships(state, principal, container)),
+        *(OwnerChanged(row, False) for row in owned_by(state, principal, container)),
+        EntityDropped(record),
+    ]
+    if not is_elsewhere(state, principal, {record}):
+        effects.append(PrincipalChanged(principal, False))
+    desk.change(realm, *effects)
+
+
+def roles_of(state: RealmState, principal: Principal, container: Entity) -> list[Entity]:
+    """The roles of the container that the principal itself was given, by name."""
+    return sorted(
+        role
+        for row in _memberships(state, principal, container)
+        if (role := _role(row.of)) is not None
+    )
+
+
+def _memberships(
+    state: RealmState, principal: Principal, container: Entity
+) -> Iterator[MembershipRow]:
+    """The principal's own memberships in the container and in its roles."""
+    acting = state.matrix.snapshot.coded.acting
+    id = acting.ids.get(principal)
+    groups = frozenset[int]() if id is None else acting.of.get(id, frozenset())
+    for of in sorted(acting.principals[group] for group in groups):
+        role = _role(of)
+        inside = role is not None and container_of(state, role) == container
+        if inside or of == members_of(container.name):
+            yield MembershipRow(principal, of)
+
+
+def _role(principal: Principal) -> Entity | None:
+    """The entity that a role also is."""
+    return Entity(ROLE, principal.name) if principal.kind == ROLE else None
+
+
+def is_elsewhere(state: RealmState, principal: Principal, records: Container[Entity]) -> bool:
+    """Whether the realm has a record of the principal that is none of these."""
+    snapshot = state.matrix.snapshot
+    tree = snapshot.coded.tree
+    found = snapshot.entities_of([principal]) & tree.stored
+    return any(tree.entity(id) not in records for id in found)

@@ -1,0 +1,63 @@
+"""What a write would nest in a circle, or too deep: refused before it is stored (R-17).
+
+The kernel refuses single changes; this looks at many at once, and at rows that are brought in
+together. What is stored like that already is no reason to refuse anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.facts import Coded
+from lakewarden.kernel.hierarchy import MAX_LEVELS
+from lakewarden.kernel.principal import Principal
+
+
+def check_nesting(before: Coded | None, after: Coded) -> None:
+    """Raises `BadInput` for a new circle, `LimitExceeded` for new depth; cheap without either."""
+    _refuse_circle("lie below themselves", _looped(before), _looped(after))
+    _refuse_circle("would be members of themselves", _inert(before), _inert(after))
+    _refuse_depth("levels above", _deep(before), _deep(after))
+    _refuse_depth("memberships in a row above", _beyond(before), _beyond(after))
+
+
+def _refuse_circle(what: str, before: set[str], after: set[str]) -> None:
+    if after - before:
+        raise BadInput(f"some {what}: {_first(after - before)}")
+
+
+def _refuse_depth(what: str, before: set[str], after: set[str]) -> None:
+    if after - before:
+        raise LimitExceeded(f"more than {MAX_LEVELS} {what} {_first(after - before)}")
+
+
+def _first(names: set[str]) -> str:
+    return f"`{min(names)}`" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+
+
+def _looped(coded: Coded | None) -> set[str]:
+    return set() if coded is None else _texts(map(coded.tree.entity, coded.tree.looped))
+
+
+def _deep(coded: Coded | None) -> set[str]:
+    if coded is None or not coded.tree.deep:
+        return set()
+    return _texts(map(coded.tree.entity, coded.tree.deep & coded.tree.stored))
+
+
+def _inert(coded: Coded | None) -> set[str]:
+    return set() if coded is None else _people(coded, {member for member, _ in coded.acting.inert})
+
+
+def _beyond(coded: Coded | None) -> set[str]:
+    return set() if coded is None else _people(coded, coded.acting.beyond)
+
+
+def _people(coded: Coded, ids: Iterable[int]) -> set[str]:
+    return _texts(coded.acting.principals[id] for id in ids)
+
+
+def _texts(named: Iterable[Entity | Principal]) -> set[str]:
+    return {":".join(each) for each in named}

@@ -1,0 +1,75 @@
+"""Several realms in memory, without a store: for questions about directories that were ingested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from lakewarden.kernel.principal import SERVICE_ADMINS, USER, Principal
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import SERVER
+from lakewarden.service.defaults import default_statements
+from lakewarden.service.link import Link
+from lakewarden.service.ports import Reading
+from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, Token
+from lakewarden.service.state import State, load
+from lakewarden.service.system import System, load_system
+
+READER = Actor("reader", credential="files")
+"""Whoever may read the files may ask everything about them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The rows, as `state.load` reads a store."""
+
+    declared: Sequence[Realm]
+    rows: Mapping[str, Facts]
+    linked: Sequence[tuple[Link, str]]
+    revision: int = 0
+
+    def realms(self) -> Sequence[Realm]:
+        return self.declared
+
+    def directories(self) -> Sequence[str]:
+        return ()
+
+    def tokens(self) -> Sequence[Token]:
+        return ()
+
+    def links(self) -> Iterator[tuple[Link, str]]:
+        return iter(self.linked)
+
+    def facts(self, scope: str, system: System | None) -> Facts:
+        return self.rows[scope]
+
+
+def offline(
+    realms: Mapping[str, tuple[System, Facts]], links: Iterable[tuple[Link, str]], now: float
+) -> State:
+    """The realms by name, of one directory, in which `READER` may ask everything.
+
+    Raises what compiling the rows raises.
+    """
+    declared = [Realm(CONTROL, "control")]
+    for name, (system, _) in sorted(realms.items()):
+        declared.append(Realm(name, system.model.name, settings=dict(system.model.settings)))
+    rows = {name: facts for name, (_, facts) in realms.items()}
+    files = _Files(declared, {**rows, CONTROL: _rights(sorted(realms))}, tuple(links))
+    # `load` reads no more of a store than this.
+    return load(cast(Reading, files), now)
+
+
+def _rights(realms: Iterable[str]) -> Facts:
+    home = control.directory(DIRECTORY)
+    governed = [EntityRow(control.realm(name), home) for name in realms]
+    reader = Principal(USER, READER.user)
+    return Facts(
+        entities=[EntityRow(SERVER, None), EntityRow(home, SERVER), *governed],
+        principals=[reader],
+        memberships=[MembershipRow(reader, SERVICE_ADMINS)],
+        statements=default_statements(load_system("control")),
+    )

@@ -1,0 +1,42 @@
+"""Owners of entities: who they are, and putting somebody in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lakewarden.kernel.change import OwnerChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import OwnerRow
+from lakewarden.service.desk import Desk
+from lakewarden.service.state import RealmState
+
+
+def owners_of(state: RealmState, entity: Entity) -> list[OwnerRow]:
+    """The rows that say who owns the entity; none where it is not stored."""
+    coded = state.matrix.snapshot.coded
+    id = coded.tree.find(entity)
+    found = () if id is None else coded.owners.of(id)
+    return [
+        OwnerRow(entity, coded.acting.principals[owner], coded.ownerships[label])
+        for owner, label in found
+    ]
+
+
+def owned_by(state: RealmState, owner: Principal, container: Entity) -> Iterator[OwnerRow]:
+    """The rows that say what the owner owns of the container and of what lies below it."""
+    snapshot = state.matrix.snapshot
+    id, place = snapshot.coded.acting.ids.get(owner), snapshot.coded.tree.find(container)
+    if id is None or place is None or id not in snapshot.owned_by:
+        return
+    tree = snapshot.coded.tree
+    for owned in snapshot.owned_by[id] & tree.subtree(place):
+        yield from (row for row in owners_of(state, tree.entity(owned)) if row.owner == owner)
+
+
+def set_owner(desk: Desk, realm: str, entity: Entity, owner: Principal) -> None:
+    """Makes the principal the entity's only owner. Raises `Unknown` where it is not stored."""
+    new = OwnerRow(entity, owner)
+    rows = owners_of(desk.realm(realm), entity)
+    gone = (OwnerChanged(row, False) for row in rows if row != new)
+    desk.change(realm, *gone, OwnerChanged(new, True))

@@ -1,0 +1,360 @@
+"""Users, groups and who belongs to what: of a directory, or those that a realm has of its own.
+
+The people of a directory are shared by its realms. A realm's own are its roles, and users,
+groups and memberships that its dialect set; they say nothing in any other realm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from lakewarden.kernel.change import (
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, SERVICE_ADMINS, USER, Principal
+from lakewarden.kernel.relations import MembershipRow, OwnerRow
+from lakewarden.kernel.statement_file import principal_text, read_principal
+from lakewarden.names.canonical import check_text, check_user_name
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import Effect, TokenChanged
+from lakewarden.service.realm import CONTROL, check_realm_name, people_of
+from lakewarden.service.state import People, RealmState, State
+
+_URN = "urn:li:"
+_CONTAINERS = {GROUP: frozenset({USER, GROUP}), ROLE: frozenset({USER, GROUP, ROLE})}
+"""Which kinds may be members of which."""
+
+
+# People of a directory
+
+
+def people(state: State, actor: Actor, directory: str, now: float) -> People | Denied:
+    """Everybody of a directory."""
+    refused = control.denied(state, actor, "person.list", control.directory(directory), now)
+    return refused or state.people.get(directory, People())
+
+
+def add(desk: Desk, directory: str, person: Principal) -> Denied | None:
+    """Adds a user or a group to a directory; who is there already stays.
+
+    Raises `BadInput` for a name that no new user may have.
+    """
+    check_realm_name(directory)
+    _check_person(person)
+    told = {"person": principal_text(person)}
+    refused = control.refused(desk, "person.add", control.directory(directory), **told)
+    if refused is None and person not in _known(desk, directory).principals:
+        desk.change(people_of(directory), PrincipalChanged(person, True))
+    return refused
+
+
+def remove(desk: Desk, directory: str, person: Principal) -> Denied | None:
+    """Removes a user or a group, with its memberships, statements, ownerships and tokens.
+
+    Of somebody who is only named, what names them goes as well. Raises `Conflict` for the last
+    administrator and for the only owner of something.
+    """
+    check_realm_name(directory)
+    powerful = control.is_powerful(desk.state, directory, person)
+    operation = "person.remove_powerful" if powerful else "person.remove"
+    told = {"person": principal_text(person)}
+    refused = control.refused(desk, operation, control.directory(directory), **told)
+    if refused is not None:
+        return refused
+    before = control.administrators(desk.state, desk.now)
+    for name in sorted(desk.state.realms):
+        found = desk.state.realms[name]
+        if found.realm.directory == directory:
+            spelled = found.system.spelled(person)
+            desk.change(name, *_forgotten(found, spelled, stays=False))
+            _forget_credentials(desk, found, spelled)
+    desk.change(people_of(directory), *_left(_known(desk, directory), person))
+    desk.change(people_of(directory), *_tokens_of(desk.state, directory, person))
+    control.keep_an_administrator(desk, before)
+    return None
+
+
+def enter(desk: Desk, directory: str, member: Principal, group: Principal) -> Denied | None:
+    """Makes the user or group a member of the group; both become known, if they were not.
+
+    Raises `BadInput` for what cannot be a member, and where a group would contain itself.
+    """
+    row = MembershipRow(member, group)
+    check_realm_name(directory)
+    for person in row:
+        _check_person(person)
+    _check_kinds(row)
+    refused = _refused_membership(desk, "membership.add", directory, row)
+    known = _known(desk, directory)
+    if refused is not None or row in known.memberships:
+        return refused
+    _refuse_circle(known, row)
+    new = [PrincipalChanged(person, True) for person in row if person not in known.principals]
+    desk.change(people_of(directory), *new, MembershipChanged(row, True))
+    return None
+
+
+def leave(desk: Desk, directory: str, member: Principal, group: Principal) -> Denied | None:
+    """Ends the membership, if there is one. Raises `Conflict` for the last administrator."""
+    row = MembershipRow(member, group)
+    check_realm_name(directory)
+    refused = _refused_membership(desk, "membership.remove", directory, row)
+    if refused is None and row in _known(desk, directory).memberships:
+        before = control.administrators(desk.state, desk.now)
+        desk.change(people_of(directory), MembershipChanged(row, False))
+        control.keep_an_administrator(desk, before)
+    return refused
+
+
+def _refused_membership(
+    desk: Desk, operation: str, directory: str, row: MembershipRow
+) -> Denied | None:
+    if control.is_powerful(desk.state, directory, row.of):
+        operation = "membership.change_powerful"
+    told = {"member": principal_text(row.member), "of": principal_text(row.of)}
+    return control.refused(desk, operation, control.directory(directory), **told)
+
+
+def _known(desk: Desk, directory: str) -> People:
+    return desk.state.people.get(directory, People())
+
+
+def _tokens_of(state: State, directory: str, person: Principal) -> list[TokenChanged]:
+    return [
+        TokenChanged(token.id, None)
+        for token in state.tokens.values()
+        if (person.kind, token.directory, token.user) == (USER, directory, person.name)
+    ]
+
+
+# A realm's own
+
+
+def principals(
+    state: State, actor: Actor, realm: str, now: float
+) -> tuple[Principal, ...] | Denied:
+    """Everybody who is stored in a realm, those of its directory included; in order."""
+    refused = control.denied_in(state, actor, "person.list", realm, now)
+    if refused is not None:
+        return refused
+    acting = state.realm(realm).matrix.snapshot.coded.acting
+    return tuple(sorted(acting.principals[id] for id in acting.stored))
+
+
+def memberships(
+    state: State, actor: Actor, realm: str, now: float
+) -> tuple[MembershipRow, ...] | Denied:
+    """Who belongs to what in a realm, by its directory or its own doing; in order."""
+    refused = control.denied_in(state, actor, "membership.list", realm, now)
+    if refused is not None:
+        return refused
+    found = state.realm(realm)
+    shared = state.people.get(found.realm.directory, People()).spelled(found.system)
+    return tuple(sorted(found.own.memberships | shared.memberships))
+
+
+def add_own(desk: Desk, realm: str, text: str) -> Denied | None:
+    """Adds a user, group or role (`kind:name`) to what a realm has of its own."""
+    refused = control.refused_in(desk, "person.add", realm, person=text)
+    if refused is not None:
+        return refused
+    found = desk.realm(realm)
+    person = _own(found, text)
+    if person not in found.own.principals:
+        desk.change(realm, PrincipalChanged(person, True))
+    return None
+
+
+def remove_own(desk: Desk, realm: str, text: str) -> Denied | None:
+    """Removes what a realm has of its own of somebody: record, memberships, statements, owning.
+
+    Of somebody who is in the realm's directory only the realm's own record and memberships go.
+    Raises `Conflict` for the only owner of something, and the last administrator.
+    """
+    refused = control.refused_in(desk, "person.remove", realm, person=text)
+    if refused is not None:
+        return refused
+    found = desk.realm(realm)
+    person = found.system.principal(text)
+    before = control.administrators(desk.state, desk.now)
+    shared = desk.state.people.get(found.realm.directory, People()).spelled(found.system)
+    stays = person in shared.principals
+    if stays or person in found.own.principals:
+        desk.change(realm, *_forgotten(found, person, stays=stays))
+        _forget_credentials(desk, found, person)
+        control.keep_an_administrator(desk, before)
+    return None
+
+
+def enter_own(desk: Desk, realm: str, member: str, of: str) -> Denied | None:
+    """Makes a member of a group, a role or an implied set, in this realm only."""
+    refused = control.refused_in(desk, "membership.add", realm, member=member, of=of)
+    if refused is not None:
+        return refused
+    found = desk.realm(realm)
+    row = MembershipRow(_own(found, member), _own_set(found, of))
+    if row in found.own.memberships:
+        return None
+    _check_kinds(row)
+    _refuse_circle(found.own, row)
+    known = found.matrix.snapshot.coded.acting
+    stored = {known.principals[id] for id in known.stored}
+    new = [PrincipalChanged(p, True) for p in row if p.kind != IMPLIED and p not in stored]
+    desk.change(realm, *new, MembershipChanged(row, True))
+    return None
+
+
+def leave_own(desk: Desk, realm: str, member: str, of: str) -> Denied | None:
+    """Ends a membership that the realm has of its own, if there is one."""
+    refused = control.refused_in(desk, "membership.remove", realm, member=member, of=of)
+    if refused is not None:
+        return refused
+    found = desk.realm(realm)
+    row = MembershipRow(found.system.principal(member), _own_set(found, of))
+    if row in found.own.memberships:
+        before = control.administrators(desk.state, desk.now)
+        desk.change(realm, MembershipChanged(row, False))
+        control.keep_an_administrator(desk, before)
+    return None
+
+
+def administer(desk: Desk, user: str, directory: str) -> None:
+    """Makes a user an administrator of lakewarden. Asks nobody: for a first start.
+
+    Raises `BadInput` for a user of another directory than the control realm's.
+    """
+    control_realm = desk.realm(CONTROL)
+    if control_realm.realm.directory != directory:
+        raise BadInput(f"administrators are people of `{control_realm.realm.directory}`")
+    person = Principal(USER, user)
+    _check_person(person)
+    row = MembershipRow(person, SERVICE_ADMINS)
+    if person not in _known(desk, directory).principals:
+        desk.change(people_of(directory), PrincipalChanged(person, True))
+    if row not in control_realm.own.memberships:
+        desk.change(CONTROL, MembershipChanged(row, True))
+
+
+# What both share
+
+
+def _check_person(person: Principal) -> None:
+    if person.kind not in (USER, GROUP):
+        raise BadInput(f"a directory has users and groups, not a {person.kind}")
+    check_user_name(person.name, what=f"the {person.kind} name")
+
+
+def _own(found: RealmState, text: str) -> Principal:
+    """A user, group or role of a realm by its text, fit to be stored."""
+    person = found.system.principal(text)
+    if person.kind in (USER, GROUP) and not person.name.startswith(_URN):
+        if found.realm.name == CONTROL:
+            check_text(person.name, f"the {person.kind} name")
+        else:
+            check_user_name(person.name, what=f"the {person.kind} name")
+    elif person.kind in (USER, GROUP, ROLE):
+        check_text(person.name, f"the {person.kind} name")
+    else:
+        raise BadInput(f"expected a user, a group or a role, got `{text}`")
+    return person
+
+
+def _own_set(found: RealmState, text: str) -> Principal:
+    person = found.system.principal(text)
+    return person if person.kind == IMPLIED else _own(found, text)
+
+
+def _check_kinds(row: MembershipRow) -> None:
+    if row.of.kind == IMPLIED:
+        if row.of.name in ("all-users", "any-group"):
+            raise BadInput(f"nobody is entered into `{row.of.name}`")
+        return
+    kinds = _CONTAINERS.get(row.of.kind)
+    if kinds is None or row.member.kind not in kinds:
+        raise BadInput(f"a {row.member.kind} cannot be a member of a {row.of.kind}")
+
+
+def _refuse_circle(known: People, row: MembershipRow) -> None:
+    of: dict[Principal, list[Principal]] = {}
+    for other in known.memberships:
+        of.setdefault(other.member, []).append(other.of)
+    reached, todo = {row.of}, [row.of]
+    while todo:
+        for group in of.get(todo.pop(), ()):
+            if group not in reached:
+                reached.add(group)
+                todo.append(group)
+    if row.member in reached:
+        raise BadInput(f"`{principal_text(row.member)}` would contain itself")
+
+
+def _left(known: People, person: Principal) -> Iterator[Effect]:
+    for row in sorted(known.memberships):
+        if person in row:
+            yield MembershipChanged(row, False)
+    if person in known.principals:
+        yield PrincipalChanged(person, False)
+
+
+def _forgotten(found: RealmState, person: Principal, *, stays: bool) -> Sequence[Effect]:
+    """All of a realm that names the person: to be taken away, as far as it is the realm's own.
+
+    With `stays`, the person remains in the directory: statements and ownerships stay too.
+    """
+    effects: list[Effect] = list(_left(found.own, person))
+    if stays:
+        return effects
+    return [*_disowned(found, person), *_unnamed(found, person), *effects]
+
+
+def _forget_credentials(desk: Desk, found: RealmState, person: Principal) -> None:
+    """What the person signs in with in this realm goes along."""
+    for name, type in sorted(found.system.model.types.items()):
+        if person.kind == USER and type.principal == USER:
+            desk.store.drop_credentials(found.realm.name, Entity(name, person.name))
+
+
+def _unnamed(found: RealmState, person: Principal) -> Iterator[Effect]:
+    for id, statement in sorted(found.matrix.snapshot.table.statements.items()):
+        if person not in statement.principals:
+            continue
+        left = statement.principals - {person}
+        if left or statement.owners is not None:
+            yield StatementAdded(replace(statement, principals=left))
+        else:
+            yield StatementRemoved(id)
+
+
+def _disowned(found: RealmState, person: Principal) -> Iterator[Effect]:
+    snapshot = found.matrix.snapshot
+    coded = snapshot.coded
+    number = coded.acting.ids.get(person)
+    owned = () if number is None else snapshot.owned_by.get(number, ())
+    for id in owned:
+        owners = coded.owners.of(id)
+        entity = coded.tree.entity(id)
+        if all(owner == number for owner, _ in owners):
+            raise Conflict(
+                f"`{principal_text(person)}` is the only owner of `{entity.type}:{entity.name}`"
+                f" in realm `{found.realm.name}`; give it another owner first"
+            )
+        for owner, label in owners:
+            if owner == number:
+                yield OwnerChanged(OwnerRow(entity, person, coded.ownerships[label]), False)
+
+
+def read_person(text: str) -> Principal:
+    """The user or group of a directory that `user:NAME` or `group:NAME` spells; `BadInput`."""
+    person = read_principal(text)
+    _check_person(person)
+    return person

@@ -1,0 +1,366 @@
+"""Policy as code: what files ask for against what a realm holds, the access in between, and apply.
+
+Whoever keeps files has a name, and what was applied from them bears it as a mark: statements in
+their documents, roles and memberships in a document of the keeper's own. What bears no mark or
+another one is left alone. A plan names a revision; it is applied only while neither the realm nor
+its people have changed since, and only as it was shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from lakewarden.analysis.whatif import Difference, difference
+from lakewarden.kernel.change import (
+    Change,
+    EntityAdded,
+    EntityDropped,
+    MembershipChanged,
+    PrincipalChanged,
+    StatementAdded,
+    StatementRemoved,
+    apply,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.principal import IMPLIED, ROLE, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.names.canonical import check_text
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import (
+    About,
+    Document,
+    DocumentChanged,
+    Effect,
+    RealmChanged,
+)
+from lakewarden.service.plane import Plane
+from lakewarden.service.planned import Edit, Plan
+from lakewarden.service.policy import Part, Policy, read
+from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.realm import CONTROL, people_of
+from lakewarden.service.state import RealmState
+from lakewarden.service.statements import MARK, stored
+
+KEEPER: Final = "policy"
+"""The name of the keeper when nobody says another one."""
+
+MAX_KEEPER: Final = 200
+"""How many characters a keeper's name has at most."""
+
+_BESIDE: Final = frozenset({"document", "secret", "token"})
+"""Kinds of changes that no access depends on."""
+
+
+class Applied(NamedTuple):
+    """What was done, and the revision that has it; of an empty plan, the one of before."""
+
+    plan: Plan
+    revision: int
+
+
+def plan(
+    plane: Plane,
+    actor: Actor,
+    realm: str,
+    parts: Sequence[Part],
+    *,
+    keeper: str = KEEPER,
+    adopts: bool = False,
+) -> Plan | Denied:
+    """What applying the files would change now.
+
+    `adopts`: statements, roles and memberships that bear no mark are taken over. Raises
+    `Unknown` for a realm that is not there, `BadInput` for a malformed file, `Conflict` for a
+    statement that somebody else keeps.
+    """
+    state = plane.catch_up()
+    now = plane.clock()
+    refused = control.denied_in(state, actor, "realm.plan", realm, now)
+    if refused is not None:
+        return refused
+    with plane.reading() as reading:
+        if reading.revision != state.revision:
+            state = plane.catch_up(reading.revision)
+        found = state.realm(realm)
+        wanted = read(parts, found)
+        made, _ = _planned(
+            found, reading, wanted, state.revision, now, keeper=keeper, adopts=adopts
+        )
+        return made
+
+
+def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
+    plane: Plane,
+    actor: Actor,
+    realm: str,
+    parts: Sequence[Part],
+    *,
+    revision: int,
+    digest: str,
+    keeper: str = KEEPER,
+    adopts: bool = False,
+) -> Applied | Denied:
+    """Does what the plan of that revision and digest showed, and nothing else.
+
+    Raises `Conflict` where the realm or its people have changed since, or where the files now
+    ask for something else than the plan showed; and as `plan`.
+    """
+
+    def task(desk: Desk) -> Applied | Denied:
+        told = {"keeper": keeper, "plan": digest}
+        refused = control.refused_in(desk, "realm.apply", realm, **told)
+        if refused is not None:
+            return refused
+        found = desk.realm(realm)
+        if revision > desk.store.revision or _moved_on(desk.store, found, revision):
+            raise Conflict(
+                f"realm `{realm}` or its people have changed since revision {revision}, for which"
+                " the plan was made; plan again"
+            )
+        wanted = read(parts, found)
+        before = control.administrators(desk.state, desk.now)
+        newest = desk.store.revision
+        made, pending = _planned(
+            found, desk.store, wanted, newest, desk.now, keeper=keeper, adopts=adopts
+        )
+        if made.digest_at(revision) != digest:
+            raise Conflict("the files ask for something else than the plan showed; plan again")
+        for effects in _in_turn(pending):
+            desk.change(realm, *effects)
+        if realm == CONTROL:
+            control.keep_an_administrator(desk, before)
+        return Applied(made, desk.state.revision)
+
+    return plane.write(actor, task)
+
+
+def _in_turn(effects: Sequence[Effect]) -> Iterator[Sequence[Effect]]:
+    """The effects, those before the first drop apart: what a drop takes along must be known."""
+    first = next((i for i, e in enumerate(effects) if isinstance(e, EntityDropped)), len(effects))
+    yield from filter(None, (effects[:first], effects[first:]))
+
+
+def _moved_on(reading: Reading, realm: RealmState, revision: int) -> bool:
+    scopes = {realm.realm.name, people_of(realm.realm.directory)}
+    try:
+        rows = reading.feed(revision)
+    except FeedGone:
+        return True
+    return any(row.scope in scopes and row.kind not in _BESIDE for row in rows)
+
+
+def _planned(
+    realm: RealmState,
+    reading: Reading,
+    wanted: Policy,
+    revision: int,
+    now: float,
+    *,
+    keeper: str,
+    adopts: bool,
+) -> tuple[Plan, Sequence[Effect]]:
+    """The plan, and the effects that it takes."""
+    check_text(keeper, "the keeper's name")
+    if len(keeper) > MAX_KEEPER:
+        raise LimitExceeded(f"the keeper's name has more than {MAX_KEEPER} characters")
+    known = stored(realm)
+    documents = reading.documents(realm.realm.name, sorted(known))
+    marks = {str(id): str(body.get(MARK, "")) for id, body in documents.items()}
+    note = _Note.read(reading, realm.realm.name, keeper)
+    edits = tuple(_edits(wanted, known, marks, keeper, adopts))
+    people = _people(realm, wanted, note, adopts)
+    effects = [
+        *_statement_effects(realm, edits, keeper, documents),
+        *_people_effects(realm, people),
+    ]
+    renewed = note.after(people)
+    if renewed != note:
+        effects.append(DocumentChanged(_note_id(keeper), renewed.document(keeper)))
+    _check_gone_roles(realm, people.gone_roles, edits)
+    made = Plan(
+        realm=realm.realm.name,
+        keeper=keeper,
+        adopts=adopts,
+        revision=revision,
+        edits=edits,
+        new_roles=people.new_roles,
+        gone_roles=people.gone_roles,
+        new_members=people.new_members,
+        gone_members=people.gone_members,
+        foreign=sum(marks.get(id) != keeper for id in known if id not in wanted.statements),
+        is_empty=not effects,
+        access=_access(realm, effects, now),
+    )
+    return made, effects
+
+
+def _access(realm: RealmState, effects: Sequence[Effect], now: float) -> Difference:
+    beside = (DocumentChanged, RealmChanged)
+    changes: list[Change] = [e for e in effects if not isinstance(e, beside)]  # type: ignore[misc]
+    before = realm.matrix
+    after = apply(before, changes, now=now, revision=before.revision + 1) if changes else before
+    return difference(before.snapshot, after.snapshot)
+
+
+# Statements
+
+
+def _edits(
+    wanted: Policy,
+    known: Mapping[str, Statement],
+    marks: Mapping[str, str],
+    keeper: str,
+    adopts: bool,
+) -> Iterator[Edit]:
+    for id in sorted({*wanted.statements, *(id for id in known if marks.get(id) == keeper)}):
+        was, now = known.get(id), wanted.statements.get(id)
+        mark = marks.get(id, "")
+        if was is not None and mark != keeper and (mark or not adopts):
+            kept = f"is kept by `{mark}`" if mark else "bears no mark: adopt it, or rename yours"
+            raise Conflict(f"statement `{id}` is there already and {kept}")
+        if was != now or mark != keeper:
+            yield Edit(id, was, now)
+
+
+def _statement_effects(
+    realm: RealmState, edits: Sequence[Edit], keeper: str, documents: Mapping[About, Document]
+) -> Iterator[Effect]:
+    for edit in edits:
+        if edit.now is None:
+            yield StatementRemoved(edit.id)
+        else:
+            if edit.now != edit.was:
+                yield StatementAdded(edit.now)
+            yield DocumentChanged(edit.id, {**documents.get(edit.id, {}), MARK: keeper})
+    defaults = {str(table["id"]) for table in realm.system.model.defaults}
+    gone = {edit.id for edit in edits if edit.now is None} & defaults
+    put = {edit.id for edit in edits if edit.now is not None}
+    deleted = (realm.realm.deleted | gone) - put
+    if deleted != realm.realm.deleted:
+        yield RealmChanged(realm.realm.name, replace(realm.realm, deleted=deleted))
+
+
+# Roles and memberships
+
+
+def _note_id(keeper: str) -> str:
+    """What the document of a keeper is about. No statement's id begins like this."""
+    return f"{IMPLIED_ID}kept:{keeper}"
+
+
+@dataclass(frozen=True, slots=True)
+class _People:
+    new_roles: tuple[Principal, ...]
+    gone_roles: tuple[Principal, ...]
+    new_members: tuple[MembershipRow, ...]
+    gone_members: tuple[MembershipRow, ...]
+    roles: frozenset[Principal]
+    members: frozenset[MembershipRow]
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """The roles and memberships that a keeper's files brought in."""
+
+    roles: frozenset[str] = frozenset()
+    members: frozenset[tuple[str, str]] = frozenset()
+
+    @staticmethod
+    def read(reading: Reading, realm: str, keeper: str) -> _Note:
+        id = _note_id(keeper)
+        body = reading.documents(realm, [id]).get(id, {})
+        roles, members = body.get("roles", []), body.get("members", [])
+        if not isinstance(roles, list) or not isinstance(members, list):
+            raise BadInput(f"the note of what `{keeper}` keeps is damaged")
+        pairs = frozenset((str(member), str(of)) for member, of in members)
+        return _Note(frozenset(map(str, roles)), pairs)
+
+    def after(self, people: _People) -> _Note:
+        """The note once the people are there."""
+        pairs = ((principal_text(row.member), principal_text(row.of)) for row in people.members)
+        return _Note(frozenset(role.name for role in people.roles), frozenset(pairs))
+
+    def document(self, keeper: str) -> Document | None:
+        """As it is kept."""
+        if not self.roles and not self.members:
+            return None
+        members = [list(pair) for pair in sorted(self.members)]
+        return {MARK: keeper, "roles": sorted(self.roles), "members": members}
+
+
+def _people(realm: RealmState, wanted: Policy, note: _Note, adopts: bool) -> _People:
+    """What is new and gone, and what the keeper keeps then: what it brought in, or adopts."""
+    roles, members = realm.own.principals, realm.own.memberships
+    texts = {row: (principal_text(row.member), principal_text(row.of)) for row in members}
+    return _People(
+        new_roles=tuple(sorted(wanted.roles - roles)),
+        gone_roles=tuple(
+            sorted(p for p in roles - wanted.roles if p.kind == ROLE and p.name in note.roles)
+        ),
+        new_members=tuple(sorted(wanted.members - members)),
+        gone_members=tuple(
+            sorted(row for row in members - wanted.members if texts[row] in note.members)
+        ),
+        roles=frozenset(
+            p for p in wanted.roles if p not in roles or p.name in note.roles or adopts
+        ),
+        members=frozenset(
+            row
+            for row in wanted.members
+            if row not in members or texts[row] in note.members or adopts
+        ),
+    )
+
+
+def _people_effects(realm: RealmState, people: _People) -> Iterator[Effect]:
+    for row in people.gone_members:
+        yield MembershipChanged(row, False)
+    for role in people.gone_roles:
+        for row in sorted(realm.own.memberships - set(people.gone_members)):
+            if role in row:
+                yield MembershipChanged(row, False)
+        entity = _role_entity(realm, role)
+        if entity is not None and realm.matrix.snapshot.coded.is_known(entity):
+            yield EntityDropped(entity)
+        yield PrincipalChanged(role, False)
+    for role in people.new_roles:
+        entity = _role_entity(realm, role)
+        if entity is not None and not realm.matrix.snapshot.coded.is_known(entity):
+            yield EntityAdded(entity, realm.system.spelling.parent(entity))
+        yield PrincipalChanged(role, True)
+    known = realm.own.principals
+    named = {p for row in people.new_members for p in row if p.kind not in (IMPLIED, ROLE)}
+    acting = realm.matrix.snapshot.coded.acting
+    there = {acting.principals[id] for id in acting.stored} | known
+    for principal in sorted(named - there):
+        yield PrincipalChanged(principal, True)
+    for row in people.new_members:
+        if row.of.kind == ROLE and row.of not in there and row.of not in people.new_roles:
+            raise BadInput(f"role `{row.of.name}` is not stored; name it among the `roles`")
+        yield MembershipChanged(row, True)
+
+
+def _role_entity(realm: RealmState, role: Principal) -> Entity | None:
+    """What a role is besides, in a system whose roles are entities too."""
+    for type in realm.system.model.types.values():
+        if type.principal == ROLE:
+            return realm.system.spelling.parse(type.name, role.name)
+    return None
+
+
+def _check_gone_roles(realm: RealmState, gone: Sequence[Principal], edits: Sequence[Edit]) -> None:
+    """A role goes only with every statement that names it: others' would name nobody."""
+    after = {**stored(realm), **{edit.id: edit.now for edit in edits}}
+    for role in gone:
+        for id, statement in sorted(after.items()):
+            if statement is not None and role in statement.principals:
+                raise Conflict(f"role `{role.name}` cannot go: statement `{id}` names it")

@@ -1,0 +1,177 @@
+"""The decision plane of one process: the newest state, and the one way to write.
+
+Rule of every read: either the state is proven to be the newest, or it is brought up to date
+before anything is decided. Rule of every write: it decides and changes under the store's lock,
+on the newest state, and has been seen by this process when it returns.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown, WardenError
+from lakewarden.service.actor import Actor
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import decode
+from lakewarden.service.ports import Clock, FeedGone, Reading, Store
+from lakewarden.service.state import NO_STARTS, Scoped, Start, State, advanced, load
+
+T = TypeVar("T")
+
+MANY = 50_000
+"""Behind by more effects than this, a process loads everything: that takes less time."""
+
+
+class RevisionWord(Protocol):
+    """The newest revision, as all processes of a host see it without asking the store."""
+
+    def value(self) -> int:
+        """The revision that the last writer raised it to."""
+        ...
+
+    def raise_to(self, revision: int) -> None:
+        """Makes it at least this."""
+        ...
+
+
+class StaleRevision(WardenError):
+    """A revision was asked for that is not known here: it is newer than everything stored."""
+
+
+class Plane:
+    """One process's view of a store. Every method but `state` and `current` may block.
+
+    With a `word`, which every process that writes to the store must share, a read needs no
+    query to know that it is up to date.
+    """
+
+    def __init__(
+        self, store: Store, *, clock: Clock = time.time, word: RevisionWord | None = None
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self._word = word
+        self._state = State()
+        self._advancing = threading.Lock()
+        self._writing = threading.Lock()
+
+    @property
+    def state(self) -> State:
+        """The newest state that this process knows."""
+        return self._state
+
+    def open(self, starts: Mapping[str, Start] = NO_STARTS) -> None:
+        """Loads everything that is stored, some realms as `starts` do. Raises `Unavailable`."""
+        with self._advancing, self.store.reading() as reading:
+            self._adopt(load(reading, self.clock(), starts))
+
+    def current(self, now: float) -> State | None:
+        """The state, if it is certainly the newest and compiled for `now`; no input or output."""
+        state = self._state
+        if self._word is not None and self._word.value() == state.revision and state.covers(now):
+            return state
+        return None
+
+    def catch_up(self, at_least: int = 0) -> State:
+        """The newest state there is, for the present moment.
+
+        Raises `StaleRevision` where that is older than `at_least`, and `Unavailable`.
+        """
+        newest = self.store.revision() if self._word is None else self._word.value()
+        state = self._state
+        if newest != state.revision or not state.covers(self.clock()):
+            with self._advancing:
+                if newest != self._state.revision:
+                    with self.store.reading() as reading:
+                        self._adopt(self._caught_up(reading))
+                self._state = self._state.at(self.clock())
+                state = self._state
+        if state.revision < at_least:
+            raise StaleRevision(
+                f"revision `{at_least}` is not known here; the newest is `{state.revision}`"
+            )
+        return state
+
+    def _caught_up(self, reading: Reading) -> State:
+        state = self._state
+        if reading.revision < state.revision:
+            return load(reading, self.clock())
+        try:
+            rows = reading.feed(state.revision, MANY + 1)
+        except FeedGone:
+            return load(reading, self.clock())
+        if len(rows) > MANY:
+            return load(reading, self.clock())
+        declared = {row.scope for row in rows if row.kind == "realm"}
+        effects: list[Scoped] = []
+        for row in rows:
+            realm = state.realms.get(row.scope)
+            # Statements of a realm whose model is not yet, or no longer, the one known here.
+            if row.kind == "statement" and (realm is None or row.scope in declared):
+                return load(reading, self.clock())
+            effects.append((row.scope, decode(row, None if realm is None else realm.system)))
+        try:
+            return advanced(state, effects, reading.facts, self.clock(), reading.revision)
+        except (BadInput, Conflict, LimitExceeded, Unknown):
+            # It is stored, whatever it is. Not to get past it would be to answer no more.
+            return load(reading, self.clock())
+
+    def write(self, actor: Actor, task: Callable[[Desk], T], *, late: bool = False) -> T:
+        """Does the task under the store's lock, commits, and returns what the task returned.
+
+        A task that raises leaves nothing behind. With `late`, for long imports, the lock is
+        taken only at the end, and the task's changes are not seen on its desk.
+        """
+        if late:
+            return self._written(actor, task, late=True)
+        with self._writing:
+            return self._written(actor, task, late=False)
+
+    def _written(self, actor: Actor, task: Callable[[Desk], T], *, late: bool) -> T:
+        # What a write that locks late reads is not of one moment, so no state is made of it.
+        state = self.catch_up() if late else None
+        with self.store.writing(late=late) as writing:
+            if state is None:
+                state = self._newest(writing)
+            desk = Desk(actor, state, writing, self.clock(), late=late)
+            result = task(desk)
+            desk.check_whole()
+            revision = writing.commit(desk.events)
+        if late:
+            self._raise(revision)
+            self.catch_up()
+            return result
+        with self._advancing:
+            if self._state.revision < revision:
+                self._adopt(desk.state)
+        self._raise(revision)
+        return result
+
+    def _newest(self, locked: Reading) -> State:
+        """The newest state for the present moment, where nobody else can write."""
+        with self._advancing:
+            if locked.revision != self._state.revision:
+                self._adopt(self._caught_up(locked))
+            self._state = self._state.at(self.clock())
+            return self._state
+
+    def _adopt(self, state: State) -> None:
+        """Makes the state the one that answers; only while `_advancing`.
+
+        The word comes first: what one process has shown, no other may miss afterwards, not even
+        where the writer was slow to say it or died before.
+        """
+        self._raise(state.revision)
+        self._state = state
+
+    def _raise(self, revision: int) -> None:
+        if self._word is not None:
+            self._word.raise_to(revision)
+
+    def reading(self) -> AbstractContextManager[Reading]:
+        """A consistent view of what is kept beside what decides."""
+        return self.store.reading()

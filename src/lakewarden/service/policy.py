@@ -1,0 +1,187 @@
+"""A realm's policy as people keep it in files: statements, roles, and who belongs to what.
+
+    roles = ["lake:readers"]
+    [members]
+    "role:lake:readers" = ["user:ana", "group:staff"]
+    [[statement]]
+    id = "readers-read"
+    …
+
+Statements have the form of `lakewarden.kernel.statement_file`. What the system ships and nobody
+may change is no part of it, nor is whom the configuration makes an administrator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import isinf
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.principal import IMPLIED, MASTER, ROLE, SERVICE_ADMINS, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.section import Section
+from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement_file import (
+    principal_text,
+    read_principal,
+    read_statements,
+    write_statement,
+)
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.statements import stored
+from lakewarden.service.system import System
+
+CONFIGURED: Final = frozenset({SERVICE_ADMINS, MASTER})
+"""Whose members the configuration names."""
+
+Part = tuple[str, object]
+"""A file's name, and what was read from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What files ask for: statements by id, roles, memberships."""
+
+    statements: Mapping[str, Statement]
+    roles: frozenset[Principal] = frozenset()
+    members: frozenset[MembershipRow] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What files are held against: a realm's name, its system, and which entities it stores."""
+
+    realm: str
+    system: System
+    is_stored: Callable[[Entity], bool]
+
+
+def read(parts: Iterable[Part], realm: RealmState) -> Policy:
+    """The policy that the files ask for together. Raises as `read_about`."""
+    is_stored = realm.matrix.snapshot.coded.is_known
+    return read_about(parts, About(realm.realm.name, realm.system, is_stored))
+
+
+def read_about(parts: Iterable[Part], about: About) -> Policy:
+    """The policy that the files ask for together.
+
+    Raises `BadInput` with file and field for what is malformed, said twice, or about another
+    realm; and for a statement about an entity that is not stored, where names are not judged.
+    """
+    statements: dict[str, Statement] = {}
+    places: dict[str, str] = {}
+    roles: set[Principal] = set()
+    members: set[MembershipRow] = set()
+    system = about.system
+    for where, table in parts:
+        section = Section(table, where)
+        named = section.text("realm", about.realm)
+        if named != about.realm:
+            message = f"is for realm `{named}`, not `{about.realm}`"
+            raise BadInput(message, where=section.at("realm"))
+        roles |= {_role(section, text) for text in section.texts("roles")}
+        members |= set(_members(section))
+        taken = section.take("statement")
+        tables = [] if taken is None else taken
+        if not isinstance(tables, list):
+            raise BadInput("expected a list of tables", where=section.at("statement"))
+        for statement in read_statements(tables, system.model, system.spelling, where):
+            _check(statement, about, where)
+            if statement.id in statements:
+                other = places[statement.id]
+                raise BadInput(f"id `{statement.id}` is used in `{other}` too", where=where)
+            statements[statement.id], places[statement.id] = statement, where
+        section.close()
+    return Policy(statements, frozenset(roles), frozenset(members))
+
+
+def _role(section: Section, text: str) -> Principal:
+    role = _principal(section, "roles", text if text.startswith(f"{ROLE}:") else f"{ROLE}:{text}")
+    return role
+
+
+def _principal(section: Section, key: str, text: str) -> Principal:
+    try:
+        return read_principal(text)
+    except BadInput as error:
+        raise BadInput(error.message, where=section.at(key)) from None
+
+
+def _members(section: Section) -> Iterable[MembershipRow]:
+    table = section.take("members")
+    if table is None:
+        return
+    inner = Section(table, section.at("members"))
+    for name in inner.names():
+        of = _principal(section, "members", name)
+        if of in CONFIGURED:
+            raise BadInput(f"the configuration says who `{name}` are", where=section.at("members"))
+        for text in inner.texts(name):
+            yield MembershipRow(_principal(inner, name, text), of)
+
+
+def _check(statement: Statement, about: About, where: str) -> None:
+    id = statement.id
+    if id.startswith(IMPLIED_ID):
+        raise BadInput(f"an id cannot begin with `{IMPLIED_ID}`", where=where)
+    if id in fixed(about.system):
+        raise BadInput(f"`{id}` is a default statement that cannot be changed", where=where)
+    if any(isinf(one or 0.0) for one in (statement.valid_from, statement.valid_until)):
+        # JSON has no such number: a plan that is kept, or sent, would say something else.
+        raise BadInput(f"statement `{id}` has a moment without end; leave it out", where=where)
+    if isinstance(statement.scope, On):
+        entity = statement.scope.entity
+        if not about.is_stored(entity) and not about.system.model.judged(entity.type):
+            message = f"statement `{id}` is on `{entity.type}:{entity.name}`, which is not stored"
+            raise BadInput(message, where=where)
+
+
+def fixed(system: System) -> frozenset[str]:
+    """The ids of the default statements that nobody may change."""
+    defaults = system.model.defaults
+    return frozenset(str(t["id"]) for t in defaults if not t.get("editable", False))
+
+
+def shipped_roles(realm: RealmState) -> frozenset[Principal]:
+    """The roles that the system brings along."""
+    names = (str(role.get("name", "")) for role in realm.system.model.roles)
+    return frozenset(Principal(ROLE, name) for name in names)
+
+
+def current(realm: RealmState) -> Policy:
+    """The policy that a realm has of its own."""
+    unchangeable = fixed(realm.system)
+    kept = {id: s for id, s in stored(realm).items() if id not in unchangeable}
+    shipped = shipped_roles(realm)
+    roles = (p for p in realm.own.principals if p.kind == ROLE and p not in shipped)
+    members = (row for row in realm.own.memberships if row.of not in CONFIGURED)
+    return Policy(kept, frozenset(roles), frozenset(members))
+
+
+def exported(state: State, actor: Actor, realm: str, now: float) -> dict[str, object] | Denied:
+    """A realm's policy as a table, for whoever may see it. Raises `Unknown`."""
+    refused = control.denied_in(state, actor, "realm.export", realm, now)
+    if refused is not None:
+        return refused
+    return written(current(state.realm(realm)), realm)
+
+
+def written(policy: Policy, realm: str) -> dict[str, object]:
+    """The table that `read` reads back as the same policy."""
+    members: dict[str, list[str]] = {}
+    for row in sorted(policy.members, key=lambda row: (row.of.kind == IMPLIED, row.of, row.member)):
+        members.setdefault(principal_text(row.of), []).append(principal_text(row.member))
+    table: dict[str, object] = {"realm": realm}
+    if policy.roles:
+        table["roles"] = [role.name for role in sorted(policy.roles)]
+    if members:
+        table["members"] = members
+    statements = [write_statement(policy.statements[id]) for id in sorted(policy.statements)]
+    return {**table, "statement": statements}

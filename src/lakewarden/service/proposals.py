@@ -1,0 +1,262 @@
+"""Proposed changes of DataHub's metadata: decided by what they touch, then written, or not at all.
+
+The one way by which an aspect can be written as such. A change takes the right to create or to
+change the entity, and beside that what `lakewarden.service.aspect_guard` asks for the aspect.
+The entity's type is that of its URN.
+
+SOURCE: datahub reference 3.6, 5.1, 5.4, 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby, zip_longest
+from typing import NamedTuple
+
+from lakewarden.aspects import keys, patch
+from lakewarden.aspects.change import Change
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import aspects, native_user, presence, references, timeseries
+from lakewarden.service.aspect_guard import CREDENTIAL_PREFIX, Guard, Switches
+from lakewarden.service.aspects import Aspect, Value, Write
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import TokenChanged
+from lakewarden.service.realm import people_of
+from lakewarden.service.references import Reference
+
+
+class Proposal(NamedTuple):
+    """One proposed change. `value` is the aspect, or the patch; `where` its place in the body.
+
+    To delete the key aspect, or none that is named, is to delete the entity.
+    """
+
+    entity: Entity
+    aspect: str
+    change: Change
+    value: object
+    system: Mapping[str, object]
+    where: str
+
+
+def propose(
+    desk: Desk, realm: str, proposals: Iterable[Proposal], actor: Entity, switches: Switches
+) -> list[Entity]:
+    """Writes all of it, and returns the entities that were written.
+
+    `actor` is the caller as an entity. All is asked on the state before, but that an entity counts
+    as being in the domains that it is put into. Raises `NotAllowed` for the first proposal that the
+    caller may not make, `BadInput` for one that makes no sense; then the write must be given
+    up, for parts of it have been done.
+    """
+    by_entity: dict[Entity, list[Proposal]] = {}
+    for one in proposals:
+        by_entity.setdefault(one.entity, []).append(one)
+    runs = [[list(run) for _, run in groupby(own, _removes)] for own in by_entity.values()]
+    for together in zip_longest(*runs, fillvalue=()):
+        _take(desk, realm, [run for run in together if run], actor, switches)
+    return list(by_entity)
+
+
+def _take(
+    desk: Desk, realm: str, runs: Iterable[Sequence[Proposal]], actor: Entity, switches: Switches
+) -> None:
+    """Removes or writes many entities, each of which stands in one of the runs.
+
+    COST: every write makes a new state, so all is asked before all is written together. Nothing
+    of a batch opens the way to another part of it but the domains that entities are put into.
+    """
+    guarded: list[_Guarded] = []
+    for run in runs:
+        one = _Guarded(desk, realm, run[0].entity, switches)
+        if _removes(run[0]):
+            one.remove()
+        else:
+            one.proposals = run
+            guarded.append(one)
+    read = aspects.read(desk.store, desk.realm(realm), [one.entity for one in guarded])
+    for one in guarded:
+        one.propose(read.get(one.entity))
+    for one in guarded:
+        one.ask()
+    write = partial(aspects.write, desk, realm, actor=actor.name, values=switches.values)
+    write([seed for one in guarded for seed in one.seeds()])
+    for one in guarded:
+        one.ask_seeded()
+    write([each for one in guarded for each in one.writes()])
+
+
+def remove(desk: Desk, realm: str, entity: Entity, switches: Switches) -> bool:
+    """Takes an entity away; False: it was not there. Raises `NotAllowed`."""
+    return _Guarded(desk, realm, entity, switches).remove()
+
+
+def referring(
+    desk: Desk, realm: str, entity: Entity, switches: Switches, *, forget: bool
+) -> list[Reference]:
+    """What refers to an entity, for whoever may delete it; `forget`: no longer.
+
+    Raises `NotAllowed`.
+    """
+    Guard(desk, realm, entity, switches).ask("entity.delete")
+    if forget:
+        return references.forget(desk, realm, entity)
+    return references.references(desk.realm(realm).matrix.snapshot, entity)
+
+
+def _removes(proposal: Proposal) -> bool:
+    """Whether the whole entity is to go."""
+    if proposal.change is not Change.DELETE:
+        return False
+    key = keys.key_of(proposal.entity)
+    return proposal.aspect in ("", None if key is None else key[0])
+
+
+class _Guarded:
+    """One entity of a batch: its proposals are made, asked about, and asked about once more."""
+
+    def __init__(self, desk: Desk, realm: str, entity: Entity, switches: Switches) -> None:
+        self.entity = entity
+        self.proposals: Sequence[Proposal] = ()
+        self._desk = desk
+        self._realm = realm
+        self._switches = switches
+        self._guard = Guard(desk, realm, entity, switches)
+        self._is_there = False
+        self._before: Mapping[str, Aspect] = {}
+        self._after: dict[str, Aspect] = {}
+        self._writes: dict[str, Write] = {}
+        self._in_time: list[Write] = []
+
+    def remove(self) -> bool:
+        """Takes the entity away; False: it was not there."""
+        self._guard.ask("entity.delete")
+        self._guard.check_credential()
+        self._guard.check_mutable()
+        self._revoke()
+        if self.entity.type == presence.TYPE:
+            native_user.end_tokens(self._desk, self._realm, self.entity.name)
+        return aspects.drop(self._desk, self._realm, self.entity)
+
+    def _revoke(self) -> None:
+        """A token that is deleted is good no more."""
+        for token in self._desk.state.tokens.values():
+            kept = (
+                token.realm == self._realm and f"{CREDENTIAL_PREFIX}{token.id}" == self.entity.name
+            )
+            if kept:
+                self._desk.change(people_of(token.directory), TokenChanged(token.id, None))
+
+    def propose(self, before: Mapping[str, Aspect] | None) -> None:
+        """Finds what the proposals leave of the aspects before them; None: it is not there."""
+        self._is_there = before is not None
+        self._before = before or {}
+        self._after = dict(self._before)
+        for one in self.proposals:
+            value = self._proposed(one)
+            write = Write(self.entity, one.aspect, value, one.system)
+            if timeseries.is_timed(one.aspect):
+                self._in_time.append(write)
+                continue
+            self._writes[one.aspect] = write
+            if value is None:
+                self._after.pop(one.aspect, None)
+            else:
+                self._after[one.aspect] = Aspect(value, {}, {})
+
+    def _proposed(self, one: Proposal) -> Value | None:
+        """What the proposal leaves. Who may not write learns nothing of what is there from it."""
+        try:
+            return _proposed(one, self._after.get(one.aspect))
+        except BadInput:
+            self._ask_all([_operation(one.change, is_there=self._is_there)], self._before)
+            raise
+
+    def ask(self) -> None:
+        """Asks for everything that the proposals take, as long as no domain is to be counted."""
+        self._guard.check_credential()
+        if not self._is_seeded or "domains" in self._before:
+            self._ask_all(self._operations, self._after)
+
+    def seeds(self) -> Iterator[Write]:
+        """The domains that count already for what else is proposed."""
+        if self._is_seeded:
+            yield self._writes["domains"]
+
+    def ask_seeded(self) -> None:
+        """Asks where the domains are those proposed, and for what the other aspects give."""
+        if self._is_seeded:
+            self._ask_all(self._operations, self._after)
+        for write in self._rest():
+            old, new = self._before.get(write.aspect), self._after.get(write.aspect)
+            self._guard.check(write.aspect, _value(old), _value(new), is_there=self._is_there)
+
+    def writes(self) -> Iterator[Write]:
+        """All that is left to write."""
+        yield from self._rest()
+        yield from self._in_time
+
+    def _rest(self) -> Iterator[Write]:
+        seeded = self._is_seeded
+        return (one for one in self._writes.values() if not seeded or one.aspect != "domains")
+
+    @property
+    def _is_seeded(self) -> bool:
+        in_domains = self._switches.domains and "domains" in self._writes
+        return in_domains and self.entity.type != "query"
+
+    @property
+    def _operations(self) -> set[str]:
+        return {_operation(one.change, is_there=self._is_there) for one in self.proposals}
+
+    def _ask_all(self, operations: Iterable[str], after: Mapping[str, Aspect]) -> None:
+        type, is_new = self.entity.type, not self._is_there
+        for operation in sorted(operations):
+            makes = is_new and operation != "entity.delete"
+            if type == "query" and makes:
+                subjects = self._targets("querySubjects", "subject", after)
+                self._guard.ask("entity.create", lists={"subjects": subjects})
+                continue
+            if type == "dataProduct" and makes:
+                domains = self._targets("domains", "product_domain", after)
+                self._guard.ask("data_product.ingest", lists={"domains": domains})
+            self._guard.ask(operation)
+
+    def _targets(self, aspect: str, kind: str, after: Mapping[str, Aspect]) -> tuple[Entity, ...]:
+        return self._guard.named(aspect, kind, _value(after.get(aspect)))
+
+
+def _operation(change: Change, *, is_there: bool) -> str:
+    """What a change asks of the entity. SOURCE: datahub reference 5.4, changeType."""
+    if change is Change.DELETE:
+        return "entity.delete"
+    if is_there or change in (Change.CREATE, Change.PATCH):
+        return "entity.update"
+    return "entity.create"
+
+
+def _proposed(proposal: Proposal, old: Aspect | None) -> Value | None:
+    """The aspect as it would be; None: gone. Raises `BadInput`."""
+    match proposal.change:
+        case Change.DELETE:
+            return None
+        case Change.PATCH:
+            there = None if old is None else old.value
+            value = patch.apply(there, proposal.value, proposal.where)
+        case Change.CREATE if old is not None:
+            raise BadInput(f"`{proposal.aspect}` is there already", where=proposal.where)
+        case _:
+            value = proposal.value
+    if not isinstance(value, dict):
+        raise BadInput("expected an object", where=proposal.where)
+    secret = aspects.secret_in(proposal.aspect, value)
+    if secret is not None:
+        told = f"`{secret}` is a secret, and secrets are set by calls of their own"
+        raise BadInput(told, where=proposal.where)
+    return value
+
+
+def _value(aspect: Aspect | None) -> Value | None:
+    return None if aspect is None else aspect.value

@@ -1,0 +1,348 @@
+"""The questions: check, batch, list, who, privileges, access and explain, of any realm.
+
+Everybody may ask about oneself; asking about others is a right over lakewarden. Whoever may
+not see a realm's entities is answered alike for what is hidden and for what is not there, and
+is told only of statements and names that the answer cannot do without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
+from lakewarden.kernel.explain import Explanation, Step, explain
+from lakewarden.kernel.listing import Page, page
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.privileges import operations_of, privileges_of
+from lakewarden.kernel.request import Decision, Reason, Request
+from lakewarden.kernel.statement import Statement, Where
+from lakewarden.kernel.who import who as who_may
+from lakewarden.service import asking, control
+from lakewarden.service.actor import Actor
+from lakewarden.service.asking import Words
+from lakewarden.service.control import Denied
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.statements import stored
+
+MAX_PAGE: Final = 1_000
+"""Entities, or users, in one answer at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that its asker may put: of a realm, as words and as a request.
+
+    `sees`: the asker may see all that is stored in the realm.
+    """
+
+    realm: RealmState
+    words: Words
+    request: Request
+    sees: bool
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks beside the answer, as far as the asker may know."""
+        system, matrix = self.realm.system, self.realm.matrix
+        return asking.remarks(self.words, self.request, system, matrix, stored=self.sees)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The privileges held on an entity, and the operations allowed there; in order."""
+
+    privileges: tuple[str, ...]
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may do an operation on an entity."""
+
+    operation: str
+    users: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """An explanation, with the statements it names and how each reaches the asker.
+
+    `reaching` leads, by statement, from the asker over groups and roles to whom it names.
+    """
+
+    found: Explanation
+    statements: tuple[Statement, ...]
+    reaching: dict[str, tuple[Principal, ...]]
+
+
+class Rights:
+    """What one caller may ask of one realm; each right is decided once."""
+
+    def __init__(self, state: State, actor: Actor, realm: str, now: float) -> None:
+        self.state = state
+        self.actor = actor
+        self.realm = realm
+        self.now = now
+        self._known: dict[str, Denied | None] = {}
+
+    def refused(self, operation: str) -> Denied | None:
+        """None where the caller may, else the no."""
+        if operation not in self._known:
+            self._known[operation] = control.denied_in(
+                self.state, self.actor, operation, self.realm, self.now
+            )
+        return self._known[operation]
+
+    @property
+    def sees(self) -> bool:
+        """Whether the caller may see everything that is stored in the realm."""
+        return self.refused("entity.list") is None
+
+
+def ask(
+    state: State,
+    actor: Actor,
+    realm: str,
+    words: Words,
+    now: float,
+    *,
+    own: str = "decision.ask_own",
+    other: str = "decision.ask",
+) -> Asked | Denied:
+    """The question, if the caller may put it; without a principal it is about the caller.
+
+    About oneself it is the operation `own`, and the groups of the caller's credential are
+    added; about another it is `other`. A caller who names groups of its own asks about
+    somebody else. Raises `BadInput` and `Unknown` for what the words name.
+    """
+    return _ask(Rights(state, actor, realm, now), words, own, other)
+
+
+def _ask(rights: Rights, words: Words, own: str, other: str) -> Asked | Denied:
+    about_self = _is_about_self(rights, words)
+    refused = rights.refused(own if about_self else other)
+    if refused is not None:
+        return refused
+    found = rights.state.realm(rights.realm)
+    if not about_self:
+        request = asking.read(words, found.system, found.matrix, rights.now)
+        return Asked(found, words, request, rights.sees)
+    words = replace(words, principal=_own_text(rights.actor, found))
+    request = asking.read(words, found.system, found.matrix, rights.now)
+    return Asked(found, words, _own(rights, found, request), rights.sees)
+
+
+def _own(rights: Rights, found: RealmState, request: Request) -> Request:
+    """The question with what the server knows of the caller, whatever the words said."""
+    state, actor, now = rights.state, rights.actor, rights.now
+    if rights.realm == CONTROL:
+        mine = control.request(state, actor, request.operation, request.target, now)
+        attributes = {**request.attributes, **mine.attributes}
+        return replace(request, principal=mine.principal, groups=mine.groups, attributes=attributes)
+    mine = actor.request(found.realm, found.system, request.operation, now=now)
+    return replace(request, groups=mine.groups)
+
+
+def _is_about_self(rights: Rights, words: Words) -> bool:
+    if words.principal is None:
+        return not words.groups
+    found = rights.state.realms.get(rights.realm)
+    # Of a realm of strangers, as of one that is not there, nobody is the caller.
+    if words.groups or found is None or not rights.actor.is_good_in(found.realm):
+        return False
+    try:
+        named = found.system.principal(words.principal)
+    except WardenError:
+        return False
+    return named == rights.actor.principal(found.realm, found.system)
+
+
+def _own_text(actor: Actor, found: RealmState) -> str:
+    own = actor.principal(found.realm, found.system)
+    return own.name if own.name.startswith("urn:li:") else f"{own.kind}:{own.name}"
+
+
+def check(asked: Asked) -> Decision:
+    """The decision; who does not see the realm learns only yes or no."""
+    return _told(asked, asked.realm.matrix.decide(asked.request))
+
+
+def _told(asked: Asked, decision: Decision) -> Decision:
+    if decision.reason is Reason.NOT_STORED and not asked.sees:
+        return asked.realm.matrix.snapshot.decisions[Reason.DENIED]
+    return decision
+
+
+def batch(
+    state: State, actor: Actor, realm: str, rows: Sequence[Words], now: float, limit: int
+) -> list[Decision | WardenError] | Denied:
+    """The decisions in order; a row that cannot be asked has its error in its place.
+
+    The first row that the caller may not ask is the answer to all. Raises `LimitExceeded` for
+    more than `limit` rows, `BadInput` for none.
+    """
+    if not rows:
+        raise BadInput("expected at least one question", where="questions")
+    if len(rows) > limit:
+        raise LimitExceeded(f"{len(rows)} questions, at most {limit} are allowed")
+    answers: list[Decision | WardenError] = []
+    rights = Rights(state, actor, realm, now)
+    for words in rows:
+        try:
+            asked = _ask(rights, words, "decision.ask_own", "decision.ask")
+            if isinstance(asked, Denied):
+                return asked
+            answers.append(check(asked))
+        except (BadInput, Unknown) as error:
+            state.realm(realm)
+            answers.append(error)
+    return answers
+
+
+def listing(asked: Asked, size: int, after: str | None = None, within: str | None = None) -> Page:
+    """A page of the entities on which the operation is allowed, in the order of their places."""
+    _check_size(size)
+    system = asked.realm.system
+    start = None if after is None else system.entity(after)
+    below = None if within is None else system.entity(within)
+    return page(asked.realm.matrix, asked.request, size, start, below)
+
+
+def _check_size(size: int) -> None:
+    if not 1 <= size <= MAX_PAGE:
+        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
+
+
+def who(state: State, actor: Actor, realm: str, words: Words, now: float) -> Asked | Denied:
+    """The question who may do something, if the caller may put it."""
+    rights = Rights(state, actor, realm, now)
+    return rights.refused("subject.search") or _about_everybody(rights, words)
+
+
+def users(asked: Asked) -> list[Principal]:
+    """The stored users who may, in order."""
+    return sorted(who_may(asked.realm.matrix, asked.request))
+
+
+def held(asked: Asked) -> Held:
+    """All that the asker holds on the entity, and may do there."""
+    matrix = asked.realm.matrix
+    return Held(privileges_of(matrix, asked.request), operations_of(matrix, asked.request))
+
+
+def access(
+    state: State, actor: Actor, realm: str, entity: str | None, now: float
+) -> list[Access] | Denied:
+    """By operation that is asked about such an entity: who may do it there."""
+    rights = Rights(state, actor, realm, now)
+    refused = rights.refused("entity.access")
+    if refused is not None:
+        return refused
+    asked = _about_everybody(rights, Words(entity=entity))
+    matrix, target = asked.realm.matrix, asked.request.target
+    type = target.type if target != NO_RESOURCE else ""
+    return [
+        Access(name, tuple(p.name for p in sorted(who_may(matrix, _of(asked.request, name)))))
+        for name, declared in asked.realm.system.model.operations.items()
+        if declared.rule_or_none(type) is not None
+    ]
+
+
+def _about_everybody(rights: Rights, words: Words) -> Asked:
+    found = rights.state.realm(rights.realm)
+    request = asking.read(words, found.system, found.matrix, rights.now)
+    return Asked(found, words, request, rights.sees)
+
+
+def _of(request: Request, operation: str) -> Request:
+    return replace(request, operation=operation)
+
+
+# Explanations
+
+
+def reasons(state: State, actor: Actor, asked: Asked) -> Reasons:
+    """The decision and why, as far as the caller may see.
+
+    Who sees the realm is told everything. Anybody else is told of statements that reach the
+    asker, of the target and what lies above it; and where nothing at all is allowed on the
+    target, only that it is denied, as for a target that is not there.
+    """
+    found = explain(asked.realm.matrix, asked.request)
+    named = _statements(asked, found)
+    if not (asked.sees and _may_read_statements(state, actor, asked)):
+        found = _veiled(asked, found, actor)
+        named = [_narrowed(asked, one) for one in _statements(asked, found) if _is_plain(one)]
+    chains = ((s.id, asking.reaching(asked.realm.matrix, asked.request, s)) for s in named)
+    reaching = {id: chain for id, chain in chains if chain is not None}
+    return Reasons(found, tuple(named), reaching)
+
+
+def _may_read_statements(state: State, actor: Actor, asked: Asked) -> bool:
+    name = asked.realm.realm.name
+    return control.denied_in(state, actor, "statement.list", name, asked.request.now) is None
+
+
+def _veiled(asked: Asked, found: Explanation, actor: Actor) -> Explanation:
+    """The explanation without what the caller may not know."""
+    if not found.decision.allow and not _is_visible(asked, actor):
+        return Explanation(_told(asked, _plain_denial(asked)), None, (), ())
+    known = {asked.request.target, NO_RESOURCE, *_above(asked)}
+    rule = None if found.rule is None else _pruned(found.rule, known)
+    shown = () if rule is None else tuple(sorted(set(_ids(rule))))
+    ways = tuple(way for way in found.ways if all(need.entity in known for need in way.needs))
+    return Explanation(_told(asked, found.decision), rule, shown, ways)
+
+
+def _plain_denial(asked: Asked) -> Decision:
+    return asked.realm.matrix.snapshot.decisions[Reason.DENIED]
+
+
+def _is_visible(asked: Asked, actor: Actor) -> bool:
+    """Whether anything is allowed to the caller on the target, so that it is no secret."""
+    if asked.request.target == NO_RESOURCE or not asked.request.target.name:
+        return True
+    realm = asked.realm
+    if not actor.is_good_in(realm.realm):
+        return False
+    own = actor.request(realm.realm, realm.system, "", asked.request.target, now=asked.request.now)
+    return bool(operations_of(realm.matrix, own))
+
+
+def _above(asked: Asked) -> list[Entity]:
+    coded = asked.realm.matrix.snapshot.coded
+    target = asked.request.target
+    return list(coded.ancestors(target)) if target != NO_RESOURCE else []
+
+
+def _pruned(step: Step, known: set[Entity]) -> Step:
+    """The step without what is said of entities that the caller may not know of."""
+    if step.entity is not None and step.entity not in known:
+        return Step("something that you may not see", step.holds, None)
+    inner = tuple(_pruned(one, known) for one in step.steps)
+    return replace(step, steps=inner)
+
+
+def _ids(step: Step) -> list[str]:
+    return [*step.allowed_by, *step.denied_by, *(id for inner in step.steps for id in _ids(inner))]
+
+
+def _is_plain(statement: Statement) -> bool:
+    """Whether the statement says where it applies without naming anything else."""
+    return not isinstance(statement.scope, Where) and statement.constraint is None
+
+
+def _narrowed(asked: Asked, statement: Statement) -> Statement:
+    """The statement, of those whom it names only the ones that the asker acts as."""
+    mine = asked.realm.matrix.subject(asked.request).named
+    return replace(statement, principals=statement.principals & mine)
+
+
+def _statements(asked: Asked, found: Explanation) -> list[Statement]:
+    there = stored(asked.realm)
+    ids = {*found.statements, *(() if found.rule is None else _ids(found.rule))}
+    return [there[id] for id in sorted(ids) if id in there]

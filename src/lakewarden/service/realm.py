@@ -1,0 +1,67 @@
+"""A governed estate under one model, the directory whose people it knows, and its tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+
+CONTROL: Final = "_server"
+"""The realm whose model says who may use lakewarden itself."""
+
+DIRECTORY: Final = "main"
+"""The directory of a realm that names none."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Realm:
+    """One realm.
+
+    `settings` are those of its model; `deleted` are the default statements that somebody
+    deleted; `spellings` map the names that callers come with to the directory's.
+    """
+
+    name: str
+    model: str
+    directory: str = DIRECTORY
+    settings: Mapping[str, str] = field(default_factory=dict)
+    deleted: frozenset[str] = frozenset()
+    spellings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A bearer token of ours. Only the SHA-256 of its text is known (`digest`, hexadecimal).
+
+    Good for `user` of `directory` in every realm of it, or in `realm` alone. Times are seconds
+    since the epoch.
+    """
+
+    id: str
+    digest: str
+    user: str
+    created: float
+    expires: float
+    directory: str = DIRECTORY
+    realm: str | None = None
+    title: str = ""
+
+
+def check_realm_name(name: str) -> str:
+    """The name, if a realm or a directory may bear it; raises `BadInput`."""
+    if _NAME.fullmatch(name) is None:
+        raise BadInput(
+            f"`{name}` cannot name a realm or a directory: expected 1 to 63 of a-z, 0-9, `-` and"
+            " `_`, the first a letter or a digit"
+        )
+    return name
+
+
+def people_of(directory: str) -> str:
+    """The scope under which a directory's people are stored: `@` and its name."""
+    return f"@{directory}"

@@ -1,0 +1,172 @@
+"""Realms: created with what their system ships, altered, dropped with all that is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from lakewarden.kernel.change import EntityAdded, EntityDropped, StatementAdded, StatementRemoved
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict, Unknown
+from lakewarden.kernel.statement import On, Statement
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import SERVER, Denied
+from lakewarden.service.defaults import default_statements
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import RealmChanged, TokenChanged
+from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, check_realm_name, people_of
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.system import load_system
+
+CONTROL_MODEL = "control"
+"""The model of the control realm, and of no other."""
+
+
+def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
+    """The realms that the caller may see, by name."""
+    return [
+        found
+        for name, found in sorted(state.realms.items())
+        if control.may(state, actor, "realm.load", control.realm(name), now)
+    ]
+
+
+def load(state: State, actor: Actor, name: str, now: float) -> RealmState | Denied:
+    """One realm; raises `Unknown` where the caller may see that there is none."""
+    refused = control.denied(state, actor, "realm.load", control.realm(name), now)
+    return refused or state.realm(name)
+
+
+def create(desk: Desk, realm: Realm) -> Realm | Denied:
+    """A new realm with the default statements of its system.
+
+    Raises `BadInput` for a malformed name or setting, `Unknown` for a model that is not
+    shipped, `Conflict` for a name that is taken.
+    """
+    check_realm_name(realm.name)
+    check_realm_name(realm.directory)
+    if realm.model == CONTROL_MODEL:
+        raise BadInput(f"the model `{CONTROL_MODEL}` is that of the realm `{CONTROL}` alone")
+    target = control.directory(realm.directory)
+    told = {"name": realm.name, "model": realm.model}
+    refused = control.refused(desk, "realm.create", target, **told)
+    if refused is not None:
+        return refused
+    establish(desk, realm)
+    return realm
+
+
+def establish(desk: Desk, realm: Realm) -> None:
+    """Makes the realm. Asks nobody: for a first start, which begins with the control realm.
+
+    Errors as `create`.
+    """
+    if realm.name in desk.state.realms:
+        raise Conflict(f"realm `{realm.name}` is there already")
+    system = load_system(realm.model, realm.settings)
+    defaults = default_statements(system, realm.deleted)
+    added = (StatementAdded(statement) for statement in defaults)
+    desk.change(realm.name, RealmChanged(realm.name, realm), *added)
+    _enter_in_control(desk, realm)
+
+
+def establish_control(desk: Desk, directory: str = DIRECTORY) -> None:
+    """Makes the control realm, with an entity for every realm there is already."""
+    establish(desk, Realm(CONTROL, CONTROL_MODEL, directory))
+    for name in sorted(desk.state.realms):
+        _enter_in_control(desk, desk.state.realms[name].realm)
+
+
+def _enter_in_control(desk: Desk, realm: Realm) -> None:
+    """Stores the realm, its directory and the server as entities of the control realm."""
+    if CONTROL not in desk.state.realms:
+        return
+    above = control.directory(realm.directory)
+    chain = [(SERVER, None), (above, SERVER)]
+    # The rights over lakewarden lie in no directory: they are the server's.
+    chain.append((control.realm(realm.name), SERVER if realm.name == CONTROL else above))
+    for entity, parent in chain:
+        if not _is_stored(desk, entity):
+            desk.change(CONTROL, EntityAdded(entity, parent))
+
+
+def _is_stored(desk: Desk, entity: Entity) -> bool:
+    return desk.realm(CONTROL).matrix.snapshot.coded.is_known(entity)
+
+
+def alter(
+    desk: Desk,
+    name: str,
+    *,
+    settings: Mapping[str, str] | None = None,
+    spellings: Mapping[str, str] | None = None,
+) -> Realm | Denied:
+    """The realm with other settings of its model, or other spellings of names.
+
+    What is given replaces what there was; default statements follow the settings. Raises
+    `BadInput` for what the model does not declare, `Unknown` for a realm that is not there.
+    """
+    told = {"settings": dict(settings or {}), "spellings": len(spellings or {})}
+    refused = control.refused_in(desk, "realm.alter", name, **told)
+    if refused is not None:
+        return refused
+    if name == CONTROL:
+        raise BadInput(f"the realm `{CONTROL}` has nothing to set")
+    before = desk.realm(name)
+    realm = replace(
+        before.realm,
+        settings=before.realm.settings if settings is None else dict(settings),
+        spellings=before.realm.spellings if spellings is None else dict(spellings),
+    )
+    system = load_system(realm.model, realm.settings)
+    old = {s.id: s for s in default_statements(before.system, before.realm.deleted)}
+    kept = frozenset(id for id in realm.deleted if _is_default(system.model.defaults, id))
+    realm = replace(realm, deleted=kept)
+    new = {s.id: s for s in default_statements(system, realm.deleted)}
+    desk.change(name, RealmChanged(name, realm), *_following(before, old, new))
+    return realm
+
+
+def _is_default(defaults: Iterable[Mapping[str, object]], id: str) -> bool:
+    return any(table["id"] == id for table in defaults)
+
+
+def _following(
+    before: RealmState, old: Mapping[str, Statement], new: Mapping[str, Statement]
+) -> list[StatementAdded | StatementRemoved]:
+    """The changes of default statements; one that somebody edited is left as it is."""
+    stored = before.matrix.snapshot.table.statements
+    gone = [id for id in old if id not in new and stored.get(id) == old[id]]
+    come = [s for id, s in new.items() if old.get(id) != s and stored.get(id) == old.get(id)]
+    return [*map(StatementRemoved, gone), *map(StatementAdded, come)]
+
+
+def drop(desk: Desk, name: str) -> Denied | None:
+    """Drops the realm, the tokens that were good only there, and all rights over it.
+
+    Raises `Unknown` for a realm that is not there, `Conflict` for the control realm.
+    """
+    refused = control.refused(desk, "realm.drop", control.realm(name), name=name)
+    if refused is not None:
+        return refused
+    if name == CONTROL:
+        raise Conflict(f"the realm `{CONTROL}` cannot be dropped")
+    found = desk.state.realms.get(name)
+    if found is None:
+        raise Unknown("realm", name)
+    directory = found.realm.directory
+    tokens = [t for t in desk.state.tokens.values() if t.realm == name]
+    desk.change(name, RealmChanged(name, None))
+    desk.change(people_of(directory), *(TokenChanged(token.id, None) for token in tokens))
+    entity = control.realm(name)
+    if _is_stored(desk, entity):
+        desk.change(CONTROL, EntityDropped(entity))
+    # Statements may also hold on to a name that was never stored.
+    anchored = [
+        id
+        for id, statement in desk.realm(CONTROL).matrix.snapshot.table.statements.items()
+        if statement.scope == On(entity)
+    ]
+    desk.change(CONTROL, *map(StatementRemoved, anchored))
+    return None

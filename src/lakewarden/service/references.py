@@ -1,0 +1,121 @@
+"""What refers to an entity of DataHub from elsewhere: found, and taken away.
+
+An entity that is dropped leaves the names of it behind, as in the original, where references
+are a call of their own. Roles are left alone: who has one is an affair of policies.
+
+SOURCE: datahub reference 6.6, `deleteReferences`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.change import (
+    EntityMoved,
+    MembershipChanged,
+    OwnerChanged,
+    RelationChanged,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import GROUP, Principal
+from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.names import datahub
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import Effect
+
+_ASPECTS: Final = {
+    "asset": "dataProductProperties",
+    "container": "container",
+    "domain": "domains",
+    "logical_parent": "logicalParent",
+    "platform_instance": "dataPlatformInstance",
+    "product_domain": "domains",
+    "subject": "querySubjects",
+    "tag": "globalTags",
+    "term": "glossaryTerms",
+}
+"""The aspect that states a relation."""
+
+_PLACES: Final = {
+    "container": "container",
+    "domain": "domainProperties",
+    "glossaryNode": "glossaryNodeInfo",
+}
+"""The aspect that states where something lies, by the type of what it lies in."""
+
+
+class Reference(NamedTuple):
+    """One reference: who refers, in which aspect, and what takes it away."""
+
+    source: Entity
+    aspect: str
+    effect: Effect
+
+
+def references(snapshot: Snapshot, entity: Entity) -> list[Reference]:
+    """All references to the entity, in order of their sources."""
+    found = [
+        *_edges(snapshot, entity),
+        *_children(snapshot, entity),
+        *_of_actor(snapshot, entity),
+    ]
+    return sorted(found, key=lambda one: (one.source, one.aspect))
+
+
+def forget(desk: Desk, realm: str, entity: Entity) -> list[Reference]:
+    """Takes all references to the entity away, and says which they were."""
+    found = references(desk.realm(realm).matrix.snapshot, entity)
+    if found:
+        desk.change(realm, *(one.effect for one in found))
+    return found
+
+
+def _edges(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
+    tree = snapshot.coded.tree
+    id = tree.find(entity)
+    if id is None:
+        return
+    for kind, edges in snapshot.coded.relations.items():
+        for source in edges.sources_of(BitMap([id])):
+            row = RelationRow(kind, tree.entity(source), entity)
+            yield Reference(row.source, _ASPECTS.get(kind, kind), RelationChanged(row, False))
+
+
+def _children(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
+    """What was placed in the entity, other than by its name."""
+    tree = snapshot.coded.tree
+    id = tree.find(entity)
+    aspect = _PLACES.get(entity.type)
+    if id is None or aspect is None:
+        return
+    for below in tree.subtree(id) - BitMap([id]):
+        child = tree.entity(below)
+        parent = datahub.parent(child)
+        if int(tree.parents[below]) == id and parent != entity:
+            name = "glossaryTermInfo" if child.type == "glossaryTerm" else aspect
+            yield Reference(child, name, EntityMoved(child, parent))
+
+
+def _of_actor(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
+    """What a user or group owns, and who is in a group."""
+    coded = snapshot.coded
+    named = snapshot.model.principal_kind(entity)
+    actor = None if named is None else Principal(*named)
+    id = None if actor is None else coded.acting.ids.get(actor)
+    if actor is None or id is None:
+        return
+    for source in coded.owners.sources_of(BitMap([id])):
+        owned = coded.tree.entity(source)
+        for owner, label in coded.owners.of(source):
+            if owner == id:
+                row = OwnerRow(owned, actor, coded.ownerships[label])
+                yield Reference(owned, "ownership", OwnerChanged(row, False))
+    for member in coded.acting.members.get(id, ()) if actor.kind == GROUP else ():
+        principal = coded.acting.principals[member]
+        who = Entity("corpuser", principal.name)
+        gone = MembershipChanged(MembershipRow(principal, actor), False)
+        yield Reference(who, "groupMembership", gone)

@@ -1,0 +1,180 @@
+"""The rows that a change feed adds up to, for holding them against the rows that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeVar
+
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    EntityRenamed,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    RelationChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import Facts, MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.statement import Statement
+from lakewarden.service.effect import Effect, RealmChanged, decode
+from lakewarden.service.link import Links
+from lakewarden.service.ports import Reading
+from lakewarden.service.realm import people_of
+from lakewarden.service.state import linked
+from lakewarden.service.system import System, load_system
+
+Values = dict[str, tuple[str, ...]]
+Row = TypeVar("Row")
+
+
+@dataclass(slots=True)
+class Rows:
+    """The rows of one scope, while effects happen to them one after the other."""
+
+    entities: dict[Entity, Entity | None] = field(default_factory=dict)
+    relations: dict[Entity, set[RelationRow]] = field(default_factory=dict)
+    owners: dict[Entity, set[OwnerRow]] = field(default_factory=dict)
+    attributes: dict[Entity, Values] = field(default_factory=dict)
+    principals: set[Principal] = field(default_factory=set)
+    memberships: set[MembershipRow] = field(default_factory=set)
+    statements: dict[str, Statement] = field(default_factory=dict)
+
+    @staticmethod
+    def of(facts: Facts) -> Rows:
+        """The stored rows in the same form."""
+        rows = Rows()
+        rows.entities = dict(facts.entities)
+        for relation in facts.relations:
+            rows.relations.setdefault(relation.source, set()).add(relation)
+        for owner in facts.owners:
+            rows.owners.setdefault(owner.entity, set()).add(owner)
+        for entity, attribute, value in facts.attributes:
+            values = rows.attributes.setdefault(entity, {})
+            values[attribute] = tuple(sorted({*values.get(attribute, ()), value}))
+        rows.principals, rows.memberships = set(facts.principals), set(facts.memberships)
+        rows.statements = {statement.id: statement for statement in facts.statements}
+        return rows
+
+    def take(self, effect: Effect) -> None:
+        """One effect. What is kept beside what decides is not looked at."""
+        match effect:
+            case EntityAdded(entity, parent) | EntityMoved(entity, parent):
+                self.entities[entity] = parent
+            case EntityDropped(entity):
+                for table in (self.entities, self.relations, self.owners, self.attributes):
+                    table.pop(entity, None)
+            case EntityRenamed(entity, name):
+                self._rename(entity, Entity(entity.type, name))
+            case RelationChanged(row, present):
+                _put(self.relations.setdefault(row.source, set()), row, present)
+            case OwnerChanged(owner, present):
+                _put(self.owners.setdefault(owner.entity, set()), owner, present)
+            case AttributeChanged(entity, attribute, values):
+                kept = self.attributes.setdefault(entity, {})
+                kept.pop(attribute, None)
+                if values:
+                    kept[attribute] = tuple(sorted(set(values)))
+            case PrincipalChanged(principal, present):
+                _put(self.principals, principal, present)
+            case MembershipChanged(membership, present):
+                _put(self.memberships, membership, present)
+            case StatementAdded(statement):
+                self.statements[statement.id] = statement
+            case StatementRemoved(id):
+                self.statements.pop(id, None)
+
+    def _rename(self, old: Entity, new: Entity) -> None:
+        def named(entity: Entity) -> Entity:
+            return new if entity == old else entity
+
+        self.entities = {
+            named(e): None if parent is None else named(parent)
+            for e, parent in self.entities.items()
+        }
+        self.relations = {
+            named(e): {r._replace(source=named(e), target=named(r.target)) for r in rows}
+            for e, rows in self.relations.items()
+        }
+        self.owners = {
+            named(e): {row._replace(entity=named(e)) for row in rows}
+            for e, rows in self.owners.items()
+        }
+        self.attributes = {named(e): values for e, values in self.attributes.items()}
+
+    def difference(self, other: Rows) -> dict[str, int]:
+        """By table: how many rows only one of the two has."""
+        found = {
+            "entities": len(self.entities.items() ^ other.entities.items()),
+            "relations": len(_all(self.relations) ^ _all(other.relations)),
+            "owners": len(_all(self.owners) ^ _all(other.owners)),
+            "attributes": len(_values(self.attributes) ^ _values(other.attributes)),
+            "principals": len(self.principals ^ other.principals),
+            "memberships": len(self.memberships ^ other.memberships),
+            "statements": len(self.statements.items() ^ other.statements.items()),
+        }
+        return {table: count for table, count in found.items() if count}
+
+
+def _put(rows: set[Row], row: Row, present: bool) -> None:
+    (rows.add if present else rows.discard)(row)
+
+
+def _all(by_entity: Mapping[Entity, Iterable[object]]) -> set[object]:
+    return {row for rows in by_entity.values() for row in rows}
+
+
+def _values(attributes: Mapping[Entity, Values]) -> set[tuple[object, ...]]:
+    return {(e, name, values) for e, kept in attributes.items() for name, values in kept.items()}
+
+
+LINKS: Final = "links"
+"""What stands for a scope where links disagree: they lie between realms."""
+
+
+class Disagreement(NamedTuple):
+    """Rows of a scope that only the feed or only the tables have, by table."""
+
+    scope: str
+    rows: Mapping[str, int]
+
+
+def compare(reading: Reading) -> list[Disagreement]:
+    """Where the whole change feed and the stored rows disagree; nothing when all is well.
+
+    Raises `FeedGone` where the feed does not reach back to the beginning.
+    """
+    scopes: dict[str, Rows] = {}
+    systems: dict[str, System] = {}
+    links = Links()
+    for row in reading.feed(0):
+        effect = decode(row, systems.get(row.scope))
+        links = linked(links, [(row.scope, effect)])
+        if isinstance(effect, RealmChanged):
+            if effect.realm is None:
+                scopes.pop(effect.name, None)
+                systems.pop(effect.name, None)
+            else:
+                settings = dict(effect.realm.settings)
+                systems[effect.name] = load_system(effect.realm.model, settings)
+        else:
+            scopes.setdefault(row.scope, Rows()).take(effect)
+    found = []
+    for realm in reading.realms():
+        scope = people_of(realm.directory)
+        for name, system in ((realm.name, systems.get(realm.name)), (scope, None)):
+            rows = scopes.pop(name, None)
+            if name == scope and rows is None:
+                continue  # looked at with another realm, or nobody is there
+            stored = Rows.of(reading.facts(name, system))
+            differing = stored.difference(rows or Rows())
+            if differing:
+                found.append(Disagreement(name, differing))
+    differing = {"links": len(set(links.all()) ^ set(Links.of(reading.links()).all()))}
+    return [*found, Disagreement(LINKS, differing)] if differing["links"] else found

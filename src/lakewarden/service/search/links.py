@@ -1,0 +1,149 @@
+"""What entities are linked to, as pairs of numbers: tags, owners, domains, containers.
+
+One pair for each entity and each thing that it is linked to, in two arrays side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.edges import Edges
+from lakewarden.kernel.facts import Coded
+
+Ints = NDArray[np.int32]
+
+
+class Links(NamedTuple):
+    """Pairs; `name` gives what the second number stands for, `find` the numbers of a name.
+
+    `are_entities`: what is linked to is an id of the tree.
+    """
+
+    sources: Ints
+    targets: Ints
+    name: Callable[[int], str]
+    find: Callable[[str], Iterable[int]]
+    are_entities: bool
+
+    def leading_to(self, targets: Iterable[int]) -> BitMap:
+        """The entities that are linked to one of the targets."""
+        wanted = np.fromiter(targets, np.int32)
+        hit = np.isin(self.targets, wanted)
+        return BitMap(np.unique(self.sources[hit]).astype(np.uint32))
+
+    def distinct(self) -> list[int]:
+        """Everything that anything is linked to."""
+        found: list[int] = np.unique(self.targets).tolist()
+        return found
+
+    def counts(self, ids: BitMap, size: int) -> dict[int, int]:
+        """How many of the ids are linked to each target; `size`: no id is as high."""
+        if not len(self.targets):
+            return {}
+        among = np.zeros(size, dtype=bool)
+        among[np.asarray(ids.to_array(), dtype=np.int64)] = True
+        counted = np.bincount(self.targets[among[self.sources]])
+        hit = np.flatnonzero(counted)
+        return dict(zip(hit.tolist(), counted[hit].tolist(), strict=True))
+
+
+def related(coded: Coded, kind: str) -> Links:
+    """The relation of that kind."""
+    return _entities(coded, *_pairs(coded.relations[kind]))
+
+
+def owners(coded: Coded) -> Links:
+    """The owners, whatever the way of owning."""
+    principals = coded.acting.principals
+    sources, targets = _once(*_pairs(coded.owners))
+    by_name: dict[str, list[int]] = {}
+    for id in np.unique(targets).tolist():
+        by_name.setdefault(principals[id].name, []).append(id)
+    return Links(
+        sources,
+        targets,
+        lambda id: principals[id].name,
+        lambda name: by_name.get(name, ()),
+        are_entities=False,
+    )
+
+
+def containers(coded: Coded) -> Links:
+    """The container in which an entity directly is."""
+    sources, targets = _pairs(coded.relations["container"])
+    placed_sources, placed_targets = _placed(coded, "container")
+    free = ~np.isin(placed_sources, sources)
+    both = (
+        np.concatenate((sources, placed_sources[free])),
+        np.concatenate((targets, placed_targets[free])),
+    )
+    return _entities(coded, *both)
+
+
+def placed(coded: Coded, type: str) -> Links:
+    """The place in which an entity is, if that is of the type."""
+    return _entities(coded, *_placed(coded, type))
+
+
+def products(coded: Coded) -> Links:
+    """The data products that an entity is an asset of."""
+    sources, targets = _pairs(coded.relations["asset"])
+    return _entities(coded, targets, sources)
+
+
+def _entities(coded: Coded, sources: Ints, targets: Ints) -> Links:
+    tree = coded.tree
+
+    def find(name: str) -> list[int]:
+        found = (index.get(name) for index in tree.named.values())
+        return [id for id in found if id is not None]
+
+    return Links(sources, targets, lambda id: tree.names[id], find, are_entities=True)
+
+
+def _placed(coded: Coded, type: str) -> tuple[Ints, Ints]:
+    tree = coded.tree
+    above = tree.above
+    code = tree.codes.get(type, -1)
+    sources = np.flatnonzero(above >= 0)
+    sources = sources[tree.types[above[sources]] == code]
+    return sources.astype(np.int32), above[sources].astype(np.int32)
+
+
+def _pairs(edges: Edges) -> tuple[Ints, Ints]:
+    sources = np.repeat(np.arange(len(edges.offsets) - 1, dtype=np.int32), np.diff(edges.offsets))
+    targets = edges.targets
+    if edges.changed:
+        kept = ~np.isin(sources, np.fromiter(edges.changed, np.int32))
+        more = [(s, target) for s, pairs in edges.changed.items() for target, _ in pairs]
+        late = np.array(more, dtype=np.int32).reshape(-1, 2)
+        sources = np.concatenate((sources[kept], late[:, 0]))
+        targets = np.concatenate((targets[kept], late[:, 1]))
+    return sources, targets
+
+
+def _once(sources: Ints, targets: Ints) -> tuple[Ints, Ints]:
+    """Each pair once: who owns a thing in two ways is one owner."""
+    if not len(sources):
+        return sources, targets
+    found = np.unique(np.stack((sources, targets), axis=1), axis=0)
+    return found[:, 0], found[:, 1]
+
+
+LINKS: Final[dict[str, Callable[[Coded], Links]]] = {
+    "container": containers,
+    "dataProducts": products,
+    "domains": lambda coded: related(coded, "domain"),
+    "glossaryTerms": lambda coded: related(coded, "term"),
+    "owners": owners,
+    "parentDomain": lambda coded: placed(coded, "domain"),
+    "parentNode": lambda coded: placed(coded, "glossaryNode"),
+    "platformInstance": lambda coded: related(coded, "platform_instance"),
+    "tags": lambda coded: related(coded, "tag"),
+}
+"""The fields that are links."""

@@ -1,0 +1,93 @@
+"""The canonical order of a tree's entities, for pages out of the middle of large sets.
+
+Ids are in that order but for those that were displaced since the numbering, which are few; where
+these belong among the others is worked out once for a snapshot.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.tree import Lineage, Name, Tree
+
+Key = tuple[Name, ...]
+"""An entity's place in the order: see `Tree.key`."""
+
+
+_Cut = tuple[Key, int]
+"""The key of a displaced id, and the first settled id behind it.
+
+INVARIANT: cuts stay right while a numbering lasts: an id that is displaced later leaves its place
+to the ones around it.
+"""
+
+_LOCK: Final = threading.Lock()
+_CUTS: WeakKeyDictionary[Lineage, dict[int, _Cut]] = WeakKeyDictionary()
+
+
+class Ranks:
+    """Places in sets of ids."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._settled = tree.stored - tree.displaced
+        with _LOCK:
+            known = _CUTS.setdefault(tree.lineage, {})
+        cuts = {id: self._cut(id, known.get(id)) for id in tree.stored & tree.displaced}
+        with _LOCK:
+            known.update(cuts)
+        self._late = sorted(cuts, key=lambda id: cuts[id][0])
+        self._cuts = [cuts[id][1] for id in self._late]
+
+    def _cut(self, id: int, known: _Cut | None) -> _Cut:
+        key = self._tree.key(id)
+        if known is not None and known[0] == key:
+            return known
+        return key, self._settled_before(key)
+
+    def _settled_before(self, key: Key) -> int:
+        """The first settled id that comes behind the key; the number of ids where there is none."""
+        low, high = 0, len(self._settled)
+        while low < high:
+            middle = (low + high) // 2
+            if self._tree.key(self._settled[middle]) <= key:
+                low = middle + 1
+            else:
+                high = middle
+        return self._settled[low] if low < len(self._settled) else len(self._tree)
+
+    def page(self, ids: BitMap, start: int, count: int) -> list[int]:
+        """The ids from the `start`-th on, `count` of them at most."""
+        settled = ids & self._settled
+        late, places = self._merged(ids, settled)
+        end = min(start + count, len(settled) + len(late))
+        first, last = bisect_left(places, start), bisect_left(places, end)
+        found = list(settled[start - first : max(end - last, start - first)])
+        for index in range(first, last):
+            found.insert(places[index] - start, late[index])
+        return found
+
+    def after(self, ids: BitMap, key: Key) -> int:
+        """How many of the ids come no later than the key."""
+        settled = ids & self._settled
+        behind = self._settled_before(key)
+        before = settled.rank(behind - 1) if behind else 0
+        late, _ = self._merged(ids, settled)
+        keys = [self._tree.key(id) for id in late]
+        return before + bisect_right(keys, key)
+
+    def _merged(self, ids: BitMap, settled: BitMap) -> tuple[list[int], list[int]]:
+        """The displaced ids in order, and the places that they have among all of them."""
+        late: list[int] = []
+        places: list[int] = []
+        for id, behind in zip(self._late, self._cuts, strict=True):
+            if id in ids:
+                before = settled.rank(behind - 1) if behind else 0
+                places.append(before + len(late))
+                late.append(id)
+        return late, places

@@ -1,0 +1,110 @@
+"""What URNs say of entities, as columns: their platforms and their environments.
+
+The columns of one numbering are made once, and grow with what is added to it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.tree import Lineage, Tree
+from lakewarden.names.datahub import ENVIRONMENTS
+
+Codes = NDArray[np.int32]
+
+PLATFORM: Final = "urn:li:dataPlatform:"
+
+_DATASET: Final = "urn:li:dataset:("
+_NONE: Final = 0
+_PLATFORM: Final = re.compile(r"urn:li:dataPlatform:[^,()]+")
+_TOOL: Final = re.compile(
+    r"^urn:li:(?:chart|dashboard|dataFlow|dataJob|notebook):\(?[^,]*?([^,(:]+),"
+)
+_ENVIRONMENT: Final = re.compile(r",([A-Z_]+)\)")
+
+
+class Said:
+    """A text for every id, as a number into `texts`; 0: none."""
+
+    def __init__(self, texts: Sequence[str], codes: Codes) -> None:
+        self.texts = tuple(texts)
+        self.codes = codes
+        self.numbers = {text: number for number, text in enumerate(texts)}
+
+    def having(self, text: str) -> BitMap:
+        """The ids with the text."""
+        number = self.numbers.get(text, _NONE)
+        return BitMap() if number == _NONE else self.numbered(number)
+
+    def numbered(self, number: int) -> BitMap:
+        """The ids with the text of that number."""
+        return BitMap(np.flatnonzero(self.codes == number).astype(np.uint32))
+
+    def counts(self, ids: BitMap) -> dict[str, int]:
+        """How many of the ids have each text; those without one count under the empty text."""
+        counted = np.bincount(self.codes[np.asarray(ids.to_array(), dtype=np.int64)])
+        hit = np.flatnonzero(counted).tolist()
+        return {self.texts[number]: int(counted[number]) for number in hit}
+
+
+class Urns:
+    """The columns of a tree."""
+
+    def __init__(self, names: list[str], platforms: Said, environments: Said) -> None:
+        self.names = names
+        self.platforms = platforms
+        self.environments = environments
+
+    @staticmethod
+    def of(tree: Tree) -> Urns:
+        """The columns of a tree, those of an earlier one with what is new."""
+        with _LOCK:
+            known = _KNOWN.get(tree.lineage)
+            if known is None or known.names is not tree.names:
+                known = _KNOWN[tree.lineage] = _continued(known, tree)
+            return known
+
+
+_LOCK: Final = threading.Lock()
+_KNOWN: WeakKeyDictionary[Lineage, Urns] = WeakKeyDictionary()
+
+
+def _continued(known: Urns | None, tree: Tree) -> Urns:
+    if known is None:
+        known = Urns([], Said([""], np.zeros(0, np.int32)), Said([""], np.zeros(0, np.int32)))
+    # INVARIANT: what has a URN is never renamed, so what was read stays right.
+    read = [_read(urn) for urn in tree.names[len(known.names) :]]
+    platforms = _grown(known.platforms, [platform for platform, _ in read])
+    return Urns(tree.names, platforms, _grown(known.environments, [place for _, place in read]))
+
+
+def _grown(said: Said, texts: Sequence[str]) -> Said:
+    numbers = dict(said.numbers)
+    for text in dict.fromkeys(texts):
+        numbers.setdefault(text, len(numbers))
+    codes = np.fromiter(map(numbers.__getitem__, texts), np.int32, count=len(texts))
+    return Said(list(numbers), np.concatenate((said.codes, codes)))
+
+
+def _read(urn: str) -> tuple[str, str]:
+    """The platform and the environment that a URN names; empty where it names none."""
+    if urn.startswith(_DATASET):
+        platform = urn[len(_DATASET) : urn.find(",")]
+        environment = urn[urn.rfind(",") + 1 : -1]
+        return platform, environment
+    found = _PLATFORM.search(urn)
+    platform = found[0] if found else ""
+    if not platform:
+        tool = _TOOL.match(urn)
+        platform = f"{PLATFORM}{tool[1]}" if tool else ""
+    last = _ENVIRONMENT.search(urn)
+    environment = last[1] if last and last[1] in ENVIRONMENTS else ""
+    return platform, environment

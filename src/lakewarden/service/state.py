@@ -1,0 +1,331 @@
+"""Everything that decides, at one revision: the compiled realms, the people, the tokens.
+
+A state is never changed; a write, or what other processes wrote, makes the next one. People of a
+directory are known in every realm of it, in that realm's spelling, beside the realm's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lakewarden.kernel.change import (
+    Change,
+    EntityDropped,
+    EntityRenamed,
+    MembershipChanged,
+    PrincipalChanged,
+    apply,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import Facts, MembershipRow
+from lakewarden.kernel.snapshot import compile
+from lakewarden.service.collector import uncollected
+from lakewarden.service.effect import (
+    DocumentChanged,
+    Effect,
+    LinkChanged,
+    RealmChanged,
+    SecretChanged,
+    TokenChanged,
+    ValueChanged,
+)
+from lakewarden.service.link import Asset, LinkChanges, Links
+from lakewarden.service.ports import Reading
+from lakewarden.service.realm import Realm, Token, people_of
+from lakewarden.service.system import System, load_system
+
+BULK = 2_000
+"""More changes of one realm at once than this, and it is compiled afresh from its rows."""
+
+Scoped = tuple[str, Effect]
+"""An effect and the scope to which it belongs."""
+
+Rows = Callable[[str, System], Facts]
+"""All rows of a realm, as they are after the effects at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Users, groups and roles that are stored, and who belongs to what."""
+
+    principals: frozenset[Principal] = frozenset()
+    memberships: frozenset[MembershipRow] = frozenset()
+
+    def after(self, effects: Iterable[Effect]) -> People:
+        """The people after those of the effects that concern people."""
+        principals, memberships = set(self.principals), set(self.memberships)
+        for effect in effects:
+            match effect:
+                case PrincipalChanged(principal, present):
+                    (principals.add if present else principals.discard)(principal)
+                case MembershipChanged(row, present):
+                    (memberships.add if present else memberships.discard)(row)
+        return People(frozenset(principals), frozenset(memberships))
+
+    def spelled(self, system: System) -> People:
+        """The same people as the realms of a system spell them."""
+        return People(
+            frozenset(map(system.spelled, self.principals)),
+            frozenset(MembershipRow(*map(system.spelled, row)) for row in self.memberships),
+        )
+
+    def __or__(self, others: People) -> People:
+        """These and the others."""
+        return People(self.principals | others.principals, self.memberships | others.memberships)
+
+
+@dataclass(frozen=True, slots=True)
+class RealmState:
+    """One compiled realm; `own` are its people without those of its directory."""
+
+    realm: Realm
+    system: System
+    matrix: Matrix
+    own: People
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All realms at one revision, for the interval `start` ≤ now < `end`.
+
+    `people` by directory, `tokens` by digest, `links` of all realms: they meet in no other.
+    """
+
+    revision: int = 0
+    realms: Mapping[str, RealmState] = field(default_factory=dict)
+    people: Mapping[str, People] = field(default_factory=dict)
+    tokens: Mapping[str, Token] = field(default_factory=dict)
+    links: Links = field(default_factory=Links)
+    start: float = -math.inf
+    end: float = math.inf
+
+    def realm(self, name: str) -> RealmState:
+        """The realm of that name; raises `Unknown`."""
+        found = self.realms.get(name)
+        if found is None:
+            raise Unknown("realm", name, f"there are: {', '.join(sorted(self.realms)) or 'none'}")
+        return found
+
+    def covers(self, now: float) -> bool:
+        """Whether every realm is compiled for this moment."""
+        return self.start <= now < self.end
+
+    def at(self, now: float) -> State:
+        """The same revision, moved to the interval around `now`."""
+        if self.covers(now):
+            return self
+        realms = {name: _moved(state, now) for name, state in self.realms.items()}
+        return _bounded(replace(self, realms=realms))
+
+
+Start = Callable[["State", Realm, Reading, float], RealmState]
+"""How a realm comes to be compiled at the revision that is read; `state` has the people."""
+
+NO_STARTS: Mapping[str, Start] = {}
+
+
+def load(reading: Reading, now: float, starts: Mapping[str, Start] = NO_STARTS) -> State:
+    """Everything that is stored, compiled: from all rows, or for some realms as `starts` do."""
+    with uncollected():
+        return _load(reading, now, starts)
+
+
+def _load(reading: Reading, now: float, starts: Mapping[str, Start]) -> State:
+    realms = reading.realms()
+    people = {
+        directory: _people(reading.facts(people_of(directory), None))
+        for directory in reading.directories()
+    }
+    state = State(
+        revision=reading.revision,
+        people=people,
+        tokens={token.digest: token for token in reading.tokens()},
+        links=Links.of(reading.links()),
+    )
+    compiled = {
+        realm.name: starts.get(realm.name, from_rows)(state, realm, reading, now)
+        for realm in realms
+    }
+    return _bounded(replace(state, realms=compiled))
+
+
+def from_rows(state: State, realm: Realm, reading: Reading, now: float) -> RealmState:
+    """The realm, compiled from all its rows."""
+    return _compiled(state, realm, reading.facts, now, reading.revision)
+
+
+def advanced(
+    state: State, effects: Sequence[Scoped], rows: Rows, now: float, revision: int
+) -> State:
+    """The state after the effects, at their revision. Raises what the kernel's changes raise."""
+    by_scope: dict[str, list[Effect]] = {}
+    for scope, effect in effects:
+        by_scope.setdefault(scope, []).append(effect)
+    for scope, found in by_scope.items():
+        if scope.startswith("@"):
+            state = _with_people(state, scope[1:], found, now, revision)
+    for found in by_scope.values():  # the change of a realm is of its own scope
+        state = _with_realms(state, found, rows, now, revision)
+    for scope, found in by_scope.items():
+        if not scope.startswith("@") and scope in state.realms:
+            state = _with_changes(state, scope, found, rows, now, revision)
+    return _bounded(replace(state, revision=revision, links=linked(state.links, effects)))
+
+
+def linked(links: Links, effects: Sequence[Scoped]) -> Links:
+    """The links after the effects: those that these change, and that go with an entity or realm."""
+    changes = LinkChanges(links)
+    for scope, effect in effects:
+        match effect:
+            case LinkChanged(found, None):
+                changes.drop(found)
+            case LinkChanged(found, keeper) if keeper is not None:
+                changes.put(found, keeper)
+            case EntityDropped(entity):
+                changes.drop_asset(Asset(scope, entity))
+            case EntityRenamed(entity, name):
+                changes.rename_asset(Asset(scope, entity), Asset(scope, Entity(entity.type, name)))
+            case RealmChanged(name, None):
+                changes.drop_realm(name)
+    return changes.links()
+
+
+def _bounded(state: State) -> State:
+    tables = [realm.matrix.snapshot.table for realm in state.realms.values()]
+    return replace(
+        state,
+        start=max((table.start for table in tables), default=-math.inf),
+        end=min((table.end for table in tables), default=math.inf),
+    )
+
+
+def _moved(state: RealmState, now: float) -> RealmState:
+    table = state.matrix.snapshot.table
+    if table.start <= now < table.end:
+        return state
+    moved = apply(state.matrix, (), now=now, revision=state.matrix.revision)
+    return replace(state, matrix=moved)
+
+
+def _people(facts: Facts) -> People:
+    return People(frozenset(facts.principals), frozenset(facts.memberships))
+
+
+def _compiled(state: State, realm: Realm, rows: Rows, now: float, revision: int) -> RealmState:
+    system = load_system(realm.model, realm.settings)
+    facts = rows(realm.name, system)
+    own = _people(facts)
+    everyone = own | state.people.get(realm.directory, People()).spelled(system)
+    together = replace(
+        facts, principals=tuple(everyone.principals), memberships=tuple(everyone.memberships)
+    )
+    snapshot = compile(together, system.model, system.spelling, now=now, revision=revision)
+    return RealmState(realm, system, Matrix(snapshot), own)
+
+
+def _with_people(
+    state: State, directory: str, effects: Sequence[Effect], now: float, revision: int
+) -> State:
+    """The state after changes of a directory: its tokens, its people, every realm of it."""
+    tokens = {token.id: token for token in state.tokens.values()}
+    for effect in effects:
+        if isinstance(effect, TokenChanged):
+            tokens.pop(effect.id, None)
+            if effect.token is not None:
+                tokens[effect.id] = effect.token
+    known = state.people.get(directory, People()).after(effects)
+    realms = dict(state.realms)
+    for name, realm in state.realms.items():
+        if realm.realm.directory == directory:
+            spelled = [_spelled(effect, realm.system) for effect in effects]
+            realms[name] = _changed(realm, spelled, realm.own, now, revision)
+    return replace(
+        state,
+        tokens={token.digest: token for token in tokens.values()},
+        people={**state.people, directory: known},
+        realms=realms,
+    )
+
+
+def _spelled(effect: Effect, system: System) -> Effect:
+    match effect:
+        case PrincipalChanged(principal, present):
+            return PrincipalChanged(system.spelled(principal), present)
+        case MembershipChanged(row, present):
+            return MembershipChanged(MembershipRow(*map(system.spelled, row)), present)
+        case _:
+            return effect
+
+
+def _with_realms(
+    state: State, effects: Sequence[Effect], rows: Rows, now: float, revision: int
+) -> State:
+    """The state after realms came, went or got other settings."""
+    realms = dict(state.realms)
+    for effect in effects:
+        if isinstance(effect, RealmChanged):
+            realms.pop(effect.name, None)
+            if effect.realm is not None:
+                before = state.realms.get(effect.name)
+                is_alone = len(effects) == 1
+                if is_alone and before and _is_compiled_alike(before.realm, effect.realm):
+                    realms[effect.name] = replace(before, realm=effect.realm)
+                else:
+                    realms[effect.name] = _compiled(state, effect.realm, rows, now, revision)
+    return replace(state, realms=realms)
+
+
+def _is_compiled_alike(one: Realm, other: Realm) -> bool:
+    return (one.model, one.settings, one.directory) == (
+        other.model,
+        other.settings,
+        other.directory,
+    )
+
+
+def _with_changes(
+    state: State, scope: str, effects: Sequence[Effect], rows: Rows, now: float, revision: int
+) -> State:
+    realm = state.realms[scope]
+    if any(isinstance(effect, RealmChanged) for effect in effects):
+        return state  # compiled with them already
+    if len(effects) > BULK:
+        after = _compiled(state, realm.realm, rows, now, revision)
+    else:
+        shared = state.people.get(realm.realm.directory, People()).spelled(realm.system)
+        after = _changed(realm, effects, shared, now, revision)
+        after = replace(after, own=realm.own.after(effects))
+    return replace(state, realms={**state.realms, scope: after})
+
+
+def _changed(
+    realm: RealmState, effects: Iterable[Effect], others: People, now: float, revision: int
+) -> RealmState:
+    """The realm after the effects; what is gone on one side stays while `others` have it."""
+    changes = [
+        effect
+        for effect in effects
+        if not isinstance(effect, BESIDE) and not _is_kept(effect, others)
+    ]
+    if not changes:
+        return realm
+    return replace(realm, matrix=apply(realm.matrix, changes, now=now, revision=revision))
+
+
+BESIDE = (*(DocumentChanged, ValueChanged, SecretChanged, TokenChanged, RealmChanged, LinkChanged),)
+"""Effects that change nothing of what is compiled."""
+
+
+def _is_kept(change: Change, others: People) -> bool:
+    match change:
+        case PrincipalChanged(principal, False):
+            return principal in others.principals
+        case MembershipChanged(row, False):
+            return row in others.memberships
+        case _:
+            return False

@@ -1,0 +1,142 @@
+"""Statements of a realm: read, stored and taken away, each with the mark of who keeps it.
+
+A statement may bear a mark (`git:policies`): whoever keeps it elsewhere marks it so, and only
+who names the same mark changes it. In the control realm statements are rights over lakewarden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lakewarden.kernel.change import StatementAdded, StatementRemoved
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.statement import Statement, check_size
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.names.canonical import check_text
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.defaults import default_statements
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import RealmState, State
+
+MARK = "mark"
+"""The member of a statement's document that says who keeps it."""
+
+MAX_ID = 256
+
+
+def listed(state: State, actor: Actor, realm: str, now: float) -> list[Statement] | Denied:
+    """The statements of a realm that somebody stored, by id."""
+    refused = control.denied_in(state, actor, "statement.list", realm, now)
+    if refused is not None:
+        return refused
+    found = stored(state.realm(realm))
+    return [found[id] for id in sorted(found)]
+
+
+def stored(realm: RealmState) -> Mapping[str, Statement]:
+    """By id: the statements of a realm, without those that follow from its entities."""
+    table = realm.matrix.snapshot.table.statements
+    return {id: found for id, found in table.items() if not id.startswith(IMPLIED_ID)}
+
+
+def put(desk: Desk, realm: str, table: Mapping[str, object], mark: str = "") -> Statement | Denied:
+    """Stores a statement, written as in a statement file; it replaces the one with its id.
+
+    Raises `BadInput` for a malformed one, `Conflict` for an id that the system keeps for
+    itself or that somebody else keeps, and for taking the last administrator's rights.
+    """
+    id = str(table.get("id", ""))
+    refused = control.refused_in(desk, "statement.put", realm, statement=id)
+    if refused is not None:
+        return refused
+    found = desk.realm(realm)
+    system = found.system
+    (statement,) = read_statements([table], system.model, system.spelling, "body")
+    _check(statement)
+    _check_default(found, statement.id)
+    effects = _marked(desk, realm, statement.id, mark)
+    before = control.administrators(desk.state, desk.now)
+    if stored(found).get(statement.id) != statement:
+        effects.insert(0, StatementAdded(statement))
+    if statement.id in found.realm.deleted:
+        declared = replace(found.realm, deleted=found.realm.deleted - {statement.id})
+        effects.append(RealmChanged(realm, declared))
+    desk.change(realm, *effects)
+    if realm == CONTROL:
+        control.keep_an_administrator(desk, before)
+    return statement
+
+
+def remove(desk: Desk, realm: str, id: str, mark: str = "") -> Denied | None:
+    """Takes a statement away; one that is not there is gone already.
+
+    A default statement stays away. Raises `Conflict` for one that the system needs or that
+    somebody else keeps, and for taking the last administrator's rights.
+    """
+    refused = control.refused_in(desk, "statement.remove", realm, statement=id)
+    if refused is not None:
+        return refused
+    found = desk.realm(realm)
+    if id not in stored(found):
+        return None
+    _check_default(found, id)
+    _check_mark(desk, realm, id, mark)
+    before = control.administrators(desk.state, desk.now)
+    effects: list[Effect] = [StatementRemoved(id)]
+    if any(table["id"] == id for table in found.system.model.defaults):
+        declared = replace(found.realm, deleted=found.realm.deleted | {id})
+        effects.append(RealmChanged(realm, declared))
+    desk.change(realm, *effects)
+    if realm == CONTROL:
+        control.keep_an_administrator(desk, before)
+    return None
+
+
+def mark_of(desk: Desk, realm: str, id: str) -> str:
+    """Who keeps the statement; empty: nobody in particular."""
+    document = desk.store.documents(realm, [id]).get(id, {})
+    return str(document.get(MARK, ""))
+
+
+def _check(statement: Statement) -> None:
+    check_text(statement.id, "the id")
+    if len(statement.id) > MAX_ID:
+        raise LimitExceeded(f"the id has {len(statement.id)} characters, at most {MAX_ID}")
+    if statement.id.startswith(IMPLIED_ID):
+        raise BadInput(f"an id cannot begin with `{IMPLIED_ID}`")
+    if not statement.privileges:
+        raise BadInput("expected at least one privilege", where="body.privileges")
+    if not statement.principals and statement.owners is None:
+        raise BadInput("expected at least one principal", where="body.to")
+    check_size(statement)
+
+
+def _check_default(found: RealmState, id: str) -> None:
+    for default in default_statements(found.system, found.realm.deleted):
+        if default.id == id and not _is_editable(found, id):
+            raise Conflict(f"the default statement `{id}` cannot be changed or deleted")
+
+
+def _is_editable(found: RealmState, id: str) -> bool:
+    return any(t["id"] == id and t.get("editable", False) for t in found.system.model.defaults)
+
+
+def _check_mark(desk: Desk, realm: str, id: str, mark: str) -> None:
+    keeper = mark_of(desk, realm, id)
+    if keeper != mark and (keeper or id in stored(desk.realm(realm))):
+        kept = f"is kept by `{keeper}`" if keeper else "bears no mark"
+        raise Conflict(f"statement `{id}` {kept}; name its mark to change it")
+
+
+def _marked(desk: Desk, realm: str, id: str, mark: str) -> list[Effect]:
+    _check_mark(desk, realm, id, mark)
+    if mark and mark_of(desk, realm, id) != mark:
+        check_text(mark, "the mark")
+        return [DocumentChanged(id, {MARK: mark})]
+    return []

@@ -1,0 +1,81 @@
+"""How often a password may be tried.
+
+| counted                        | at most | within      | why                                |
+|--------------------------------|---------|-------------|------------------------------------|
+| for a user, from an address    | 10      | 5 minutes   | guessing one password              |
+| for a user, from everywhere    | 50      | 5 minutes   | the same from many machines        |
+| from an address, for everybody | 50      | 5 minutes   | one password tried on many users   |
+
+Tries are counted before the password is looked at, in the store, so that neither many at once
+nor many servers give more of them; one that succeeds is taken back. A try that is refused counts
+nowhere, and no time grows longer. Who signed in from an address before is not kept from there by
+what others do elsewhere: so nobody can lock somebody out for good.
+
+Source: security reference, R-54.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.service.credential import Count
+from lakewarden.service.ports import Store
+
+SECONDS: Final = 5 * 60.0
+FROM_ADDRESS: Final = 10
+FOR_USER: Final = 50
+FOR_ADDRESS: Final = 50
+
+KNOWN: Final = 30 * 86_400.0
+"""How long an address is one from which a user signed in, in seconds."""
+
+
+class Throttle:
+    """Counts the tries for one user of a realm, from one address."""
+
+    def __init__(self, store: Store, realm: str, user: str, address: str) -> None:
+        self._store = store
+        self._own = Count(("try", realm, user, address), FROM_ADDRESS, SECONDS)
+        self._of_user = Count(("user", realm, user), FOR_USER, SECONDS)
+        self._of_address = Count(("address", address), FOR_ADDRESS, SECONDS)
+        self._known = ("known", realm, user, address)
+        self._counted: list[Count] = []
+
+    def begin(self, now: float) -> float | None:
+        """Counts a try; or says how many seconds to wait for the next one."""
+        counts = [self._own, self._of_address]
+        if not self._store.is_noted(self._known, now):
+            counts.append(self._of_user)
+        until = self._store.try_once(counts, now)
+        if until is not None:
+            return max(1.0, until - now)
+        self._counted = counts
+        return None
+
+    def succeed(self, now: float) -> None:
+        """Takes the try back: it was no guess."""
+        others = [count for count in self._counted if count is not self._own]
+        self._store.untry(others, [self._own])
+        self._store.note(self._known, now + KNOWN)
+
+
+class Door:
+    """Counts what comes from one address with a word that has to be right: no user is named."""
+
+    def __init__(self, store: Store, address: str) -> None:
+        self._store = store
+        self._count = Count(("address", address), FOR_ADDRESS, SECONDS)
+
+    def begin(self, now: float) -> float | None:
+        """As `Throttle.begin`."""
+        until = self._store.try_once([self._count], now)
+        return None if until is None else max(1.0, until - now)
+
+    def succeed(self) -> None:
+        """As `Throttle.succeed`."""
+        self._store.untry([self._count])
+
+
+def forget(store: Store, realm: str, user: str) -> None:
+    """Lets a user try again who has a new password."""
+    store.untry([], [Count(("user", realm, user), FOR_USER, SECONDS)])

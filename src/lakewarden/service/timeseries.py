@@ -1,0 +1,150 @@
+"""Aspects that are rows of values in time: profiles, usage, operations, runs.
+
+Such an aspect is kept apart from those that have one value, by entity, aspect, time and mark:
+two values of one time are the same when they agree in message, granularity and partition.
+Of each aspect of an entity the newest values are kept, and so many of them. What they say
+decides nothing, so nobody needs to be told of them but who reads them.
+
+SOURCE: datahub reference 5.4 and 7.1; timeseries records of acryl-datahub 1.7.0.17.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from lakewarden.aspects.record_names import TIMESERIES
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import Effect, ValueChanged, ValuePlace, ValueRow
+from lakewarden.service.ports import Reading
+
+Value = Mapping[str, Any]
+
+KEPT: Final = 1_000
+"""So many values of an aspect of an entity are kept, unless the operator says otherwise."""
+
+FIRST: Final = -(2**53)
+LAST: Final = 2**53
+"""The times that a value can have."""
+
+_SAME: Final = ("messageId", "eventGranularity", "partitionSpec")
+_MARK_BYTES: Final = 12
+_ALL: Final = 2**31 - 1
+_MOST: Final = 10_000
+"""So many values are taken away in one step."""
+
+
+class Window(NamedTuple):
+    """From when to when, both included, in milliseconds since the epoch."""
+
+    first: int = FIRST
+    last: int = LAST
+
+
+EVER: Final = Window()
+
+
+class Timed(NamedTuple):
+    """A value as it is read, and what came along when it was written."""
+
+    entity: Entity
+    time: int
+    mark: str
+    value: Value
+    system: Value
+
+
+def is_timed(aspect: str) -> bool:
+    """Whether the aspect is a row of values in time."""
+    return aspect in TIMESERIES
+
+
+def written(
+    desk: Desk, realm: str, entity: Entity, aspect: str, value: Value, system: Value
+) -> None:
+    """Keeps one value more, in the place of one that is the same.
+
+    Raises `BadInput` where the value does not say its time.
+    """
+    time = _time(aspect, value)
+    body = {"value": dict(value), "system": dict(system)}
+    desk.change(realm, ValueChanged(entity, aspect, time, mark_of(value), body))
+
+
+def trimmed(desk: Desk, realm: str, entity: Entity, aspect: str, kept: int) -> None:
+    """Takes the oldest values away, those beyond so many."""
+    rows = desk.store.values(realm, entity, aspect, FIRST, LAST, _ALL, kept)
+    _take_away(desk, realm, aspect, rows)
+
+
+def _time(aspect: str, value: Value) -> int:
+    time = value.get("timestampMillis")
+    if isinstance(time, bool) or not isinstance(time, int) or not FIRST <= time <= LAST:
+        raise BadInput("expected milliseconds since the epoch", where=f"{aspect}.timestampMillis")
+    return time
+
+
+def mark_of(value: Value) -> str:
+    """What tells values of one time apart."""
+    same = {name: value.get(name) for name in _SAME}
+    text = json.dumps(same, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=_MARK_BYTES).hexdigest()
+
+
+def dropped(desk: Desk, realm: str, entity: Entity, aspect: str, window: Window = EVER) -> int:
+    """Takes values away, and says how many there were."""
+    rows = desk.store.values(realm, entity, aspect, *window, _ALL)
+    _take_away(desk, realm, aspect, rows)
+    return len(rows)
+
+
+def truncated(desk: Desk, realm: str, type: str, aspect: str, window: Window) -> int:
+    """Takes the values of all entities of a type away, and says how many there were."""
+    rows = list(desk.store.values_of(realm, type, aspect, *window, None))
+    _take_away(desk, realm, aspect, rows)
+    return len(rows)
+
+
+def _take_away(desk: Desk, realm: str, aspect: str, rows: Sequence[ValueRow]) -> None:
+    for start in range(0, len(rows), _MOST):
+        part = rows[start : start + _MOST]
+        gone: list[Effect] = [
+            ValueChanged(one.entity, aspect, one.time, one.mark, None) for one in part
+        ]
+        desk.change(realm, *gone)
+
+
+def values(
+    reading: Reading,
+    realm: str,
+    entity: Entity,
+    aspect: str,
+    window: Window = EVER,
+    limit: int = _ALL,
+) -> list[Timed]:
+    """The values of an aspect of an entity, the newest first."""
+    return [_timed(row) for row in reading.values(realm, entity, aspect, *window, limit)]
+
+
+def of_type(
+    reading: Reading,
+    realm: str,
+    type: str,
+    aspect: str,
+    window: Window,
+    after: ValuePlace | None,
+    limit: int,
+) -> list[Timed]:
+    """A page of the values of all entities of a type, the newest first, behind a place."""
+    rows = reading.values_of(realm, type, aspect, *window, after)
+    return [_timed(row) for row in islice(rows, limit)]
+
+
+def _timed(row: ValueRow) -> Timed:
+    body: Any = row.body
+    return Timed(row.entity, row.time, row.mark, body["value"], body.get("system", {}))

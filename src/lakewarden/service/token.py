@@ -1,0 +1,212 @@
+"""Bearer tokens of ours: made, listed and revoked. Their text is shown once and never kept."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.names.canonical import check_text, check_user_name
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import TokenChanged
+from lakewarden.service.realm import DIRECTORY, Token, check_realm_name, people_of
+from lakewarden.service.state import State
+
+DAY: Final = 86_400.0
+"""How long a token is good unless its maker says otherwise, in seconds."""
+
+LONGEST: Final = 366 * DAY
+"""How long a token may be good at most, in seconds."""
+
+MAX_TITLE: Final = 200
+"""How many characters say at most what a token is for."""
+
+SESSIONS: Final = "s"
+"""What the ids begin with of tokens that cookies carry: see `service.session`."""
+
+PREFIX: Final = "lw_"
+"""What every token begins with, so that one left lying about is recognized."""
+
+_ID = re.compile("t[0-9a-f]{24}")
+_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new token and, this once, its text."""
+
+    token: Token
+    text: str
+
+
+def new_text() -> str:
+    """The text of a new token: 256 random bits."""
+    secret = urlsafe_b64encode(secrets.token_bytes(_SECRET_BYTES)).decode("ascii")
+    return PREFIX + secret.rstrip("=")
+
+
+def digest(text: str) -> str:
+    """What is stored of a token's text, and what it is looked up by.
+
+    >>> digest("lw_x") == digest("lw_x"), len(digest("lw_x"))
+    (True, 64)
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def create(
+    desk: Desk,
+    user: str,
+    directory: str = DIRECTORY,
+    *,
+    seconds: float = DAY,
+    realm: str | None = None,
+    title: str = "",
+) -> Issued | Denied:
+    """A token of the user, good from now on for so many seconds.
+
+    With `realm` it is good there alone. Raises `BadInput` for a malformed name or time,
+    `LimitExceeded` for more than `LONGEST`.
+    """
+    check_realm_name(directory)
+    _check(user, seconds, title)
+    id = _new_id(user, directory)
+    told = {"token": id, "user": user, "directory": directory, "good_in": realm or ""}
+    refused = control.refused(
+        desk, _creating(desk, user, directory), control.directory(directory), **told
+    )
+    if refused is not None:
+        return refused
+    if realm is not None and desk.realm(realm).realm.directory != directory:
+        raise BadInput(f"the people of realm `{realm}` are in another directory than `{directory}`")
+    return _issued(desk, id, user, directory, seconds=seconds, realm=realm, title=title)
+
+
+def issue(desk: Desk, user: str, realm: str, *, seconds: float, title: str = "") -> Issued:
+    """A token that is good in one realm. Asks nobody: the realm's own rules have been asked.
+
+    Raises `BadInput` and `LimitExceeded` as `create` does.
+    """
+    _check(user, seconds, title)
+    directory = desk.realm(realm).realm.directory
+    id = _new_id(user, directory)
+    return _issued(desk, id, user, directory, seconds=seconds, realm=realm, title=title)
+
+
+def _issued(
+    desk: Desk,
+    id: str,
+    user: str,
+    directory: str,
+    *,
+    seconds: float,
+    realm: str | None,
+    title: str,
+) -> Issued:
+    text = new_text()
+    token = Token(
+        id=id,
+        digest=digest(text),
+        user=user,
+        created=desk.now,
+        expires=desk.now + seconds,
+        directory=directory,
+        realm=realm,
+        title=title,
+    )
+    desk.change(people_of(directory), TokenChanged(id, token))
+    return Issued(token, text)
+
+
+def _check(user: str, seconds: float, title: str) -> None:
+    check_user_name(user)
+    if title:
+        check_text(title, "the title")
+    if len(title) > MAX_TITLE:
+        raise LimitExceeded(
+            f"the title has {len(title)} characters, at most {MAX_TITLE} are allowed"
+        )
+    if not seconds > 0:
+        raise BadInput(f"a token is good for more than 0 seconds, got {seconds}")
+    if seconds > LONGEST:
+        raise LimitExceeded(f"a token is good for at most {LONGEST / DAY:.0f} days")
+
+
+def _new_id(user: str, directory: str) -> str:
+    """A new id. It ends in a mark of whose the token is, known when the token is long gone."""
+    start = f"t{secrets.token_hex(8)}"
+    return start + _mark(start, user, directory)
+
+
+def _mark(start: str, user: str, directory: str) -> str:
+    return hashlib.sha256(f"{start}/{directory}/{user}".encode()).hexdigest()[:8]
+
+
+def _was_own(actor: Actor, id: str) -> bool:
+    """Whether the id says that the token was, or would have been, the caller's.
+
+    Whoever makes up such an id learns nothing: the answer hangs on its letters alone.
+    """
+    start, mark = id[:-8], id[-8:]
+    known = _ID.fullmatch(id) is not None
+    return known and mark == _mark(start, actor.user, actor.directory)
+
+
+def _is_own(actor: Actor, user: str, directory: str) -> bool:
+    return (actor.user, actor.directory) == (user, directory)
+
+
+def _creating(desk: Desk, user: str, directory: str) -> str:
+    if _is_own(desk.actor, user, directory):
+        return "token.create_own"
+    powerful = control.is_powerful(desk.state, directory, Principal(USER, user))
+    return "token.create_powerful" if powerful else "token.create"
+
+
+def listed(
+    state: State, actor: Actor, directory: str, user: str | None, now: float
+) -> list[Token] | Denied:
+    """The tokens of a directory, or of one user of it, that are good; the oldest first."""
+    own = user is not None and _is_own(actor, user, directory)
+    operation = "token.list_own" if own else "token.list"
+    refused = control.denied(state, actor, operation, control.directory(directory), now)
+    if refused is not None:
+        return refused
+    found = (
+        token
+        for token in state.tokens.values()
+        if token.directory == directory and user in (None, token.user) and now < token.expires
+        if not token.id.startswith(SESSIONS)
+    )
+    return sorted(found, key=lambda token: (token.created, token.id))
+
+
+def revoke(desk: Desk, id: str, directory: str | None = None) -> Denied | None:
+    """From now on the token is good no more; one that is not there is none already.
+
+    Its owner gets the same answer however often; to others a token that is gone, one that is
+    there, and one that never was are alike.
+
+    `directory` says where somebody else's token is looked for; None: the caller's.
+    """
+    home = directory or desk.actor.directory
+    found = next((token for token in desk.state.tokens.values() if token.id == id), None)
+    if found is None:
+        own = _was_own(desk.actor, id)
+    else:
+        own = _is_own(desk.actor, found.user, found.directory)
+    operation = "token.revoke_own" if own else "token.revoke"
+    refused = control.refused(desk, operation, control.directory(home), token=id)
+    if refused is not None:
+        return refused
+    if found is not None and found.directory == home:
+        desk.change(people_of(home), TokenChanged(id, None))
+    return None

@@ -1,0 +1,130 @@
+"""Patches of aspects: members of lists by their keys, and plain JSON Patch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lakewarden.aspects import patch
+from lakewarden.aspects.patch import apply
+from lakewarden.kernel.errors import BadInput
+
+ANA, BEN = "urn:li:corpuser:ana", "urn:li:corpuser:ben"
+
+
+def add(path: str, value: object) -> dict[str, object]:
+    return {"op": "add", "path": path, "value": value}
+
+
+def remove(path: str) -> dict[str, object]:
+    return {"op": "remove", "path": path}
+
+
+def owner(urn: str, type: str = "DATAOWNER", **more: object) -> dict[str, object]:
+    return {"owner": urn, "type": type, **more}
+
+
+def test_a_member_is_added_to_what_is_there_or_to_nothing() -> None:
+    one = add(f"/owners/{BEN}/DATAOWNER", owner(BEN))
+    assert apply({"owners": [owner(ANA)]}, [one], "") == {"owners": [owner(ANA), owner(BEN)]}
+    assert apply(None, [one], "") == {"owners": [owner(BEN)]}
+    assert apply({}, [one], "") == {"owners": [owner(BEN)]}
+
+
+def test_the_aspect_that_was_there_is_not_touched() -> None:
+    before: dict[str, Any] = {"owners": [owner(ANA)]}
+    apply(before, [remove(f"/owners/{ANA}")], "")
+    assert before == {"owners": [owner(ANA)]}
+
+
+def test_a_member_with_the_same_keys_is_replaced() -> None:
+    after = apply({"owners": [owner(ANA)]}, [add(f"/owners/{ANA}/DATAOWNER", owner(ANA, x=1))], "")
+    assert after == {"owners": [owner(ANA, x=1)]}
+
+
+def test_four_keys_may_be_given_and_the_value_in_a_list() -> None:
+    a, b = owner(ANA, typeUrn="a"), owner(ANA, typeUrn="b")
+    path = f"/owners/{ANA}/DATAOWNER/b/"
+    assert apply({"owners": [a]}, [add(path, [b])], "") == {"owners": [a, b]}
+    sourced = owner(ANA, attribution={"source": "s"})
+    after = apply({"owners": [owner(ANA)]}, [add(f"/owners/{ANA}/DATAOWNER//s", [sourced])], "")
+    assert after == {"owners": [owner(ANA), sourced]}
+
+
+def test_one_key_removes_every_member_that_has_it() -> None:
+    before = {"owners": [owner(ANA), owner(ANA, "PRODUCER"), owner(BEN)]}
+    assert apply(before, [remove(f"/owners/{ANA}")], "") == {"owners": [owner(BEN)]}
+    assert apply(before, [remove(f"/owners/{ANA}/PRODUCER")], "") == {
+        "owners": [owner(ANA), owner(BEN)]
+    }
+
+
+def test_removing_what_is_not_there_changes_nothing() -> None:
+    assert apply({"tags": []}, [remove("/tags/x"), remove("/other/x"), remove("/y")], "") == {
+        "tags": []
+    }
+
+
+def test_a_list_of_texts_needs_no_keys() -> None:
+    operations = [remove("/domains/a"), add("/domains/c", "c"), add("/domains/-", "d")]
+    assert apply({"domains": ["a", "b"]}, operations, "") == {"domains": ["b", "c", "d"]}
+    assert apply(None, [add("/groups/g", "g")], "") == {"groups": ["g"]}
+
+
+def test_a_field_is_set_replaced_and_removed() -> None:
+    operations = [
+        add("/parentDomain", "a"),
+        {"op": "replace", "path": "/parentDomain", "value": "b"},
+        add("/customProperties/k", "v"),
+        remove("/name"),
+    ]
+    after = apply({"name": "x", "customProperties": {}}, operations, "")
+    assert after == {"parentDomain": "b", "customProperties": {"k": "v"}}
+
+
+def test_slashes_and_tildes_in_a_path_are_escaped() -> None:
+    tag = "urn:li:tag:a/b~c"
+    assert apply({"tags": [{"tag": tag}]}, [remove("/tags/urn:li:tag:a~1b~0c")], "") == {"tags": []}
+
+
+def test_a_patch_may_name_the_keys_itself() -> None:
+    given = {
+        "arrayPrimaryKeys": {"tags": ["attribution␟source", "tag"]},
+        "patch": [remove("/tags/s/t")],
+    }
+    mine, other = {"tag": "t", "attribution": {"source": "s"}}, {"tag": "t"}
+    assert apply({"tags": [mine, other]}, given, "") == {"tags": [other]}
+
+
+def test_a_path_longer_than_the_keys_names_no_member() -> None:
+    before = {"properties": [{"propertyUrn": "p"}]}
+    assert apply(before, [remove("/properties/p//x")], "") == before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("x", "at.patch: expected a list"),
+        ([1], "at.patch[0]: expected an object"),
+        ([{"op": "copy", "path": "/a"}], "at.patch[0].op: unknown `copy`; expected one of"),
+        ([remove("a")], "at.patch[0].path: expected a path that begins with `/`"),
+        ([{"op": "add", "path": "/a"}], "at.patch[0].value: expected a value"),
+        ([{"op": "remove"}], "at.patch[0].path: expected a string"),
+        ({"patch": [], "arrayPrimaryKeys": []}, "at.arrayPrimaryKeys: expected an object"),
+    ],
+)
+def test_a_malformed_patch_is_refused(given: object, message: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        patch.check(given, "at")
+    assert str(refused.value).startswith(message)
+    with pytest.raises(BadInput) as refused:
+        apply({}, given, "at")
+    assert str(refused.value).startswith(message)
+
+
+def test_a_patch_that_does_not_fit_what_is_there_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"^at\.patch\[0\]: `name` has no members$"):
+        apply({"name": "x"}, [add("/name/first", "y")], "at")
+    with pytest.raises(BadInput, match=r"^at\.patch\[0\]: expected an object$"):
+        apply([], [add("/name", "y")], "at")

@@ -1,0 +1,169 @@
+"""On random estates every page, total and facet is what looking at each entity would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.request import Request
+from lakewarden.service import aspects, realms
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.aspects import Write, kept_in
+from lakewarden.service.desk import Desk
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import Realm
+from lakewarden.service.search import scroll
+from lakewarden.service.search.facets import USUAL, Facets
+from lakewarden.service.search.index import Index
+from lakewarden.service.search.question import Question
+from lakewarden.service.search.search import Search
+from lakewarden.service.search.texts import Texts
+from lakewarden.store import SqlStore
+from tests.oracle.oracle import Oracle
+from tests.service.search.brute import Brute
+from tests.service.search.estate import REALM, USERS, entities, of, question, writes
+
+OPERATIONS = ("entity.search_view", "entity.search_access", "entity.search", "entity.view_open")
+QUESTIONS = 100
+ACTOR = USERS[0]
+
+
+class Server:
+    """A plane with an estate in it."""
+
+    def __init__(self, store: SqlStore, seed: int) -> None:
+        self.random = Random(seed)
+        self.store = store
+        self.plane = Plane(store)
+        self.plane.open()
+        realm = Realm(REALM, "datahub", settings={"bootstrap": "closed"})
+        self.plane.write(SYSTEM, lambda desk: realms.establish(desk, realm))
+        self.write(list(writes(self.random)))
+
+    def write(self, stated: list[Write]) -> None:
+        self.plane.write(SYSTEM, lambda desk: aspects.write(desk, REALM, stated, ACTOR))
+
+    def change(self) -> None:
+        """Takes some entities away, brings some back, says other things of some."""
+
+        def task(desk: Desk) -> None:
+            gone = self.random.sample(entities(Random(self.random.random())), 6)
+            for entity in gone:
+                if entity.type not in ("corpuser", "domain", "container"):
+                    aspects.drop(desk, REALM, entity)
+            aspects.write(desk, REALM, self.random.sample(list(writes(self.random)), 30), ACTOR)
+
+        self.plane.write(SYSTEM, task)
+
+    def brute(self) -> tuple[Brute, Oracle]:
+        """What is stored, to be looked at one by one."""
+        system = self.plane.state.realm(REALM).system
+        with self.store.reading() as reading:
+            facts: Facts = reading.facts(REALM, system)
+            found = [row.entity for row in facts.entities]
+            kept = reading.documents(REALM, found)
+        stated: dict[Entity, dict[str, Any]] = {
+            entity: {name: dict(one.value) for name, one in kept_in(kept.get(entity)).items()}
+            for entity in found
+        }
+        return Brute(facts, stated), Oracle(facts, system.model, system.spelling)
+
+
+@contextmanager
+def searching(plane: Plane, request: Request, asked: Question) -> Iterator[tuple[Search, Facets]]:
+    matrix = plane.state.realm(REALM).matrix
+    index = Index.of(matrix.snapshot)
+    with plane.reading() as reading:
+        texts = Texts(reading, REALM, index)
+
+        def visible(type: str) -> BitMap:
+            return listing(matrix, request, type=type)
+
+        yield Search(index, lambda: texts, visible, asked), Facets(index, lambda: texts)
+
+
+def check(server: Server, plane: Plane, questions: int) -> None:
+    """Compares the plane's answers with the literal ones."""
+    brute, oracle = server.brute()
+    shown: dict[tuple[Principal, str], frozenset[Entity]] = {}
+    met = 0
+    for _ in range(questions):
+        user = Principal(USER, server.random.choice(USERS))
+        request = Request(user, server.random.choice(OPERATIONS), now=plane.clock())
+        visible = shown.get((user, request.operation))
+        if visible is None:
+            visible = shown[user, request.operation] = oracle.listing(request)
+        asked = question(server.random)
+        wanted = brute.results(asked, visible)
+        met += len(wanted)
+        with searching(plane, request, asked) as (search, facets):
+            _check_pages(search, asked, wanted, server.random)
+            for field in (*USUAL, "typeNames", "customProperties", "env"):
+                counted = {c.value: c.number for c in facets.of(field, search.results, 1000).counts}
+                if field != "env":
+                    assert counted == brute.facet(field, wanted), (field, asked)
+    assert met > questions // 2  # not all questions are idle
+
+
+def _check_pages(search: Search, asked: Question, wanted: list[Entity], random: Random) -> None:
+    assert len(search.results) == len(wanted), asked
+    start, count = random.randrange(0, 8), random.randrange(0, 6)
+    page = search.page(start, count)
+    assert (page.total, list(page.entities)) == (len(wanted), wanted[start : start + count]), asked
+    known = scroll.digest(asked, ACTOR)
+    found: list[Entity] = []
+    page = search.page(0, 3)
+    for _ in range(len(wanted) + 1):
+        assert page.total == len(wanted)
+        found += page.entities
+        if page.place is None:
+            break
+        assert len(page.entities) == 3
+        page = search.after(scroll.read(scroll.written(known, page.place), known), 3)
+        assert page.entities
+    assert found == wanted, asked
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pages_totals_and_facets_are_exact(store: SqlStore, seed: int) -> None:
+    server = Server(store, seed)
+    check(server, server.plane, QUESTIONS)
+    for _ in range(2):
+        server.change()
+        check(server, server.plane, QUESTIONS // 4)
+    fresh = Plane(store)
+    fresh.open()
+    check(server, fresh, QUESTIONS // 2)
+
+
+def test_a_scroll_goes_on_where_it_was_whatever_came_and_went(store: SqlStore) -> None:
+    server = Server(store, 1)
+    asked = Question("*", ("dataset", "tag", "corpuser"), removed=True)
+    request = Request(Principal(USER, ACTOR), "entity.view_open", now=server.plane.clock())
+    with searching(server.plane, request, asked) as (search, _):
+        everything = list(search.page(0, 1000).entities)
+        first = search.page(0, 4)
+    assert first.place is not None
+    gone = [*first.entities[2:], everything[5]]
+
+    def task(desk: Desk) -> None:
+        for entity in gone:
+            aspects.drop(desk, REALM, entity)
+        new = [of("urn:li:corpuser:aaa"), of("urn:li:tag:zzz")]
+        aspects.write(desk, REALM, [Write(e, f"{e.type}Key", {}) for e in new], ACTOR)
+
+    server.plane.write(SYSTEM, task)
+    with searching(server.plane, request, asked) as (search, _):
+        rest = search.after(first.place, 1000).entities
+    old = [entity for entity in rest if entity in everything]
+    assert old == [entity for entity in everything[4:] if entity not in gone]
+    assert rest[-1] == of("urn:li:tag:zzz")

@@ -1,0 +1,136 @@
+"""The guard of lakewarden itself: whose rights count, and what a no tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import GROUP, USER, Principal
+from lakewarden.service import control, people, realms, statements
+from lakewarden.service.actor import ANONYMOUS, Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import CONTROL, Realm
+from lakewarden.testing.draft import NOW
+from tests.service.planes import ADMIN, LAKE, opened
+
+STAFF = Principal(GROUP, "staff")
+ROOTS = Principal(GROUP, "roots")
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[Plane]:
+    with opened(tmp_path) as plane:
+        yield plane
+
+
+def grant(plane: Plane, id: str, privilege: str, to: str, on: str) -> None:
+    table = {"id": id, "privileges": [privilege], "to": [to], "on": on}
+    plane.write(ADMIN, lambda desk: statements.put(desk, CONTROL, table))
+
+
+def may(plane: Plane, actor: Actor, operation: str, target: Entity) -> bool:
+    return control.may(plane.state, actor, operation, target, NOW)
+
+
+def test_everybody_asks_about_themselves_where_their_credential_is_good(plane: Plane) -> None:
+    lake = control.realm(LAKE)
+    assert may(plane, Actor("eve"), "decision.ask_own", lake)
+    assert may(plane, Actor("eve", realm=LAKE), "decision.ask_own", lake)
+    assert may(plane, Actor(ANONYMOUS, credential=ANONYMOUS), "decision.ask_own", lake)
+    assert not may(plane, Actor("eve", realm="other"), "decision.ask_own", lake)
+    assert not may(plane, Actor("eve", directory="other"), "decision.ask_own", lake)
+    assert not may(plane, Actor("eve"), "decision.ask_own", control.realm("absent"))
+
+
+def test_nobody_without_a_name_makes_tokens(plane: Plane) -> None:
+    main = control.directory("main")
+    assert may(plane, Actor("eve"), "token.create_own", main)
+    assert not may(plane, Actor(ANONYMOUS, credential=ANONYMOUS), "token.create_own", main)
+    assert not may(plane, Actor("eve", realm=LAKE), "token.create_own", main)
+
+
+def test_a_credential_of_one_realm_carries_no_rights(plane: Plane) -> None:
+    bound = Actor(ADMIN.user, realm=LAKE)
+    for operation in ("statement.put", "decision.ask", "realm.alter"):
+        assert may(plane, ADMIN, operation, control.realm(LAKE))
+        assert not may(plane, bound, operation, control.realm(LAKE))
+
+
+def test_the_same_name_of_another_directory_has_no_rights(plane: Plane) -> None:
+    stranger = Actor(ADMIN.user, directory="other")
+    assert may(plane, ADMIN, "realm.create", control.directory("main"))
+    assert not may(plane, stranger, "realm.create", control.directory("main"))
+    grant(plane, "x", "MANAGE_SERVER", "user:other/root", "server:lakewarden")
+    assert may(plane, stranger, "realm.create", control.directory("main"))
+
+
+def test_groups_count_stored_or_vouched_for_in_any_directory(plane: Plane) -> None:
+    plane.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
+    grant(plane, "here", "ASK", "group:staff", f"realm:{LAKE}")
+    grant(plane, "far", "ASK", "group:other/staff", f"realm:{LAKE}")
+    ana = Principal(USER, "ana")
+    for directory in ("main", "other"):
+        asking = Actor("ana", directory=directory)
+        assert not may(plane, asking, "decision.ask", control.realm(LAKE))
+        vouched = Actor("ana", directory=directory, groups=("staff",))
+        assert may(plane, vouched, "decision.ask", control.realm(LAKE))
+        entering = partial(people.enter, directory=directory, member=ana, group=STAFF)
+        plane.write(ADMIN, entering)
+        assert may(plane, asking, "decision.ask", control.realm(LAKE))
+
+
+@pytest.mark.parametrize("directory", ["main", "other"])
+def test_power_is_found_through_groups_of_groups(plane: Plane, directory: str) -> None:
+    spelled = "roots" if directory == "main" else "other/roots"
+    ana = Principal(USER, "ana")
+    plane.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
+    plane.write(ADMIN, lambda d: people.enter(d, directory, ana, STAFF))
+    plane.write(ADMIN, lambda d: people.enter(d, directory, STAFF, ROOTS))
+    for person in (ana, STAFF, ROOTS):
+        assert not control.is_powerful(plane.state, directory, person)
+    grant(plane, "r", "MANAGE_REALM", f"group:{spelled}", f"realm:{LAKE}")
+    for person in (ana, STAFF, ROOTS):
+        assert control.is_powerful(plane.state, directory, person)
+    assert not control.is_powerful(plane.state, directory, Principal(USER, "eve"))
+
+
+def test_a_no_tells_what_is_missing_and_names_nobody_to_strangers(plane: Plane) -> None:
+    told = control.denied(plane.state, Actor("eve"), "statement.put", control.realm(LAKE), NOW)
+    assert isinstance(told, Denied)
+    assert [(m.privilege, m.object.name) for m in told.missing] == [("MANAGE_REALM", LAKE)]
+    assert told.may_grant == (ADMIN.user,)
+    strangers = [
+        Actor("eve", directory="other"),
+        Actor("eve", realm=LAKE),
+        Actor(ANONYMOUS, credential=ANONYMOUS),
+    ]
+    for stranger in strangers:
+        told = control.denied(plane.state, stranger, "realm.alter", control.realm(LAKE), NOW)
+        assert isinstance(told, Denied)
+        assert told.may_grant == ()
+
+
+def test_writing_in_the_control_realm_is_handing_out_rights() -> None:
+    assert control.scoped("statement.put", CONTROL) == ("grant.put", control.SERVER)
+    assert control.scoped("membership.add", CONTROL) == ("grant.put", control.SERVER)
+    assert control.scoped("statement.remove", CONTROL) == ("grant.remove", control.SERVER)
+    assert control.scoped("statement.list", CONTROL) == ("grant.list", control.SERVER)
+    assert control.scoped("decision.ask", CONTROL) == ("decision.ask", control.realm(CONTROL))
+    assert control.scoped("statement.put", LAKE) == ("statement.put", control.realm(LAKE))
+
+
+def test_every_operation_on_a_realm_that_writes_or_reads_it_is_mapped() -> None:
+    from lakewarden import models
+
+    model = models.load("control")
+    of_realms = {name for name, found in model.operations.items() if "realm" in found.rules}
+    asking = {"realm.load", "grant.put", "operation.list", "audit.read", "entity.access"}
+    asking |= {"subject.search"}
+    for name in of_realms - asking:
+        if name.partition(".")[0] not in ("decision", "explain"):
+            assert control.scoped(name, CONTROL)[1] == control.SERVER, name

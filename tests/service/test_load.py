@@ -1,0 +1,279 @@
+"""Loading a directory: what differs, and nothing else, in an order that always works."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakewarden.kernel.change import EntityAdded, EntityDropped, apply
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.facts import rows_of
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
+from lakewarden.kernel.snapshot import Snapshot, compile
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service import load as loads
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.control import Denied
+from lakewarden.service.defaults import built_in
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.load import Brought, Count, Gap, bring, gap
+from lakewarden.service.plane import Plane
+from lakewarden.service.statements import MARK
+from lakewarden.service.system import System, load_system
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.worlds import make
+from tests.agreement import harness
+from tests.agreement.conftest import a_share_of_the_examples
+from tests.service.planes import ADMIN, EVE, LAKE, furnish, opened
+
+seeds = st.integers(0, 2**32 - 1)
+few = a_share_of_the_examples(4)
+
+
+def compiled(system: System, facts: Facts) -> Snapshot:
+    return compile(facts, system.model, system.spelling, now=NOW)
+
+
+def rows(facts: Facts) -> dict[str, set[object]]:
+    found = {name: set(getattr(facts, name)) for name in Facts.__slots__ if name != "statements"}
+    return {**found, "statements": {(s.id, s) for s in facts.statements}}
+
+
+def stored(system: System, facts: Facts) -> dict[str, set[object]]:
+    """The rows as the compiled form holds them."""
+    snapshot = compiled(system, facts)
+    return rows(rows_of(snapshot.coded, snapshot.table.statements))
+
+
+@pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
+@few
+@given(seed=seeds)
+def test_the_effects_lead_from_any_rows_to_any_others(name: str, seed: int) -> None:
+    system = harness.system(name)
+    old = make(system, seed, harness.SMALL).facts
+    new = make(system, seed + 1, harness.SMALL).facts
+    for coded in (compiled(system, facts).coded for facts in (old, new)):
+        if coded.tree.cyclic or coded.acting.inert:
+            return  # no write closes a cycle
+    found = gap(old, new, system.model, prune=True)
+    changes = [e for e in found.effects if not isinstance(e, DocumentChanged)]
+    matrix = apply(
+        Matrix(compiled(system, old)),
+        changes,  # type: ignore[arg-type]
+        now=NOW,
+        revision=2,
+    )
+    snapshot = matrix.snapshot
+    reached = rows(rows_of(snapshot.coded, snapshot.table.statements))
+    wanted = stored(system, new)
+    for table in ("entities", "relations", "attributes", "owners", "statements"):
+        assert reached[table] == wanted[table], table
+    assert reached["memberships"] >= wanted["memberships"]
+    assert reached["principals"] >= wanted["principals"]
+
+
+@pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
+@few
+@given(seed=seeds)
+def test_nothing_lies_between_rows_and_themselves(name: str, seed: int) -> None:
+    system = harness.system(name)
+    facts = make(system, seed, harness.SMALL).facts
+    found = gap(facts, facts, system.model, prune=True)
+    assert found.effects == ()
+    assert set(found.counts.values()) == {Count()}
+
+
+def lake(system: System, *more: str) -> Facts:
+    """A catalog, one statement, one member, and further entities."""
+    texts = ("metalake:lk", "catalog:lk:c", *more)
+    entities = [system.entity(text) for text in texts]
+    statement = {"id": "use", "privileges": "USE_CATALOG", "to": "user:ana", "on": "catalog:lk:c"}
+    ana = system.principal("ana")
+    return Facts(
+        entities=[EntityRow(e, system.spelling.parent(e)) for e in entities],
+        principals=[ana],
+        memberships=[MembershipRow(ana, system.principal("members:lk"))],
+        statements=[
+            *built_in(system),
+            *read_statements([statement], system.model, system.spelling, "test"),
+        ],
+    )
+
+
+def load(plane: Plane, facts: Facts, *, prune: bool = False) -> Brought:
+    found = bring(plane, ADMIN, LAKE, load_system("gravitino"), facts, prune=prune)
+    assert isinstance(found, Brought)
+    return found
+
+
+def test_a_load_is_one_revision_and_a_second_one_none(tmp_path: Path) -> None:
+    with opened(tmp_path) as plane:
+        before = plane.state.revision
+        facts = lake(plane.state.realm(LAKE).system, "schema:lk:c.s")
+        found = load(plane, facts)
+        assert found.revision == plane.state.revision == before + 1
+        assert found.gap.counts["entities"] == Count(3, 0, 0)
+        assert found.gap.counts["statements"] == Count(1, 0, 0)
+        again = load(plane, facts, prune=True)
+        assert (again.revision, again.gap.effects) == (before + 1, ())
+        with plane.reading() as reading:
+            assert sum(1 for _ in reading.audit()) == reading.audit_head().seq >= 2
+
+
+def test_what_is_gone_is_counted_and_goes_only_when_asked(tmp_path: Path) -> None:
+    with opened(tmp_path) as plane:
+        system = plane.state.realm(LAKE).system
+        load(plane, lake(system, "schema:lk:c.s", "table:lk:c.s.t"))
+        table = system.entity("table:lk:c.s.t")
+        found = load(plane, lake(system))
+        assert found.gap.counts["entities"] == Count(0, 0, 2)
+        assert plane.state.realm(LAKE).matrix.snapshot.coded.is_known(table)
+        found = load(plane, lake(system), prune=True)
+        assert found.gap.counts["entities"] == Count(0, 0, 2)
+        assert not plane.state.realm(LAKE).matrix.snapshot.coded.is_known(table)
+
+
+def test_an_entity_keeps_its_id_and_its_document(tmp_path: Path) -> None:
+    with opened(tmp_path) as plane:
+        system = plane.state.realm(LAKE).system
+        load(plane, lake(system))
+        catalog = system.entity("catalog:lk:c")
+        plane.write(
+            SYSTEM, lambda desk: desk.change(LAKE, DocumentChanged(catalog, {"comment": "mine"}))
+        )
+        with plane.reading() as reading:
+            ids = reading.ids(LAKE, [catalog])
+        load(plane, lake(system, "schema:lk:c.s"), prune=True)
+        with plane.reading() as reading:
+            assert reading.ids(LAKE, [catalog]) == ids
+            assert reading.documents(LAKE, [catalog]) == {catalog: {"comment": "mine"}}
+
+
+def test_a_statement_that_others_keep_is_left_alone(tmp_path: Path) -> None:
+    with opened(tmp_path) as plane:
+        system = plane.state.realm(LAKE).system
+        load(plane, lake(system))
+        plane.write(SYSTEM, lambda desk: desk.change(LAKE, DocumentChanged("use", {MARK: "git"})))
+        facts = lake(system)
+        found = load(plane, replace(facts, statements=built_in(system)), prune=True)
+        assert found.gap.left == ("use",)
+        assert found.gap.effects == ()
+
+
+def test_administrators_that_the_configuration_names_are_never_pruned() -> None:
+    system = load_system("gravitino")
+    admin = system.principal("root")
+    row = MembershipRow(admin, system.principal("service-admins"))
+    found = gap(Facts(memberships=[row]), Facts(), system.model, prune=True)
+    assert found.effects == ()
+
+
+def test_a_container_is_dropped_behind_what_lies_in_it_and_made_before() -> None:
+    system = load_system("gravitino")
+    full, empty = lake(system, "schema:lk:c.s", "table:lk:c.s.t"), Facts()
+    into = gap(empty, full, system.model, prune=True).effects
+    added = [e.entity.type for e in into if isinstance(e, EntityAdded)]
+    assert added == ["metalake", "catalog", "schema", "table"]
+    out = gap(full, empty, system.model, prune=True).effects
+    dropped = [e.entity.type for e in out if isinstance(e, EntityDropped)]
+    assert dropped == ["table", "schema", "catalog", "metalake"]
+
+
+def test_a_deleted_default_stays_deleted(tmp_path: Path) -> None:
+    with opened(tmp_path, "datahub") as plane:
+        system = plane.state.realm(LAKE).system
+        editable = [t["id"] for t in system.model.defaults if t.get("editable")]
+        first = str(editable[0])
+        kept = [s for s in plane.state.realm(LAKE).system.model.defaults if s["id"] != first]
+        with plane.reading() as reading:
+            facts = reading.facts(LAKE, system)
+        assert first in {s.id for s in facts.statements}
+        less = replace(facts, statements=[s for s in facts.statements if s.id != first])
+        found = bring(plane, ADMIN, LAKE, system, less, prune=True)
+        assert isinstance(found, Brought)
+        assert plane.state.realm(LAKE).realm.deleted == {first}
+        assert kept
+        assert isinstance(bring(plane, ADMIN, LAKE, system, facts), Brought)
+        assert plane.state.realm(LAKE).realm.deleted == frozenset()
+
+
+def test_rows_that_could_not_be_compiled_are_refused(tmp_path: Path) -> None:
+    with opened(tmp_path, "datahub") as plane:
+        system, revision = plane.state.realm(LAKE).system, plane.state.revision
+        one, two = (system.entity(f"urn:li:container:{name}") for name in ("a", "b"))
+        ring = Facts(entities=[EntityRow(one, two), EntityRow(two, one)])
+        with pytest.raises(BadInput, match="lie below themselves"):
+            bring(plane, ADMIN, LAKE, system, ring)
+        owned = Facts(owners=[OwnerRow(one, system.principal("ana"))])
+        with pytest.raises(BadInput, match="which is not stored"):
+            bring(plane, ADMIN, LAKE, system, owned)
+        assert plane.catch_up().revision == revision
+
+
+def test_another_model_and_other_settings_are_refused(tmp_path: Path) -> None:
+    with opened(tmp_path) as plane:
+        with pytest.raises(BadInput, match="of model `gravitino`, not `cdap`"):
+            bring(plane, ADMIN, LAKE, load_system("cdap"), Facts())
+        other = load_system("gravitino", {"mode": "next"})
+        with pytest.raises(BadInput, match="has `mode = seed`, the directory `mode = next`"):
+            bring(plane, ADMIN, LAKE, other, Facts())
+        with pytest.raises(BadInput, match="is not loaded from a directory"):
+            bring(plane, ADMIN, "_server", load_system("gravitino"), Facts())
+        with pytest.raises(Unknown, match="unknown realm `nope`"):
+            bring(plane, ADMIN, "nope", load_system("gravitino"), Facts())
+
+
+def test_who_may_not_change_the_realm_may_not_load_into_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as plane:
+        revision = plane.state.revision
+        found = bring(plane, EVE, LAKE, load_system("gravitino"), Facts())
+        assert isinstance(found, Denied)
+        assert plane.catch_up().revision == revision
+
+
+def test_what_others_change_meanwhile_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as plane:
+        furnish(plane)
+        system = plane.state.realm(LAKE).system
+        with plane.reading() as reading:
+            facts = reading.facts(LAKE, system)
+        other, real = Plane(plane.store, clock=lambda: NOW), loads.gap
+        other.open()
+        late, calls = system.entity("table:lk:c.s.late"), []
+
+        def meanwhile(*rows: Any, **how: Any) -> Gap:
+            calls.append(how)
+            if len(calls) == 1:
+                added = EntityAdded(late, system.spelling.parent(late))
+                other.write(SYSTEM, lambda desk: desk.change(LAKE, added))
+            return real(*rows, **how)
+
+        monkeypatch.setattr(loads, "gap", meanwhile)
+        new = replace(facts, principals=[*facts.principals, system.principal("dan")])
+        found = bring(plane, ADMIN, LAKE, system, new, prune=True)
+        assert isinstance(found, Brought)
+        assert len(calls) == 2
+        assert found.gap.counts["entities"] == Count(0, 0, 1)
+        assert not plane.state.realm(LAKE).matrix.snapshot.coded.is_known(late)
+
+
+@pytest.mark.nightly
+def test_a_hundred_thousand_entities_come_and_go(tmp_path: Path) -> None:
+    with opened(tmp_path) as plane:
+        system = plane.state.realm(LAKE).system
+        tables = (f"table:lk:c.s.t{number:06}" for number in range(100_000))
+        found = load(plane, lake(system, "schema:lk:c.s", *tables))
+        assert found.gap.counts["entities"].new == 100_003
+        assert load(plane, lake(system, "schema:lk:c.s"), prune=True).gap.counts["entities"] == (
+            0,
+            0,
+            100_000,
+        )

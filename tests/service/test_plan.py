@@ -1,0 +1,307 @@
+"""Policy as code: a plan shows what would change, and exactly that is applied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+
+import pytest
+
+from lakewarden.kernel.change import EntityAdded, PrincipalChanged
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown
+from lakewarden.kernel.principal import Principal
+from lakewarden.service import statements
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.control import Denied
+from lakewarden.service.plan import KEEPER, Applied, apply_plan, plan
+from lakewarden.service.plane import Plane
+from lakewarden.service.planned import Plan, read_plan
+from lakewarden.service.policy import current, written
+from lakewarden.service.realm import DIRECTORY, people_of
+from tests.service.planes import ADMIN, EVE, LAKE, furnish, opened
+
+READ = {
+    "id": "read",
+    "privileges": ["SELECT_TABLE"],
+    "to": ["role:lk:readers"],
+    "on": "schema:lk:c.s",
+}
+FILE = {
+    "roles": ["lk:readers"],
+    "members": {"role:lk:readers": ["user:ana", "user:ben"]},
+    "statement": [READ],
+}
+EMPTY: dict[str, object] = {}
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[Plane]:
+    with opened(tmp_path) as found:
+        furnish(found)
+        yield found
+
+
+def planned(plane: Plane, table: object, *, keeper: str = KEEPER, adopts: bool = False) -> Plan:
+    parts = [("policy.toml", table)]
+    found = plan(plane, ADMIN, LAKE, parts, keeper=keeper, adopts=adopts)
+    assert isinstance(found, Plan)
+    return found
+
+
+def done(plane: Plane, table: object, made: Plan) -> Plan:
+    found = apply_plan(
+        plane,
+        ADMIN,
+        LAKE,
+        [("policy.toml", table)],
+        revision=made.revision,
+        digest=made.digest,
+        keeper=made.keeper,
+        adopts=made.adopts,
+    )
+    assert isinstance(found, Applied)
+    assert found.revision == plane.state.revision
+    return found.plan
+
+
+def applied(plane: Plane, table: object, **how: object) -> Plan:
+    made = planned(plane, table, **how)  # type: ignore[arg-type]
+    return done(plane, table, made)
+
+
+def allowed(plane: Plane, user: str, table: str) -> bool:
+    found = plane.catch_up().realm(LAKE)
+    asked = ADMIN.request(found.realm, found.system, "SELECT_TABLE", now=plane.clock())
+    entity, principal = found.system.entity(table), found.system.principal(user)
+    return found.matrix.decide(replace(asked, principal=principal, target=entity)).allow
+
+
+def test_a_plan_shows_statements_people_and_access(plane: Plane) -> None:
+    made = planned(plane, FILE)
+    assert [(edit.id, edit.was is None) for edit in made.edits] == [("read", True)]
+    assert made.new_roles == (Principal("role", "lk:readers"),)
+    assert [row.member.name for row in made.new_members] == ["ana", "ben"]
+    told = {(r.privilege, r.type): (len(r.users), r.entities) for r in made.access.rows}
+    assert told["SELECT_TABLE", "table"] == (2, 2)
+    assert made.access.lost == 0
+    assert not allowed(plane, "ana", "table:lk:c.s.t")
+
+
+def test_a_plan_in_json_is_read_back_with_its_digest(plane: Plane) -> None:
+    until = {**READ, "id": "until", "valid_until": 4_000_000_000.25, "active": False}
+    applied(plane, {**FILE, "statement": [READ, until]})
+    wider = {**READ, "on": "catalog:lk:c", "title": "ü"}
+    changed = {"roles": ["lk:readers", "lk:more"], "statement": [wider]}
+    for table in (FILE, changed, EMPTY):
+        made = planned(plane, table)
+        sent = json.loads(json.dumps(made.table()))
+        back = read_plan(sent, plane.state.realm(LAKE).system)
+        assert back == made
+        assert back.digest == made.digest == sent["digest"]
+
+
+def test_what_was_planned_is_applied_and_then_nothing_is_pending(plane: Plane) -> None:
+    made = applied(plane, FILE)
+    assert not made.is_empty
+    assert allowed(plane, "ana", "table:lk:c.s.t")
+    assert not allowed(plane, "cid", "table:lk:c.s.t")
+    again = planned(plane, FILE)
+    assert again.is_empty
+    assert again.access.rows == ()
+    revision = plane.state.revision
+    assert done(plane, FILE, again).is_empty
+    assert plane.state.revision == revision
+
+
+def test_what_leaves_the_files_leaves_the_realm(plane: Plane) -> None:
+    applied(plane, FILE)
+    fewer = {**FILE, "members": {"role:lk:readers": ["user:ana"]}}
+    made = applied(plane, fewer)
+    assert [row.member.name for row in made.gone_members] == ["ben"]
+    assert (made.access.gained, made.access.lost) == (0, 3)
+    made = applied(plane, EMPTY)
+    assert made.gone_roles == (Principal("role", "lk:readers"),)
+    found = plane.state.realm(LAKE)
+    assert "read" not in statements.stored(found)
+    assert not found.matrix.snapshot.coded.is_known(found.system.entity("role:lk:readers"))
+    assert planned(plane, EMPTY).is_empty
+
+
+def test_a_changed_statement_shows_what_it_was(plane: Plane) -> None:
+    applied(plane, FILE)
+    wider = {**FILE, "statement": [{**READ, "on": "catalog:lk:c"}]}
+    made = applied(plane, wider)
+    (edit,) = made.edits
+    assert edit.was is not None
+    assert edit.now is not None
+    assert edit.was.scope != edit.now.scope
+    assert allowed(plane, "ana", "table:lk:c.p.secret")
+
+
+def test_what_others_made_is_left_alone(plane: Plane) -> None:
+    other = {"id": "other", "privileges": ["USE_CATALOG"], "to": ["user:cid"], "on": "catalog:lk:c"}
+    plane.write(ADMIN, lambda desk: statements.put(desk, LAKE, other))
+    plane.write(ADMIN, lambda desk: statements.put(desk, LAKE, {**other, "id": "his"}, "terraform"))
+    made = applied(plane, FILE)
+    assert made.foreign >= 2
+    applied(plane, EMPTY)
+    assert {"other", "his"} <= set(statements.stored(plane.state.realm(LAKE)))
+
+
+def test_a_statement_of_others_is_not_changed_but_may_be_adopted(plane: Plane) -> None:
+    other = {**READ, "id": "other", "to": ["user:cid"]}
+    plane.write(ADMIN, lambda desk: statements.put(desk, LAKE, other))
+    plane.write(ADMIN, lambda desk: statements.put(desk, LAKE, {**other, "id": "his"}, "terraform"))
+    mine = {"statement": [{**other, "privileges": ["MODIFY_TABLE"]}]}
+    with pytest.raises(Conflict, match="`other` is there already and bears no mark"):
+        planned(plane, mine)
+    made = applied(plane, mine, adopts=True)
+    assert made.access.gained
+    assert planned(plane, mine).is_empty
+    with pytest.raises(Conflict, match="`his` is there already and is kept by `terraform`"):
+        planned(plane, {"statement": [{**other, "id": "his"}]}, adopts=True)
+    with pytest.raises(Conflict, match="kept by `policy`"):
+        plane.write(ADMIN, lambda desk: statements.remove(desk, LAKE, "other"))
+
+
+def test_a_plan_is_refused_once_the_realm_or_its_people_have_changed(plane: Plane) -> None:
+    made = planned(plane, FILE)
+    dan = Principal("user", "dan")
+    change = PrincipalChanged(dan, True)
+    plane.write(SYSTEM, lambda desk: desk.change(people_of(DIRECTORY), change))
+    with pytest.raises(Conflict, match="have changed since revision"):
+        done(plane, FILE, made)
+    made = planned(plane, FILE)
+    system = plane.state.realm(LAKE).system
+    table = system.entity("table:lk:c.s.new")
+    added = EntityAdded(table, system.spelling.parent(table))
+    plane.write(SYSTEM, lambda desk: desk.change(LAKE, added))
+    with pytest.raises(Conflict, match="plan again"):
+        done(plane, FILE, made)
+    assert not allowed(plane, "ana", "table:lk:c.s.t")
+
+
+def test_only_what_the_plan_showed_is_applied(plane: Plane) -> None:
+    made = planned(plane, FILE)
+    wider = {**FILE, "statement": [{**READ, "on": "catalog:lk:c"}]}
+    with pytest.raises(Conflict, match="something else than the plan showed"):
+        done(plane, wider, made)
+    assert planned(plane, FILE).edits == made.edits
+
+
+def test_a_plan_of_a_revision_that_is_not_there_is_refused(plane: Plane) -> None:
+    made = planned(plane, FILE)
+    with pytest.raises(Conflict, match="plan again"):
+        apply_plan(
+            plane, ADMIN, LAKE, [("f", FILE)], revision=made.revision + 1, digest=made.digest
+        )
+
+
+def test_a_keeper_has_a_readable_name(plane: Plane) -> None:
+    assert planned(plane, EMPTY, keeper="k" * 200).is_empty
+    with pytest.raises(LimitExceeded):
+        planned(plane, EMPTY, keeper="k" * 201)
+    for keeper in ("", "a\nb"):
+        with pytest.raises(BadInput):
+            planned(plane, EMPTY, keeper=keeper)
+
+
+def test_two_keepers_do_not_meddle(plane: Plane) -> None:
+    applied(plane, FILE, keeper="readers")
+    mine = {"members": {"role:lk:readers": ["user:cid"]}}
+    applied(plane, mine, keeper="team")
+    assert allowed(plane, "cid", "table:lk:c.s.t")
+    assert planned(plane, FILE, keeper="readers").is_empty
+    applied(plane, EMPTY, keeper="team")
+    assert allowed(plane, "ana", "table:lk:c.s.t")
+    assert not allowed(plane, "cid", "table:lk:c.s.t")
+
+
+def test_a_role_goes_only_with_every_statement_that_names_it(plane: Plane) -> None:
+    applied(plane, FILE)
+    other = {**READ, "id": "other"}
+    plane.write(ADMIN, lambda desk: statements.put(desk, LAKE, other))
+    with pytest.raises(Conflict, match="`lk:readers` cannot go: statement `other` names it"):
+        planned(plane, EMPTY)
+
+
+def test_an_export_is_a_policy_without_changes(plane: Plane) -> None:
+    applied(plane, FILE)
+    table = written(current(plane.state.realm(LAKE)), LAKE)
+    assert table["roles"] == ["lk:readers"]
+    adopted = planned(plane, table, adopts=True)
+    assert (adopted.edits, adopted.access.rows) == ((), ())
+    done(plane, table, adopted)
+    assert planned(plane, table).is_empty
+    fresh = Plane(plane.store, clock=plane.clock)
+    fresh.open()
+    assert planned(fresh, table).is_empty
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"states": []}, "f: unknown key `states`"),
+        ({"realm": "other"}, "f.realm: is for realm `other`, not `lake`"),
+        ({"members": {"nobody": []}}, "f.members: expected `user:NAME`"),
+        ({"members": {"service-admins": ["user:ana"]}}, "the configuration says who"),
+        ({"members": {"role:lk:no": ["user:ana"]}}, "role `lk:no` is not stored; name it"),
+        ({"statement": [{**READ, "on": "schema:lk:c.nope"}]}, "which is not stored"),
+        ({"statement": [{**READ, "id": "implied:x"}]}, "cannot begin with `implied:`"),
+        ({"statement": [{**READ, "privileges": "NOPE"}]}, "unknown privilege `NOPE`"),
+        ({"statement": {}}, "expected a list of tables"),
+        ({"statement": [{**READ, "valid_from": inf}]}, "`read` has a moment without end"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_its_place(
+    plane: Plane, table: object, message: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        plan(plane, ADMIN, LAKE, [("f", table)])
+    assert message in str(caught.value)
+
+
+def test_an_id_is_used_in_one_file_only(plane: Plane) -> None:
+    with pytest.raises(BadInput, match="id `read` is used in `a` too"):
+        plan(plane, ADMIN, LAKE, [("a", FILE), ("b", FILE)])
+
+
+def test_a_default_that_nobody_may_change_is_no_part_of_a_policy(tmp_path: Path) -> None:
+    with opened(tmp_path, "datahub") as plane:
+        found = plane.state.realm(LAKE)
+        fixed = [t for t in found.system.model.defaults if not t.get("editable")]
+        first = str(fixed[0]["id"])
+        assert first not in current(found).statements
+        table = {"statement": [{"id": first, "privileges": [], "to": []}]}
+        with pytest.raises(BadInput, match="that cannot be changed"):
+            plan(plane, ADMIN, LAKE, [("f", table)])
+
+
+def test_planning_and_applying_need_the_right_to(plane: Plane) -> None:
+    assert isinstance(plan(plane, EVE, LAKE, [("f", FILE)]), Denied)
+    made = planned(plane, FILE)
+    found = apply_plan(
+        plane, EVE, LAKE, [("policy.toml", FILE)], revision=made.revision, digest=made.digest
+    )
+    assert isinstance(found, Denied)
+    with pytest.raises(Unknown, match="unknown realm `nope`"):
+        plan(plane, ADMIN, "nope", [("f", FILE)])
+
+
+def test_the_last_administrator_is_not_planned_away(plane: Plane) -> None:
+    deny = {
+        "id": "none",
+        "effect": "deny",
+        "privileges": ["MANAGE_SERVER"],
+        "to": ["all-users"],
+        "on": "server:lakewarden",
+    }
+    parts = [("f", {"statement": [deny]})]
+    made = plan(plane, ADMIN, "_server", parts)
+    assert isinstance(made, Plan)
+    if made.access.lost:
+        with pytest.raises(Conflict, match="nobody who may hand out rights"):
+            apply_plan(plane, ADMIN, "_server", parts, revision=made.revision, digest=made.digest)

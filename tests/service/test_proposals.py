@@ -1,0 +1,563 @@
+"""Proposals: each rule of the guard allowed and denied, and nothing of a refused batch written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.aspects.change import Change
+from lakewarden.kernel.change import StatementAdded
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.names import datahub
+from lakewarden.service import aspects
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.aspect_guard import NotAllowed, Switches
+from lakewarden.service.aspects import Write
+from lakewarden.service.desk import Desk
+from lakewarden.service.plane import Plane
+from lakewarden.service.proposals import Proposal, propose, referring, remove
+from lakewarden.service.realm import Realm
+from lakewarden.service.realms import establish
+from lakewarden.service.token import issue
+from tests.service.planes import opened
+
+HUB = "datahub"
+ANA = Actor("ana", credential="test")
+ANA_URN = Entity("corpuser", "urn:li:corpuser:ana")
+BEN = Entity("corpuser", "urn:li:corpuser:ben")
+STAFF = Entity("corpGroup", "urn:li:corpGroup:staff")
+OTHERS = Entity("corpGroup", "urn:li:corpGroup:others")
+ORDERS = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
+STOCK = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.stock,PROD)")
+FIELD = Entity("schemaField", f"urn:li:schemaField:({ORDERS.name},id)")
+SHOP = Entity("domain", "urn:li:domain:shop")
+BANK = Entity("domain", "urn:li:domain:bank")
+PRODUCT = Entity("dataProduct", "urn:li:dataProduct:p")
+QUERY = Entity("query", "urn:li:query:q")
+PII = Entity("tag", "urn:li:tag:pii")
+GOLD = Entity("tag", "urn:li:tag:gold")
+SHIPPED = Entity("dataHubPolicy", "urn:li:dataHubPolicy:admin-platform-policy")
+OWN = Entity("dataHubPolicy", "urn:li:dataHubPolicy:own")
+
+Item = tuple[Entity, str, object] | tuple[Entity, str, object, Change]
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[Plane]:
+    """A realm in which nobody may anything at first but its administrators."""
+    with opened(tmp_path) as plane:
+        closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
+        plane.write(SYSTEM, lambda desk: establish(desk, closed))
+        yield plane
+
+
+def put(plane: Plane, *writes: tuple[Entity, str, dict[str, Any]]) -> None:
+    told = [Write(*one) for one in writes]
+    plane.write(SYSTEM, lambda desk: aspects.write(desk, HUB, told, "urn:li:corpuser:x"))
+
+
+def grant(plane: Plane, *privileges: str, on: Entity | None = None, **more: object) -> None:
+    """A statement for ana: about one entity, or what `where` and `constraint` say."""
+    table: dict[str, object] = {
+        "id": f"grant-{plane.state.revision}",
+        "effect": "allow",
+        "privileges": list(privileges),
+        "to": [f"user:{ANA_URN.name}"],
+        **more,
+    }
+    if on is not None:
+        table["where"] = [{"field": "URN", "condition": "EQUALS", "values": [on.name]}]
+    model = plane.state.realm(HUB).system.model
+    (statement,) = read_statements([table], model, datahub, "grant")
+    plane.write(SYSTEM, lambda desk: desk.change(HUB, StatementAdded(statement)))
+
+
+def within(domain: Entity) -> list[dict[str, object]]:
+    return [{"field": "DOMAIN", "condition": "EQUALS", "values": [domain.name]}]
+
+
+def send(plane: Plane, *items: Item, switches: Switches | None = None) -> None:
+    """What ana proposes, in one batch."""
+    proposals = [
+        Proposal(entity, aspect, change[0] if change else Change.PUT, value, {}, aspect)
+        for entity, aspect, value, *change in items
+    ]
+    given = switches or Switches()
+    plane.write(ANA, lambda desk: propose(desk, HUB, proposals, ANA_URN, given))
+
+
+def refused(plane: Plane, *items: Item, switches: Switches | None = None) -> str:
+    """The operation for which the batch is refused; nothing of it is written."""
+    revision = plane.state.revision
+    with pytest.raises(NotAllowed) as caught:
+        send(plane, *items, switches=switches)
+    assert plane.state.revision == revision
+    return caught.value.request.operation
+
+
+def values(plane: Plane, entity: Entity) -> dict[str, Any]:
+    with plane.reading() as reading:
+        found = aspects.read(reading, plane.state.realm(HUB), [entity])
+    return {name: aspect.value for name, aspect in found.get(entity, {}).items()}
+
+
+def tags(*named: Entity) -> dict[str, Any]:
+    return {"tags": [{"tag": tag.name} for tag in named]}
+
+
+PROPERTIES: Item = (ORDERS, "datasetProperties", {"name": "orders"})
+
+
+# creating, changing, deleting
+
+
+def test_what_is_new_takes_the_right_to_create(plane: Plane) -> None:
+    assert refused(plane, PROPERTIES) == "entity.create"
+    grant(plane, "CREATE_ENTITY", on=ORDERS)
+    send(plane, PROPERTIES)
+    assert refused(plane, (ORDERS, "datasetProperties", {"name": "o"})) == "entity.update"
+
+
+def test_what_is_there_takes_the_right_to_change(plane: Plane) -> None:
+    put(plane, (ORDERS, "subTypes", {}))
+    assert refused(plane, PROPERTIES) == "entity.update"
+    grant(plane, "EDIT_ENTITY", on=ORDERS)
+    send(plane, PROPERTIES)
+
+
+@pytest.mark.parametrize("change", [Change.CREATE, Change.PATCH])
+def test_some_changes_count_as_such_even_of_what_is_new(plane: Plane, change: Change) -> None:
+    grant(plane, "CREATE_ENTITY", on=ORDERS)
+    value: object = [] if change is Change.PATCH else {"name": "orders"}
+    assert refused(plane, (ORDERS, "datasetProperties", value, change)) == "entity.update"
+    grant(plane, "EDIT_ENTITY", on=ORDERS)
+    send(plane, (ORDERS, "datasetProperties", value, change))
+
+
+def test_an_aspect_is_not_created_twice(plane: Plane) -> None:
+    put(plane, (ORDERS, "datasetProperties", {}))
+    grant(plane, "EDIT_ENTITY")
+    with pytest.raises(BadInput):
+        send(plane, (ORDERS, "datasetProperties", {"name": "orders"}, Change.CREATE))
+
+
+@pytest.mark.parametrize("aspect", ["subTypes", "datasetKey", ""])
+def test_deleting_takes_its_own_right(plane: Plane, aspect: str) -> None:
+    put(plane, (ORDERS, "subTypes", {}), (ORDERS, "upstreamLineage", {}))
+    grant(plane, "EDIT_ENTITY", on=ORDERS)
+    gone: Item = (ORDERS, aspect, None, Change.DELETE)
+    assert refused(plane, gone) == "entity.delete"
+    grant(plane, "DELETE_ENTITY", on=ORDERS)
+    send(plane, gone)
+    left = {"upstreamLineage", "datasetKey"} if aspect == "subTypes" else set()
+    assert set(values(plane, ORDERS)) == left
+
+
+def test_an_entity_may_be_deleted_and_made_anew_in_one_batch(plane: Plane) -> None:
+    put(plane, (ORDERS, "subTypes", {}))
+    grant(plane, "DELETE_ENTITY", on=ORDERS)
+    batch: list[Item] = [(ORDERS, "datasetKey", None, Change.DELETE), PROPERTIES]
+    assert refused(plane, *batch) == "entity.create"
+    grant(plane, "CREATE_ENTITY", on=ORDERS)
+    send(plane, *batch)
+    assert set(values(plane, ORDERS)) == {"datasetKey", "datasetProperties"}
+
+
+def test_one_refused_element_refuses_all(plane: Plane) -> None:
+    grant(plane, "CREATE_ENTITY", on=ORDERS)
+    assert refused(plane, PROPERTIES, (STOCK, "subTypes", {})) == "entity.create"
+    assert values(plane, ORDERS) == {}
+
+
+def test_hard_deletion_and_references_take_the_right_to_delete(plane: Plane) -> None:
+    put(plane, (ORDERS, "globalTags", tags(PII)), (PII, "tagProperties", {}))
+
+    def drop(desk: Desk) -> bool:
+        return remove(desk, HUB, PII, Switches())
+
+    def forget(desk: Desk) -> int:
+        return len(referring(desk, HUB, PII, Switches(), forget=True))
+
+    for task in (drop, forget):
+        with pytest.raises(NotAllowed):
+            plane.write(ANA, task)
+    grant(plane, "DELETE_ENTITY", on=PII)
+    assert plane.write(ANA, forget) == 1
+    assert values(plane, ORDERS)["globalTags"] == {"tags": []}
+    assert [plane.write(ANA, drop), plane.write(ANA, drop)] == [True, False]
+
+
+# domains of the same batch
+
+
+def test_the_domain_of_the_same_batch_opens_the_way(plane: Plane) -> None:
+    grant(plane, "CREATE_ENTITY", where=within(SHOP))
+    assert refused(plane, PROPERTIES) == "entity.create"
+    assert refused(plane, PROPERTIES, (ORDERS, "domains", {"domains": [BANK.name]}))
+    send(plane, PROPERTIES, (ORDERS, "domains", {"domains": [SHOP.name]}))
+
+
+def test_it_does_not_where_that_is_switched_off(plane: Plane) -> None:
+    grant(plane, "CREATE_ENTITY", where=within(SHOP))
+    batch: list[Item] = [PROPERTIES, (ORDERS, "domains", {"domains": [SHOP.name]})]
+    assert refused(plane, *batch, switches=Switches(domains=False)) == "entity.create"
+
+
+def test_nothing_else_of_the_batch_opens_the_way(plane: Plane) -> None:
+    """Owners, tags, terms, containers and properties count when they are stored, not before."""
+    box, term = "urn:li:container:box", "urn:li:glossaryTerm:t"
+    owner = {"owner": ANA_URN.name, "type": "NONE"}
+    ownership: Item = (ORDERS, "ownership", {"owners": [owner]})
+    grant(plane, "CREATE_ENTITY", "EDIT_ENTITY", to=["owners"])
+    for field, value in (("TAG", PII.name), ("CONTAINER", box), ("GLOSSARY", term)):
+        criterion = {"field": field, "condition": "EQUALS", "values": [value]}
+        grant(plane, "CREATE_ENTITY", "EDIT_ENTITY", where=[criterion])
+    opening: list[Item] = [
+        ownership,
+        (ORDERS, "globalTags", tags(PII)),
+        (ORDERS, "container", {"container": box}),
+        (ORDERS, "glossaryTerms", {"terms": [{"urn": term}]}),
+    ]
+    for one in opening:
+        assert refused(plane, one) == "entity.create"
+        assert refused(plane, (ORDERS, "domains", {"domains": [BANK.name]}), one)
+    assert refused(plane, *opening) == "entity.create"
+
+
+def test_who_changes_a_domain_must_be_allowed_before_and_after(plane: Plane) -> None:
+    put(plane, (ORDERS, "domains", {"domains": [BANK.name]}))
+    move: Item = (ORDERS, "domains", {"domains": [SHOP.name]})
+    grant(plane, "EDIT_ENTITY", where=within(SHOP))
+    assert refused(plane, move) == "entity.update"
+    grant(plane, "EDIT_ENTITY", where=within(BANK))
+    send(plane, move)
+
+
+def test_who_may_before_but_not_after_is_refused_as_well(plane: Plane) -> None:
+    put(plane, (ORDERS, "domains", {"domains": [BANK.name]}))
+    grant(plane, "EDIT_ENTITY", where=within(BANK))
+    assert refused(plane, (ORDERS, "domains", {"domains": [SHOP.name]})) == "entity.update"
+
+
+# policies, roles, groups
+
+
+def policy(title: str) -> dict[str, Any]:
+    return {
+        "displayName": title,
+        "description": "",
+        "type": "PLATFORM",
+        "state": "ACTIVE",
+        "privileges": ["MANAGE_TAGS"],
+        "actors": {"users": [ANA_URN.name], "resourceOwners": False},
+        "editable": True,
+    }
+
+
+def test_policies_take_the_right_to_manage_policies(plane: Plane) -> None:
+    grant(plane, "EDIT_ENTITY", "CREATE_ENTITY", "DELETE_ENTITY")
+    assert refused(plane, (OWN, "dataHubPolicyInfo", policy("a"))) == "entity.create"
+    grant(plane, "MANAGE_POLICIES")
+    send(plane, (OWN, "dataHubPolicyInfo", policy("a")))
+    send(plane, (OWN, "dataHubPolicyInfo", policy("b")))
+    assert values(plane, OWN)["dataHubPolicyInfo"]["displayName"] == "b"
+
+
+@pytest.mark.parametrize("rest", [True, False])
+def test_what_the_system_ships_stays_as_it_is(plane: Plane, *, rest: bool) -> None:
+    grant(plane, "MANAGE_POLICIES")
+    switches = Switches(rest=rest)
+    changed: Item = (SHIPPED, "dataHubPolicyInfo", policy("mine"))
+    assert refused(plane, changed, switches=switches) == "policy.update"
+    gone: Item = (SHIPPED, "dataHubPolicyInfo", None, Change.DELETE)
+    assert refused(plane, gone, switches=switches) == "policy.update"
+    whole: Item = (SHIPPED, "dataHubPolicyKey", None, Change.DELETE)
+    assert refused(plane, whole, switches=switches) == "policy.update"
+    send(plane, (SHIPPED, "dataHubPolicyInfo", values(plane, SHIPPED)["dataHubPolicyInfo"]))
+
+
+@pytest.mark.parametrize("member", [BEN, STAFF, ANA_URN])
+def test_roles_take_the_right_to_manage_policies(plane: Plane, member: Entity) -> None:
+    grant(plane, "MANAGE_USERS_AND_GROUPS", "EDIT_ENTITY", "CREATE_ENTITY")
+    roles: Item = (member, "roleMembership", {"roles": ["urn:li:dataHubRole:Admin"]})
+    assert refused(plane, roles) == "role_membership.edit"
+    send(plane, (member, "roleMembership", {"roles": []}), switches=Switches(rest=False))
+    send(plane, (member, "roleMembership", {"roles": []}))
+    grant(plane, "MANAGE_POLICIES")
+    send(plane, roles)
+
+
+@pytest.mark.parametrize(
+    ("aspect", "key"), [("groupMembership", "groups"), ("nativeGroupMembership", "nativeGroups")]
+)
+def test_groups_take_the_right_to_each_that_changes(plane: Plane, aspect: str, key: str) -> None:
+    put(plane, (BEN, aspect, {key: [STAFF.name]}))
+    grant(plane, "UPDATE_USERS")
+    both: Item = (BEN, aspect, {key: [STAFF.name, OTHERS.name]})
+    assert refused(plane, both) == "group.members.edit"
+    assert refused(plane, (BEN, aspect, {key: []})) == "group.members.edit"
+    send(plane, (BEN, aspect, {key: [STAFF.name]}))
+    grant(plane, "EDIT_GROUP_MEMBERS", on=OTHERS)
+    send(plane, both)
+    assert refused(plane, (BEN, aspect, {key: []})) == "group.members.edit"
+    grant(plane, "MANAGE_USERS_AND_GROUPS")
+    send(plane, (BEN, aspect, {key: []}))
+
+
+# tags with constraints
+
+
+def limited(plane: Plane, privilege: str) -> None:
+    """Ana may change tags, but only `gold`."""
+    gold = [{"field": "URN", "condition": "EQUALS", "values": [GOLD.name]}]
+    grant(plane, privilege, where=_dataset(), constraint=gold)
+
+
+def _dataset() -> list[dict[str, object]]:
+    return [{"field": "TYPE", "condition": "EQUALS", "values": ["dataset"]}]
+
+
+def test_tags_that_come_or_go_are_asked_about_one_by_one(plane: Plane) -> None:
+    put(plane, (ORDERS, "globalTags", tags(PII)))
+    # A limited right to write the entity: the tags that change must be within it.
+    limited(plane, "EDIT_ENTITY")
+    send(plane, (ORDERS, "globalTags", tags(PII, GOLD)))
+    assert refused(plane, (ORDERS, "globalTags", tags(GOLD))) == "tags.edit"
+    other = Entity("tag", "urn:li:tag:other")
+    assert refused(plane, (ORDERS, "globalTags", tags(PII, GOLD, other))) == "tags.edit"
+    send(
+        plane,
+        (ORDERS, "globalTags", tags(GOLD)),
+        switches=Switches(constraints=False),
+    )
+    grant(plane, "EDIT_ENTITY", on=ORDERS)
+    send(plane, (ORDERS, "globalTags", tags(other)))
+
+
+@pytest.mark.parametrize(
+    ("aspect", "key"),
+    [("schemaMetadata", "fields"), ("editableSchemaMetadata", "editableSchemaFieldInfo")],
+)
+def test_tags_of_columns_too(plane: Plane, aspect: str, key: str) -> None:
+    def columns(*named: Entity) -> dict[str, Any]:
+        return {key: [{"fieldPath": "id", "globalTags": tags(*named)}]}
+
+    put(plane, (ORDERS, aspect, columns(PII)))
+    limited(plane, "EDIT_ENTITY")
+    assert refused(plane, (ORDERS, aspect, columns())) == "column.tags.edit"
+    send(plane, (ORDERS, aspect, columns(PII, GOLD)))
+    moved = {key: [{"fieldPath": "sum", "globalTags": tags(PII, GOLD)}]}
+    assert refused(plane, (ORDERS, aspect, moved)) == "column.tags.edit"
+    grant(plane, "EDIT_DATASET_COL_TAGS")
+    send(plane, (ORDERS, aspect, columns()))
+
+
+def test_tags_of_columns_that_are_no_dataset_s_are_plain_tags(plane: Plane) -> None:
+    odd = Entity("mlFeatureTable", "urn:li:mlFeatureTable:(urn:li:dataPlatform:feast,t)")
+    schema = {"fields": [{"fieldPath": "id", "globalTags": tags(PII)}]}
+    grant(plane, "CREATE_ENTITY")
+    assert refused(plane, (odd, "schemaMetadata", schema)) == "tags.edit"
+    grant(plane, "EDIT_ENTITY_TAGS")
+    send(plane, (odd, "schemaMetadata", schema))
+
+
+_AVRO = "com.linkedin.pegasus2avro.common.GlobalTags"
+
+
+@pytest.mark.parametrize(
+    ("aspect", "value"),
+    [
+        ("globalTags", {"tags": {"array": [{"tag": PII.name}]}}),
+        ("globalTags", {"tags": [{"com.linkedin.x.TagAssociation": {"tag": PII.name}}]}),
+        ("globalTags", {"tags": [{"tag": {"string": PII.name}}]}),
+        (
+            "editableSchemaMetadata",
+            {"editableSchemaFieldInfo": [{"fieldPath": "id", "globalTags": {_AVRO: tags(PII)}}]},
+        ),
+        (
+            "schemaMetadata",
+            {"fields": {"array": [{"fieldPath": {"string": "id"}, "globalTags": tags(PII)}]}},
+        ),
+    ],
+)
+def test_no_spelling_hides_a_tag(plane: Plane, aspect: str, value: dict[str, Any]) -> None:
+    limited(plane, "EDIT_ENTITY")
+    operation = "tags.edit" if aspect == "globalTags" else "column.tags.edit"
+    put(plane, (ORDERS, "status", {"removed": False}))
+    assert refused(plane, (ORDERS, aspect, value)) == operation
+
+
+# soft deletion
+
+
+def test_soft_deletion_takes_the_right_to_delete(plane: Plane) -> None:
+    put(plane, (ORDERS, "status", {"removed": False}))
+    grant(plane, "EDIT_ENTITY", "EDIT_ENTITY_STATUS", on=ORDERS)
+    removed: Item = (ORDERS, "status", {"removed": True})
+    assert refused(plane, removed) == "soft_delete"
+    send(plane, (ORDERS, "status", {"removed": False, "lifecycleStage": "x"}))
+    grant(plane, "DELETE_ENTITY", on=ORDERS)
+    send(plane, removed)
+    send(plane, (ORDERS, "status", {"removed": False}))
+
+
+# data products
+
+
+def product(*assets: Entity) -> dict[str, Any]:
+    return {"name": "p", "assets": [{"destinationUrn": asset.name} for asset in assets]}
+
+
+@pytest.mark.parametrize("change", [Change.PUT, Change.CREATE, Change.CREATE_ENTITY])
+def test_a_new_data_product_takes_the_right_in_its_domain(plane: Plane, change: Change) -> None:
+    grant(plane, "CREATE_ENTITY", "EDIT_ENTITY", on=PRODUCT)
+    batch: list[Item] = [
+        (PRODUCT, "dataProductProperties", product(ORDERS), change),
+        (PRODUCT, "domains", {"domains": [SHOP.name]}, change),
+    ]
+    assert refused(plane, *batch) == "data_product.ingest"
+    grant(plane, "MANAGE_DATA_PRODUCTS", on=BANK)
+    assert refused(plane, *batch) == "data_product.ingest"
+    grant(plane, "MANAGE_DATA_PRODUCTS", on=SHOP)
+    assert refused(plane, batch[0]) == "data_product.ingest"
+    send(plane, *batch)
+
+
+def test_assets_take_the_right_in_the_domain_or_to_each_that_changes(plane: Plane) -> None:
+    put(
+        plane,
+        (PRODUCT, "dataProductProperties", product(ORDERS)),
+        (PRODUCT, "domains", {"domains": [SHOP.name]}),
+    )
+    grant(plane, "EDIT_ENTITY", on=PRODUCT)
+    more: Item = (PRODUCT, "dataProductProperties", product(ORDERS, STOCK))
+    assert refused(plane, more) == "data_product.assets.change"
+    send(plane, (PRODUCT, "dataProductProperties", {**product(ORDERS), "name": "other"}))
+    grant(plane, "EDIT_ENTITY_DATA_PRODUCTS", on=STOCK)
+    send(plane, more)
+    none: Item = (PRODUCT, "dataProductProperties", product())
+    assert refused(plane, none) == "data_product.assets.change"
+    grant(plane, "MANAGE_DATA_PRODUCTS", on=SHOP)
+    send(plane, none)
+
+
+# queries
+
+
+def subjects(*named: Entity) -> dict[str, Any]:
+    return {"subjects": [{"entity": one.name} for one in named]}
+
+
+@pytest.mark.parametrize("change", [Change.PUT, Change.CREATE])
+def test_a_new_query_takes_the_right_to_all_its_subjects(plane: Plane, change: Change) -> None:
+    grant(plane, "CREATE_ENTITY", "EDIT_ENTITY", on=QUERY)
+    batch: Item = (QUERY, "querySubjects", subjects(FIELD, STOCK), change)
+    assert refused(plane, batch) == "entity.create"
+    grant(plane, "EDIT_ENTITY_QUERIES", on=ORDERS)
+    assert refused(plane, batch) == "entity.create"
+    grant(plane, "EDIT_ENTITY_QUERIES", on=STOCK)
+    send(plane, batch)
+
+
+def test_a_query_s_old_and_new_subjects_are_asked_about(plane: Plane) -> None:
+    put(plane, (QUERY, "querySubjects", subjects(ORDERS)))
+    named: Item = (QUERY, "queryProperties", {"name": "q"})
+    assert refused(plane, named) == "entity.update"
+    grant(plane, "EDIT_ENTITY_QUERIES", on=ORDERS)
+    send(plane, named)
+    moved: Item = (QUERY, "querySubjects", subjects(STOCK))
+    assert refused(plane, moved) == "query.create"
+    assert refused(plane, (QUERY, "", None, Change.DELETE), moved)
+    grant(plane, "EDIT_ENTITY_QUERIES", on=STOCK)
+    send(plane, moved)
+    send(plane, (QUERY, "", None, Change.DELETE))
+
+
+# logical parents
+
+
+def parent(of: Entity | None) -> dict[str, Any]:
+    return {} if of is None else {"parent": {"destinationUrn": of.name}}
+
+
+def test_a_logical_parent_takes_the_right_to_both_sides(plane: Plane) -> None:
+    put(plane, (ORDERS, "subTypes", {}))
+    grant(plane, "EDIT_ENTITY", on=ORDERS)
+    linked: Item = (ORDERS, "logicalParent", parent(STOCK))
+    assert refused(plane, linked) == "logical_parent.set"
+    grant(plane, "EDIT_ENTITY", on=STOCK)
+    send(plane, linked)
+
+
+def test_to_clear_one_takes_the_right_to_the_child_alone(plane: Plane) -> None:
+    put(plane, (ORDERS, "logicalParent", parent(STOCK)))
+    assert refused(plane, (ORDERS, "logicalParent", parent(None))) == "entity.update"
+    grant(plane, "EDIT_ENTITY", on=ORDERS)
+    send(plane, (ORDERS, "logicalParent", parent(None)))
+
+
+# switched off, and written back
+
+
+def test_with_the_switch_off_everything_goes_through_undecided(plane: Plane) -> None:
+    send(
+        plane,
+        PROPERTIES,
+        (BEN, "roleMembership", {"roles": ["urn:li:dataHubRole:Admin"]}),
+        (PRODUCT, "dataProductProperties", product(ORDERS)),
+        (ORDERS, "status", {"removed": True}),
+        switches=Switches(rest=False),
+    )
+    assert values(plane, ORDERS)["status"] == {"removed": True}
+
+
+EVERYTHING: list[tuple[Entity, str, dict[str, Any]]] = [
+    (ORDERS, "globalTags", tags(PII)),
+    (ORDERS, "status", {"removed": True}),
+    (ORDERS, "domains", {"domains": [SHOP.name]}),
+    (ORDERS, "logicalParent", parent(STOCK)),
+    (ORDERS, "schemaMetadata", {"fields": [{"fieldPath": "id", "globalTags": tags(PII)}]}),
+    (BEN, "roleMembership", {"roles": ["urn:li:dataHubRole:Reader"]}),
+    (BEN, "groupMembership", {"groups": [STAFF.name]}),
+    (BEN, "nativeGroupMembership", {"nativeGroups": [OTHERS.name]}),
+    (PRODUCT, "dataProductProperties", product(ORDERS)),
+    (OWN, "dataHubPolicyInfo", policy("own")),
+    (Entity("somethingNew", "urn:li:somethingNew:(a,b)"), "someAspect", {"a": [1, None]}),
+]
+
+
+def test_what_is_read_may_be_written_back_unchanged_by_whoever_may_write(plane: Plane) -> None:
+    """T-34; and nothing but the right to write is asked for what does not change."""
+    put(plane, *EVERYTHING)
+    grant(plane, "EDIT_ENTITY", "UPDATE_USERS", "MANAGE_POLICIES")
+    entities = list(dict.fromkeys(entity for entity, _, _ in EVERYTHING))
+    before = {entity: values(plane, entity) for entity in entities}
+    statements = dict(plane.state.realm(HUB).matrix.snapshot.table.statements)
+    back: list[Item] = [
+        (entity, name, value) for entity, found in before.items() for name, value in found.items()
+    ]
+    send(plane, *back)
+    assert {entity: values(plane, entity) for entity in entities} == before
+    assert plane.state.realm(HUB).matrix.snapshot.table.statements == statements
+
+
+def test_what_is_kept_of_a_token_takes_the_right_to_all_tokens(plane: Plane) -> None:
+    made = plane.write(SYSTEM, lambda desk: issue(desk, "ben", HUB, seconds=60.0))
+    kept = Entity("dataHubAccessToken", f"urn:li:dataHubAccessToken:{made.token.id}")
+    info = {"name": "x", "actorUrn": BEN.name, "ownerUrn": BEN.name}
+    put(plane, (kept, "dataHubAccessTokenInfo", info))
+    grant(plane, "EDIT_ENTITY", "DELETE_ENTITY", "CREATE_ENTITY")
+    mine: Item = (kept, "dataHubAccessTokenInfo", {**info, "ownerUrn": ANA_URN.name})
+    assert refused(plane, mine) == "token.manage"
+    with pytest.raises(NotAllowed) as caught:
+        plane.write(ANA, lambda desk: remove(desk, HUB, kept, Switches()))
+    assert caught.value.request.operation == "token.manage"
+    grant(plane, "MANAGE_ACCESS_TOKENS")
+    send(plane, mine)
+    assert plane.write(ANA, lambda desk: remove(desk, HUB, kept, Switches()))
+    assert made.token.digest not in plane.state.tokens

@@ -1,0 +1,229 @@
+"""Questions through the service: about whom, by whom, and what the answers give away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.request import Decision, Reason
+from lakewarden.service import people, questions, statements
+from lakewarden.service.actor import Actor
+from lakewarden.service.asking import Words
+from lakewarden.service.control import Denied
+from lakewarden.service.plane import Plane
+from lakewarden.service.questions import Asked, Reasons
+from lakewarden.service.realm import CONTROL
+from lakewarden.testing.draft import NOW
+from tests.service.planes import ADMIN, LAKE, furnish, opened
+
+ANA, STRANGER = Actor("ana"), Actor("stranger")
+T, SECRET, ABSENT = "table:lk:c.s.t", "table:lk:c.p.secret", "table:lk:c.s.none"
+LOAD = Words(operation="table.load", entity=T)
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[Plane]:
+    """`ana` loads the tables of the schema `c.s` as a reader, through the group `staff`."""
+    with opened(tmp_path) as plane:
+        furnish(plane)
+        for on in ("catalog:lk:c", "schema:lk:c.s"):
+            use = ["USE_CATALOG"] if on.startswith("catalog") else ["USE_SCHEMA", "SELECT_TABLE"]
+            state(plane, {"id": on, "privileges": use, "to": ["role:lk:readers"], "on": on})
+        for member, of in (("user:ana", "group:staff"), ("group:staff", "role:lk:readers")):
+            plane.write(ADMIN, partial(people.enter_own, realm=LAKE, member=member, of=of))
+        yield plane
+
+
+def state(plane: Plane, table: Mapping[str, object], realm: str = LAKE) -> None:
+    plane.write(ADMIN, lambda desk: statements.put(desk, realm, table))
+
+
+def asked(plane: Plane, actor: Actor, words: Words, realm: str = LAKE) -> Asked | Denied:
+    return questions.ask(plane.state, actor, realm, words, NOW)
+
+
+def put(plane: Plane, actor: Actor, words: Words, realm: str = LAKE) -> Asked:
+    found = asked(plane, actor, words, realm)
+    assert isinstance(found, Asked)
+    return found
+
+
+def reasons(plane: Plane, actor: Actor, words: Words) -> Reasons:
+    own, other = "explain.ask_own", "explain.ask"
+    found = questions.ask(plane.state, actor, LAKE, words, NOW, own=own, other=other)
+    assert isinstance(found, Asked)
+    return questions.reasons(plane.state, actor, found)
+
+
+def test_without_a_principal_the_question_is_one_s_own(plane: Plane) -> None:
+    assert questions.check(put(plane, ANA, LOAD)).allow
+    assert not questions.check(put(plane, STRANGER, LOAD)).allow
+    assert questions.check(put(plane, ANA, replace(LOAD, principal="user:ana"))).allow
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        replace(LOAD, principal="ben"),
+        replace(LOAD, principal="group:ana"),
+        replace(LOAD, groups=("staff",)),
+        replace(LOAD, principal="ana", groups=("staff",)),
+        replace(LOAD, principal="role:"),
+    ],
+    ids=repr,
+)
+def test_anything_else_is_about_somebody_else(plane: Plane, words: Words) -> None:
+    found = asked(plane, ANA, words)
+    assert isinstance(found, Denied)
+    assert found.operation == "decision.ask"
+
+
+def test_one_s_own_question_has_the_groups_of_the_credential_and_no_others(plane: Plane) -> None:
+    vouched = Actor("ben", groups=("staff",))
+    assert not questions.check(put(plane, Actor("ben"), LOAD)).allow
+    assert questions.check(put(plane, vouched, LOAD)).allow
+
+
+def test_roles_only_ever_narrow(plane: Plane) -> None:
+    assert questions.check(put(plane, ANA, replace(LOAD, roles=("lk:readers",)))).allow
+    decision = questions.check(put(plane, ANA, replace(LOAD, roles=("lk:writers",))))
+    assert decision.reason is Reason.ROLE_NOT_HELD
+
+
+def test_strangers_and_callers_from_elsewhere_may_not_ask(plane: Plane) -> None:
+    for actor in (Actor("ana", directory="other"), Actor("ana", realm="other")):
+        assert isinstance(asked(plane, actor, LOAD), Denied)
+        assert isinstance(asked(plane, actor, replace(LOAD, principal="ana")), Denied)
+
+
+@pytest.mark.parametrize("principal", [None, "ana", "ben"])
+def test_a_realm_of_strangers_and_none_are_refused_alike(
+    plane: Plane, principal: str | None
+) -> None:
+    stranger, words = Actor("ana", directory="other"), replace(LOAD, principal=principal)
+    hidden, absent = asked(plane, stranger, words), asked(plane, stranger, words, "absent")
+    assert isinstance(hidden, Denied)
+    assert isinstance(absent, Denied)
+    assert (hidden.operation, hidden.may_grant) == (absent.operation, absent.may_grant)
+
+
+def test_administrators_are_told_that_a_realm_is_not_there(plane: Plane) -> None:
+    with pytest.raises(Unknown, match="unknown realm `absent`"):
+        asked(plane, ADMIN, replace(LOAD, principal="ana"), "absent")
+
+
+def test_hidden_and_absent_answer_alike_for_who_does_not_see_the_realm(plane: Plane) -> None:
+    for actor in (STRANGER, ANA):
+        one = questions.check(put(plane, actor, replace(LOAD, entity=SECRET)))
+        other = questions.check(put(plane, actor, replace(LOAD, entity=ABSENT)))
+        assert one == other
+    told = [
+        reasons(plane, STRANGER, replace(LOAD, entity=entity)).found for entity in (SECRET, ABSENT)
+    ]
+    assert told[0] == told[1]
+    assert (told[0].rule, told[0].ways) == (None, ())
+    assert put(plane, STRANGER, replace(LOAD, entity=ABSENT)).notes == ()
+
+
+def test_administrators_are_told_what_is_not_stored(plane: Plane) -> None:
+    found = put(plane, ADMIN, replace(LOAD, principal="nobody", entity=ABSENT))
+    assert questions.check(found).reason is Reason.NOT_STORED
+    assert [note.rpartition(" is ")[2] for note in found.notes] == [
+        "not stored",
+        "denied",
+    ]
+
+
+def test_a_batch_answers_row_by_row_and_is_one_no_where_a_row_may_not_be_asked(
+    plane: Plane,
+) -> None:
+    rows = [LOAD, replace(LOAD, operation="nonsense"), replace(LOAD, entity=SECRET)]
+    found = questions.batch(plane.state, ANA, LAKE, rows, NOW, 3)
+    assert not isinstance(found, Denied)
+    kinds = [type(one) for one in found]
+    assert issubclass(kinds[1], WardenError)
+    assert [one.allow for one in found if isinstance(one, Decision)] == [True, False]
+    others = [LOAD, replace(LOAD, principal="ben")]
+    assert isinstance(questions.batch(plane.state, ANA, LAKE, others, NOW, 3), Denied)
+    with pytest.raises(LimitExceeded):
+        questions.batch(plane.state, ANA, LAKE, [LOAD] * 4, NOW, 3)
+    with pytest.raises(BadInput):
+        questions.batch(plane.state, ANA, LAKE, [], NOW, 3)
+
+
+def test_lists_and_holdings_are_those_of_the_kernel(plane: Plane) -> None:
+    found = questions.listing(put(plane, ANA, replace(LOAD, entity=None)), 10)
+    assert [entity.name for entity in found.entities] == ["lk:c.s.t", "lk:c.s.u"]
+    later = questions.listing(put(plane, ANA, replace(LOAD, entity=None)), 10, after=T)
+    assert [entity.name for entity in later.entities] == ["lk:c.s.u"]
+    whole = questions.listing(put(plane, ANA, replace(LOAD, entity=None)), 1_000)
+    assert len(whole.entities) == 2
+    for size in (0, 1_001):
+        with pytest.raises(BadInput):
+            questions.listing(put(plane, ANA, LOAD), size)
+    held = questions.held(put(plane, ANA, Words(entity=T)))
+    assert "SELECT_TABLE" in held.privileges
+    assert "table.load" in held.operations
+
+
+def test_who_may_is_a_right_of_its_own(plane: Plane) -> None:
+    assert isinstance(questions.who(plane.state, ANA, LAKE, LOAD, NOW), Denied)
+    found = questions.who(plane.state, ADMIN, LAKE, LOAD, NOW)
+    assert isinstance(found, Asked)
+    assert questions.users(found) == [Principal(USER, "ana")]
+    assert isinstance(questions.access(plane.state, ANA, LAKE, T, NOW), Denied)
+    rows = questions.access(plane.state, ADMIN, LAKE, T, NOW)
+    assert not isinstance(rows, Denied)
+    assert {row.operation: row.users for row in rows}["table.load"] == ("ana",)
+
+
+def test_an_explanation_says_over_whom_a_statement_reaches(plane: Plane) -> None:
+    found = reasons(plane, ANA, LOAD)
+    way = (Principal(GROUP, "staff"), Principal(ROLE, "lk:readers"))
+    assert found.reaching == {"catalog:lk:c": way, "schema:lk:c.s": way}
+    assert {one.id for one in found.statements} == {"catalog:lk:c", "schema:lk:c.s"}
+
+
+def test_of_a_statement_one_is_told_only_whom_one_acts_as(plane: Plane) -> None:
+    both = ["role:lk:readers", "user:ben", "group:others"]
+    read = {"id": "read", "privileges": ["SELECT_TABLE"], "to": both, "on": "schema:lk:c.s"}
+    state(plane, read)
+    told = {one.id: one for one in reasons(plane, ANA, LOAD).statements}
+    assert told["read"].principals == {Principal(ROLE, "lk:readers")}
+    whole = {
+        one.id: one for one in reasons(plane, ADMIN, replace(LOAD, principal="ana")).statements
+    }
+    assert len(whole["read"].principals) == 3
+
+
+def test_one_who_is_explained_to_without_seeing_the_realm_hears_of_no_other_entity(
+    plane: Plane,
+) -> None:
+    right = {"id": "x", "privileges": ["EXPLAIN"], "to": ["user:aud"], "on": f"realm:{LAKE}"}
+    state(plane, right, CONTROL)
+    words = replace(LOAD, principal="ana", entity=SECRET)
+    veiled = reasons(plane, Actor("aud"), words)
+    assert (veiled.found.rule, veiled.statements) == (None, ())
+    whole = reasons(plane, ADMIN, words)
+    assert whole.found.rule is not None
+    assert whole.found.ways
+
+
+def test_questions_to_the_control_realm_are_answered_with_the_caller_s_own_credential(
+    plane: Plane,
+) -> None:
+    words = Words(operation="decision.ask_own", entity=f"realm:{LAKE}")
+    found = put(plane, ANA, words, CONTROL)
+    assert found.request.attributes == {"credential.fits": True}
+    assert questions.check(found).allow
+    asking = Words(operation="decision.ask", entity=f"realm:{LAKE}")
+    assert not questions.check(put(plane, ANA, asking, CONTROL)).allow
+    assert questions.check(put(plane, ADMIN, asking, CONTROL)).allow
+    lying = replace(words, entity="realm:absent", attributes={"credential.fits": True})
+    assert not questions.check(put(plane, ANA, lying, CONTROL)).allow

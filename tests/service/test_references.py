@@ -1,0 +1,75 @@
+"""What refers to an entity: found in every form, and gone when it is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import aspects
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.aspects import Write
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import Realm
+from lakewarden.service.realms import establish
+from lakewarden.service.references import forget, references
+from tests.service.planes import opened
+
+HUB = "datahub"
+ORDERS = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
+ANA = Entity("corpuser", "urn:li:corpuser:ana")
+STAFF = Entity("corpGroup", "urn:li:corpGroup:staff")
+SHOP = Entity("domain", "urn:li:domain:shop")
+EU = Entity("domain", "urn:li:domain:eu")
+NODE = Entity("glossaryNode", "urn:li:glossaryNode:n")
+TERM = Entity("glossaryTerm", "urn:li:glossaryTerm:t")
+BOX = Entity("container", "urn:li:container:box")
+PRODUCT = Entity("dataProduct", "urn:li:dataProduct:p")
+READER = Entity("dataHubRole", "urn:li:dataHubRole:Reader")
+
+STATED: list[tuple[Entity, Entity, str, dict[str, Any]]] = [
+    (SHOP, ORDERS, "domains", {"domains": [SHOP.name]}),
+    (SHOP, EU, "domainProperties", {"name": "EU", "parentDomain": SHOP.name}),
+    (NODE, TERM, "glossaryTermInfo", {"definition": "", "parentNode": NODE.name}),
+    (TERM, ORDERS, "glossaryTerms", {"terms": [{"urn": TERM.name}]}),
+    (BOX, ORDERS, "container", {"container": BOX.name}),
+    (ORDERS, PRODUCT, "dataProductProperties", {"assets": [{"destinationUrn": ORDERS.name}]}),
+    (STAFF, ORDERS, "ownership", {"owners": [{"owner": STAFF.name, "type": "NONE"}]}),
+    (STAFF, ANA, "groupMembership", {"groups": [STAFF.name]}),
+]
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[Plane]:
+    with opened(tmp_path) as plane:
+        plane.write(SYSTEM, lambda desk: establish(desk, Realm(HUB, "datahub")))
+        yield plane
+
+
+def put(plane: Plane, entity: Entity, aspect: str, value: dict[str, Any]) -> None:
+    write = Write(entity, aspect, value)
+    plane.write(SYSTEM, lambda desk: aspects.write(desk, HUB, [write], ANA.name))
+
+
+@pytest.mark.parametrize(("target", "source", "aspect", "value"), STATED)
+def test_a_reference_is_found_and_forgotten(
+    plane: Plane, target: Entity, source: Entity, aspect: str, value: dict[str, Any]
+) -> None:
+    put(plane, target, "status", {"removed": False})
+    put(plane, source, aspect, value)
+    snapshot = plane.state.realm(HUB).matrix.snapshot
+    assert [(one.source, one.aspect) for one in references(snapshot, target)] == [(source, aspect)]
+    plane.write(SYSTEM, lambda desk: forget(desk, HUB, target))
+    assert references(plane.state.realm(HUB).matrix.snapshot, target) == []
+    with plane.reading() as reading:
+        found = aspects.read(reading, plane.state.realm(HUB), [source])[source]
+    assert aspect not in found or target.name not in str(found[aspect].value)
+
+
+def test_roles_are_not_among_them(plane: Plane) -> None:
+    put(plane, ANA, "roleMembership", {"roles": [READER.name]})
+    put(plane, READER, "dataHubRoleInfo", {"name": "Reader"})
+    assert references(plane.state.realm(HUB).matrix.snapshot, READER) == []

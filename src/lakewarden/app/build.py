@@ -1,0 +1,361 @@
+"""Puts the server together: settings, store, plane, dialects, and the application before them.
+
+The application listens at once and loads in the background; until the state is there every
+question is answered with a refusal. A store that cannot be reached is tried again and again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from threading import Event
+from typing import Final, cast
+
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lakewarden.app import dialects as shipped
+from lakewarden.app import health, indexed, log, metrics
+from lakewarden.app.address import address
+from lakewarden.app.errors_watch import ErrorsWatch
+from lakewarden.app.estate import Estate, open_estate
+from lakewarden.app.first_start import first_start
+from lakewarden.app.freshness import Freshness
+from lakewarden.app.gate import Answer, Gate, Parts
+from lakewarden.app.head import Pair
+from lakewarden.app.keys import secret_keys
+from lakewarden.app.peer import networks
+from lakewarden.app.root_password import set_root_password
+from lakewarden.app.routing import Table
+from lakewarden.app.vouching import Vouching
+from lakewarden.authn.authenticator import Authenticator
+from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
+from lakewarden.authn.password import Passwords
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
+from lakewarden.service.actor import ANONYMOUS
+from lakewarden.service.plane import Plane
+from lakewarden.service.ports import Store
+from lakewarden.service.resume import Compiled, start
+from lakewarden.service.search.warmth import prepare
+from lakewarden.store.live import SqlLive
+from lakewarden.store.secrets import Keys
+from lakewarden.wire.exchange import (
+    CdapLimits,
+    CdapOptions,
+    DataHubOptions,
+    Dialect,
+    GravitinoOptions,
+    Services,
+)
+
+THREADS: Final = 16
+"""Handlers at work at the same time; writes wait for each other in any case."""
+
+_RETRY_SECONDS = (0.1, 0.2, 0.5, 1.0)
+_WATCH_SECONDS = 1.0
+_USAGE_SECONDS = 10.0
+_FIRST_TRY_SECONDS = 60.0
+_NO_STORE = "the store cannot be reached"
+
+
+class Application:
+    """The server of one process, as an ASGI application.
+
+    A worker ends when the process with the number `parent` is gone, which it could not be told.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        dialects: Iterable[Dialect] | None = None,
+        *,
+        parent: int | None = None,
+    ) -> None:
+        self.settings = settings
+        self._parent = parent
+        self._tried = asyncio.Event()
+        announced = settings.cdap.security.announce_urls
+        self._table = Table(shipped.all_dialects(announced) if dialects is None else dialects)
+        self._estate: Estate | None = None
+        self._stops: list[Event] = []
+        self._handlers = ThreadPoolExecutor(THREADS, "handler")
+        self._asking = ThreadPoolExecutor(1, "freshness")
+        self._keys: KeySet | None = None
+        self.parts = self._parts()
+        self._gate = Gate(self.parts)
+        weakened = settings.weakened
+        own = health.Health(self.parts, weakened, open_metrics=settings.open_metrics)
+        self._framed: ASGIApp = Starlette(routes=own.routes(), lifespan=self._life)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in health.PATHS:
+            await self._gate(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+        else:
+            await self._framed(scope, receive, send)
+
+    def at_once(
+        self, method: str, url: bytes, headers: Sequence[Pair], body: bytes, peer: str
+    ) -> Answer | None:
+        """The answer to a complete request that waits for nothing, see `Gate.at_once`."""
+        return self._gate.at_once(method, url, headers, body, peer)
+
+    def _parts(self) -> Parts:
+        settings, limits = self.settings, self.settings.limits
+        cdap = settings.cdap
+        plane = Plane(cast(Store, _Absent()))
+        return Parts(
+            table=self._table,
+            plane=plane,
+            authenticator=self._authenticator(),
+            services=services(settings),
+            limits=limits,
+            workers=self._handlers,
+            freshness=self._freshness(plane),
+            proxies=networks(settings.trusted_proxies),
+            vouching={shipped.CDAP: Vouching("cdap-userid", networks(cdap.trusted_proxies))},
+        )
+
+    def _freshness(self, plane: Plane) -> Freshness:
+        limits = self.settings.limits
+        return Freshness(
+            plane,
+            self._asking,
+            wait_seconds=limits.wait_seconds,
+            stale_seconds=limits.stale_seconds,
+            patience_seconds=limits.request_seconds,
+        )
+
+    def _authenticator(self) -> Authenticator:
+        settings = self.settings
+        verifier = None
+        if settings.auth == "oidc":
+            oidc = settings.oidc
+            fetch = from_file(oidc.jwks_file) if oidc.jwks_file else from_url(oidc.jwks_url)
+            self._keys = KeySet(fetch)
+            expected = Expected(
+                oidc.issuer,
+                oidc.audience,
+                oidc.user_claim,
+                oidc.group_claim,
+                oidc.leeway_seconds,
+            )
+            verifier = Verifier(self._keys, expected)
+        root = settings.root_token
+        return Authenticator(
+            settings.auth,
+            settings.admin,
+            None if root is None else root.get_secret_value(),
+            verifier,
+            settings.oidc.directory,
+            _open_to(settings),
+        )
+
+    @asynccontextmanager
+    async def _life(self, _: Starlette) -> AsyncIterator[None]:
+        opening = asyncio.create_task(self._open())
+        watching = asyncio.create_task(self._watch())
+        if self._parent is not None:
+            # One of several: the others answer until this one knows what to answer.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._tried.wait(), _FIRST_TRY_SECONDS)
+        try:
+            yield
+        finally:
+            self.parts.is_open = False
+            for task in (opening, watching):
+                task.cancel()
+            await asyncio.gather(opening, watching, return_exceptions=True)
+            self.close()
+
+    async def _open(self) -> None:
+        """Opens everything, however often it takes."""
+        loop = asyncio.get_running_loop()
+        tries = 0
+        while True:
+            try:
+                await loop.run_in_executor(self._asking, self.open)
+            except Unavailable as error:
+                log.get().warning("not ready", why=str(error))
+            except WardenError as error:
+                log.get().error("not ready", why=str(error))
+            except Exception as error:  # noqa: BLE001 — not ready is all that may come of it
+                log.get().error("not ready", why="unforeseen error", exc_info=error)
+            self._tried.set()
+            if self.parts.is_open:
+                await self._aside(self._prepare_search)
+                return
+            await asyncio.sleep(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
+            tries += 1
+
+    def open(self) -> None:
+        """Opens the store and loads the state. Raises `WardenError`; may be called again."""
+        if self._keys is not None and not self._stops:
+            self._keys.refresh()
+            self._stops.append(
+                self._keys.keep_fresh(
+                    self.settings.oidc.refresh_seconds,
+                    lambda error: log.get().warning("keys not renewed", why=str(error)),
+                )
+            )
+        if self._estate is None:
+            host_only = self.settings.consistency == "host"
+            self._estate = open_estate(self.settings.database, host_only=host_only)
+        plane = self._estate.plane
+        self._load(plane)
+        first_start(plane, self.settings)
+        passwords = self.parts.services.passwords
+        if passwords is not None:
+            set_root_password(plane, self.settings, passwords)
+        self.parts.plane = plane
+        self.parts.freshness = self._freshness(plane)
+        self.parts.freshness.opened()
+        self.parts.is_open = True
+        log.get().info("ready", revision=plane.state.revision, realms=sorted(plane.state.realms))
+
+    def _load(self, plane: Plane) -> None:
+        """Loads the state, with the realms that have an index from there.
+
+        Whoever started the server has checked the indexes. One that is no longer good, in a
+        worker that starts later, only costs the time that it would have saved.
+        """
+        if self.settings.indexes:
+            try:
+                compiled = indexed.compiled(self.settings.indexes, check=False)
+                plane.open({realm: start(one, _started) for realm, one in compiled.items()})
+                return
+            except BadInput as error:
+                log.get().error("not started from an index", why=str(error))
+        plane.open()
+
+    async def _watch(self) -> None:
+        """Looks around once a second, whatever happens: a worker without parent must end."""
+        watch = ErrorsWatch()
+        seconds = 0.0
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            seconds += _WATCH_SECONDS
+            if self._parent is not None and os.getppid() != self._parent:
+                log.get().error("the process that started this worker is gone")
+                signal.raise_signal(signal.SIGTERM)
+            try:
+                watch.look(self.parts.plane.state)
+                metrics.write()
+                await self._aside(self._look_for_strangers)
+                if seconds >= _USAGE_SECONDS:
+                    seconds = 0.0
+                    await self._aside(self._write_usage)
+            except Exception as error:  # noqa: BLE001 — none of this may end the watch
+                log.get().error("unforeseen error while watching", exc_info=error)
+
+    def _prepare_search(self) -> None:
+        """Saves the first search the work; without it, that search does it."""
+        try:
+            prepare(self.parts.plane)
+        except Exception as error:  # noqa: BLE001 — the server serves all the same
+            log.get().warning("search not prepared", exc_info=error)
+
+    async def _aside(self, work: Callable[[], None]) -> None:
+        """Does something in a worker thread; that the store is away is no error here."""
+        with suppress(WardenError):
+            await asyncio.get_running_loop().run_in_executor(self._handlers, work)
+
+    def _write_usage(self) -> None:
+        """Brings the counts of what was done to the store, where it can be reached."""
+        usage = self.parts.services.usage
+        if self._estate is None:
+            return
+        with suppress(Unavailable):
+            usage.write(self._estate.store)
+        if usage.lost:
+            lost, usage.lost = usage.lost, 0
+            log.get().warning("usage not counted", acts=lost)
+
+    def _look_for_strangers(self) -> None:
+        """Raises the word for writers that do not know it: an older release, a restored file."""
+        if self._estate is not None and self._estate.word is not None:
+            self._estate.word.raise_to(self._estate.store.revision())
+
+    def close(self) -> None:
+        """Lets go of everything; answers that are under way are finished first."""
+        for stop in self._stops:
+            stop.set()
+        self._handlers.shutdown(wait=True)
+        self._asking.shutdown(wait=True)
+        self._write_usage()
+        if self._estate is not None:
+            self._estate.close()
+
+
+def _started(compiled: Compiled) -> None:
+    log.get().info("started from an index", realm=compiled.realm, revision=compiled.revision)
+
+
+class _Absent:
+    """The store before there is one: whoever asks it anything learns nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        raise Unavailable(_NO_STORE)
+
+
+def _open_to(settings: Settings) -> dict[str, str]:
+    """Who a request without credentials is, by dialects whose authentication is switched off."""
+    datahub = {} if settings.datahub.auth else {shipped.DATAHUB: settings.datahub.actor}
+    cdap = {} if settings.cdap.security.enabled else {shipped.CDAP: ANONYMOUS}
+    return {**datahub, **cdap}
+
+
+def services(settings: Settings) -> Services:
+    """What dialects need to know of the configuration."""
+    gravitino, cdap, keys = settings.gravitino, settings.cdap, secret_keys(settings)
+    return Services(
+        public_url=settings.public_url.rstrip("/") or address(settings.host, settings.port),
+        admin=settings.admin,
+        auth=settings.auth,
+        secret_keys=keys,
+        weakened=settings.weakened,
+        batch_rows=settings.limits.batch_rows,
+        page_rows=settings.limits.page_rows,
+        gravitino=GravitinoOptions(
+            version=gravitino.version,
+            enable=gravitino.authorization.enable,
+            pass_through=gravitino.pass_through,
+            service_admins=(settings.admin, *gravitino.service_admins),
+            jdbc_hosts=gravitino.jdbc_hosts,
+        ),
+        datahub=DataHubOptions(
+            policies=settings.datahub.policies,
+            rest=settings.datahub.rest,
+            constraints=settings.datahub.constraints,
+            domain_write=settings.datahub.domain_write,
+            view=settings.datahub.view,
+            version=settings.datahub.version,
+            timeseries_values=settings.datahub.timeseries_values,
+            existence=settings.datahub.existence,
+            search_access=settings.datahub.search_access,
+            unrestricted=settings.datahub.unrestricted,
+            unrestricted_add=settings.datahub.unrestricted_add,
+            unrestricted_remove=settings.datahub.unrestricted_remove,
+        ),
+        cdap=CdapOptions(
+            security=cdap.security.enabled,
+            authorization=cdap.security.authorization.enabled,
+            instance=cdap.instance_name,
+            version=cdap.version,
+            unrecoverable_reset=(
+                settings.auth == "simple"
+                if cdap.unrecoverable_reset is None
+                else cdap.unrecoverable_reset
+            ),
+            limits=CdapLimits(**cdap.limits.model_dump()),
+        ),
+        live=SqlLive() if gravitino.jdbc_hosts else None,
+        sealing=Keys(keys) if keys else None,
+        passwords=Passwords(),
+    )

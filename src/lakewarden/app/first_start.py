@@ -1,0 +1,148 @@
+"""What a database must hold before it serves: the realms, their defaults, the administrator.
+
+Runs at every start, and writes only what is missing. It is one write under the store's lock, so
+that of several processes that start at once one does it and the others find it done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
+from lakewarden.kernel.principal import MASTER, ROLE, SERVICE_ADMINS, USER, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.names.cdap import user_of
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import Effect, RealmChanged
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, people_of
+from lakewarden.service.realms import establish, establish_control
+from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.system import System
+
+ADMIN_ROLE: Final = Principal(ROLE, "urn:li:dataHubRole:Admin")
+"""The role that DataHub's administrators hold."""
+
+GRAVITINO: Final = "gravitino"
+DATAHUB: Final = "datahub"
+CDAP: Final = "cdap"
+PARENT_WRITE: Final = "cdap_parent_write"
+
+
+def first_start(plane: Plane, settings: Settings) -> bool:
+    """Writes what is missing; whether anything was. Raises what `Plane.write` raises."""
+    if _is_done(plane.state, settings):
+        return False
+    plane.write(SYSTEM, lambda desk: _make(desk, settings))
+    return True
+
+
+def realms(settings: Settings) -> tuple[Realm, ...]:
+    """The realms that a fresh database gets."""
+    mode = settings.gravitino.mode
+    return (
+        Realm(GRAVITINO, GRAVITINO, settings={} if mode is None else {"mode": mode}),
+        Realm(DATAHUB, DATAHUB, settings={"bootstrap": settings.datahub.bootstrap}),
+        _cdap(settings),
+    )
+
+
+def _cdap(settings: Settings) -> Realm:
+    profile = settings.cdap_profile.replace("-", "_")
+    return Realm(CDAP, profile, settings=settings.cdap.knobs if profile == PARENT_WRITE else {})
+
+
+def _is_done(state: State, settings: Settings) -> bool:
+    if CONTROL not in state.realms:
+        return False
+    return all(not effects for _, effects in _missing(state, settings))
+
+
+def _make(desk: Desk, settings: Settings) -> None:
+    if CONTROL not in desk.state.realms:
+        # A database that has realms already lost them to somebody who dropped them.
+        is_fresh = not desk.state.realms
+        establish_control(desk)
+        for realm in realms(settings) if is_fresh else ():
+            establish(desk, realm)
+            desk.change(realm.name, *_roles(desk.realm(realm.name).system))
+    changed = []
+    for scope, effects in _missing(desk.state, settings):
+        desk.change(scope, *effects)
+        changed += [scope] if effects else []
+    desk.record(
+        AuditEvent(
+            time=desk.now,
+            actor=SYSTEM.user,
+            operation="server.start",
+            target="server:lakewarden",
+            outcome="allow",
+            reason="configuration",
+            realm=CONTROL,
+            details={"admin": settings.admin, "changed": changed},
+        )
+    )
+
+
+def _roles(system: System) -> list[Effect]:
+    """The roles that a system ships as principals of its own."""
+    names = [str(role.get("name", "")) for role in system.model.roles]
+    return [PrincipalChanged(Principal(ROLE, n), True) for n in names if n.startswith("urn:li:")]
+
+
+def _missing(state: State, settings: Settings) -> Iterator[tuple[str, list[Effect]]]:
+    """What the configuration asks for and the state lacks, by scope."""
+    person = Principal(USER, settings.admin)
+    people = state.people.get(DIRECTORY, People())
+    known = person in people.principals
+    yield people_of(DIRECTORY), [] if known else [PrincipalChanged(person, True)]
+    for name, wanted in _powers(settings).items():
+        realm = state.realms.get(name)
+        if realm is not None:
+            yield name, [*_settings(realm, settings), *_memberships(realm, wanted)]
+
+
+def _powers(settings: Settings) -> Mapping[str, list[tuple[str, Principal]]]:
+    """Who has built-in power where: the administrator, and those that a dialect names."""
+    admins = [(settings.admin, SERVICE_ADMINS)]
+    return {
+        CONTROL: admins,
+        GRAVITINO: [*admins, *((n, SERVICE_ADMINS) for n in settings.gravitino.service_admins)],
+        DATAHUB: [(settings.admin, ADMIN_ROLE)],
+        CDAP: [*admins, *_cdap_powers(settings)],
+    }
+
+
+def _cdap_powers(settings: Settings) -> Iterator[tuple[str, Principal]]:
+    """The administrators of authorization, and the user as which the platform runs."""
+    for name in settings.cdap.security.authorization.admin_users:
+        yield name, SERVICE_ADMINS
+    if settings.cdap.master:
+        yield user_of(settings.cdap.master), MASTER
+
+
+def _memberships(realm: RealmState, wanted: list[tuple[str, Principal]]) -> list[Effect]:
+    rows = [
+        MembershipRow(realm.system.spelled(Principal(USER, name)), of)
+        for name, of in dict.fromkeys(wanted)
+    ]
+    return [MembershipChanged(row, True) for row in rows if row not in realm.own.memberships]
+
+
+def _settings(realm: RealmState, settings: Settings) -> list[Effect]:
+    """The settings of its model, where the configuration says others than the realm has."""
+    declared, mode = realm.realm, settings.gravitino.mode
+    wanted: Mapping[str, str] = {}
+    if declared.model == GRAVITINO and mode is not None:
+        wanted = {"mode": mode}
+    if declared.model == PARENT_WRITE:
+        wanted = settings.cdap.knobs
+    if wanted.items() <= declared.settings.items():
+        return []
+    changed = replace(declared, settings={**declared.settings, **wanted})
+    return [RealmChanged(declared.name, changed)]

@@ -1,0 +1,120 @@
+"""Whether the process lives, whether it can answer, and the figures: the routes that are ours.
+
+Strangers learn from them that the server is there, that it is ready, and whether somebody
+switched protection off (R-13); never names, versions or reasons. `/metrics` takes the privilege
+`READ_SERVER` on the server, unless the operator opened it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from lakewarden.app import metrics
+from lakewarden.app.gate import Parts
+from lakewarden.app.problem import PROBLEM
+from lakewarden.authn import header
+from lakewarden.authn.authenticator import Unauthenticated
+from lakewarden.kernel.errors import Unavailable, WardenError
+from lakewarden.service import control
+from lakewarden.service.realm import CONTROL
+from lakewarden.wire.exchange import Refused, Reply
+
+LIVE: Final = ("/healthz", "/health", "/health/live")
+READY: Final = ("/readyz", "/health/ready")
+METRICS: Final = "/metrics"
+PATHS: Final = frozenset({*LIVE, *READY, METRICS})
+
+_REMEMBERED_SECONDS = 0.5
+"""How long the store is not asked again, whoever asks for readiness."""
+
+_PATIENCE_SECONDS = 2.0
+
+
+class Health:
+    """The routes, and what they know of the process."""
+
+    def __init__(self, parts: Parts, weakened: Sequence[str], *, open_metrics: bool) -> None:
+        self._parts = parts
+        self._weakened = list(weakened)
+        self._open_metrics = open_metrics
+        self._asked = -float("inf")
+        self._reached = False
+
+    def routes(self) -> list[Route]:
+        return [
+            *(Route(path, self.live, methods=["GET"]) for path in LIVE),
+            *(Route(path, self.ready, methods=["GET"]) for path in READY),
+            Route(METRICS, self.figures, methods=["GET"]),
+        ]
+
+    async def live(self, request: Request) -> Response:
+        """The process is there."""
+        return _json(200, {"status": "ok", "warnings": self._weakened})
+
+    async def ready(self, request: Request) -> Response:
+        """The state is loaded and the store answers."""
+        if not self._parts.is_open:
+            return _json(503, {"status": "loading", "warnings": self._weakened})
+        if not await self._is_reached():
+            return _json(503, {"status": "store unavailable", "warnings": self._weakened})
+        return _json(200, {"status": "ready", "warnings": self._weakened})
+
+    async def _is_reached(self) -> bool:
+        if time.monotonic() - self._asked > _REMEMBERED_SECONDS:
+            loop = asyncio.get_running_loop()
+            asked = loop.run_in_executor(self._parts.workers, self._parts.plane.store.revision)
+            done, _ = await asyncio.wait({asked}, timeout=_PATIENCE_SECONDS)
+            self._reached = bool(done) and asked.exception() is None
+            self._asked = time.monotonic()
+        return self._reached
+
+    async def figures(self, request: Request) -> Response:
+        """The figures, for whoever may see them."""
+        refused = None if self._open_metrics else await self._refused(request)
+        if refused is not None:
+            return Response(
+                refused.body, refused.status, dict(refused.headers), refused.content_type
+            )
+        self._measure()
+        return Response(metrics.page(), media_type=metrics.CONTENT_TYPE)
+
+    async def _refused(self, request: Request) -> Reply | None:
+        """The refusal of a caller who may not; None for who may."""
+        values = [value for name, value in request.headers.raw if name == b"authorization"]
+        try:
+            if not self._parts.is_open:
+                raise Unavailable("the server has not loaded its state yet")
+            state = (await self._parts.freshness.state()).state
+            now = self._parts.plane.clock()
+            actor = self._parts.authenticator.authenticate(
+                header.read(values), state, now, realm=state.realm(CONTROL).realm
+            )
+            if isinstance(actor, Unauthenticated):
+                return PROBLEM.unauthenticated(actor.why)
+            if control.may(state, actor, "metrics.read", control.SERVER, now):
+                return None
+        except WardenError as error:
+            return PROBLEM.failed(None, error)
+        return PROBLEM.failed(None, Refused(403, "this takes READ_SERVER on the server"))
+
+    def _measure(self) -> None:
+        state = self._parts.plane.state
+        metrics.REVISION.set(state.revision)
+        counts: dict[str, int] = {}
+        for realm in state.realms.values():
+            model = realm.realm.model
+            counts[model] = counts.get(model, 0) + len(realm.matrix.snapshot.coded.tree.stored)
+        for model, count in counts.items():
+            metrics.ENTITIES.labels(model).set(count)
+
+
+def _json(status: int, body: object) -> Response:
+    return Response(msgspec.json.encode(body), status, media_type="application/json")

@@ -1,0 +1,56 @@
+"""Realms that start from an access index of the pipeline instead of all their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.service.resume import Compiled
+from lakewarden.service.state import People
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.index.index import Index
+
+
+def compiled(folders: Iterable[Path], *, check: bool = True) -> dict[str, Compiled]:
+    """The realms that have an index in one of these folders, by name.
+
+    Raises `BadInput` for a folder that holds none that a store can go on from, for one made
+    under another model than this release has, with `check` for a damaged file, and for two of
+    one realm; `Unavailable` where what reads indexes is not installed.
+    """
+    folders = tuple(folders)
+    if not folders:
+        return {}
+    try:
+        from lakewarden.pipeline.index.index import open_index
+    except ImportError:
+        needed = "pyarrow is not installed, which an index needs; install `lakewarden[spark]`"
+        raise Unavailable(needed) from None
+    found: dict[str, Compiled] = {}
+    for folder in folders:
+        index = open_index(folder, check=check)
+        if index.revision is None:
+            message = "was not made of a store; take the realm out of it with the source `store`"
+            raise BadInput(message, where=str(folder))
+        if index.realm in found:
+            other = found[index.realm].where
+            raise BadInput(f"is of the realm `{index.realm}`, as `{other}` is", where=str(folder))
+        found[index.realm] = Compiled(
+            realm=index.realm,
+            revision=index.revision,
+            mark=index.store,
+            system=index.system,
+            snapshot=_snapshot_of(index),
+            where=str(folder),
+        )
+    return found
+
+
+def _snapshot_of(index: Index) -> Callable[[People], Snapshot]:
+    from lakewarden.pipeline.index.index import snapshot
+
+    return lambda people: snapshot(index, people=people)

@@ -1,0 +1,43 @@
+"""The keys that seal secrets: those of the configuration, else one kept beside a SQLite file.
+
+An embedded store gets a key of its own at its first start, in a file that only its owner may
+read; whoever copies the database alone has not copied the secrets. For any other store the
+operator configures keys, or no secret can be stored.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import urlsafe_b64encode
+from contextlib import suppress
+from pathlib import Path
+
+from lakewarden.app.word import sqlite_file
+from lakewarden.config.settings import Settings
+
+
+def secret_keys(settings: Settings) -> tuple[str, ...]:
+    """The keys, the one for new secrets first."""
+    given = tuple(key.get_secret_value() for key in settings.secret_keys)
+    file = sqlite_file(settings.database)
+    if given or file is None:
+        return given
+    return (_kept(file.with_name(f"{file.name}-key")),)
+
+
+def _kept(path: Path) -> str:
+    """The key in the file, which is made if it is not there; of two makers one wins."""
+    with suppress(FileNotFoundError):
+        return path.read_text(encoding="ascii").strip()
+    fresh = path.with_name(f"{path.name}-{os.getpid()}")
+    file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(file, "wb") as out:
+        out.write(urlsafe_b64encode(os.urandom(32)) + b"\n")
+        out.flush()
+        os.fsync(out.fileno())
+    try:
+        with suppress(FileExistsError):
+            os.link(fresh, path)
+    finally:
+        fresh.unlink()
+    return path.read_text(encoding="ascii").strip()

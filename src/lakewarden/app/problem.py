@@ -1,0 +1,64 @@
+"""Errors at addresses that no dialect has: problem details (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+
+import msgspec
+
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unavailable, Unknown
+from lakewarden.service.plane import StaleRevision
+from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
+
+CONTENT_TYPE = "application/problem+json"
+
+_STATUSES: Mapping[type[Exception], int] = {
+    BadInput: 400,
+    LimitExceeded: 400,
+    Unknown: 404,
+    Conflict: 409,
+    StaleRevision: 409,
+    Unavailable: 503,
+}
+
+
+class Problem:
+    """The dialect of addresses that are nobody's: it has no routes and answers errors only."""
+
+    name = "none"
+    models: tuple[str, ...] = ()
+    anonymous: str | None = None
+
+    def routes(self) -> Sequence[Route]:
+        return ()
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        if isinstance(error, Refused):
+            return problem(error.status, str(error))
+        for kind, status in _STATUSES.items():
+            if isinstance(error, kind):
+                return problem(status, str(error))
+        return problem(500, "internal error")
+
+    def unauthenticated(self, why: str) -> Reply:
+        reply = problem(401, why)
+        reply.headers = {"www-authenticate": 'Bearer realm="lakewarden"'}
+        return reply
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        if not allowed:
+            return problem(404, "there is nothing at this address")
+        reply = problem(405, f"expected one of: {', '.join(allowed)}")
+        reply.headers = {"allow": ", ".join(allowed)}
+        return reply
+
+
+def problem(status: int, detail: str) -> Reply:
+    """An answer in the form of RFC 9457."""
+    title = HTTPStatus(status).phrase
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return Reply(status, msgspec.json.encode(body), CONTENT_TYPE)
+
+
+PROBLEM = Problem()

@@ -1,0 +1,165 @@
+"""HTTP/1.1 on a connection: limits before a request is there, and answers without delay.
+
+Whoever sends a head that does not end, or sends it slowly, is cut off: the gate in front of the
+dialects sees a request only when its head is complete.
+
+A request that came in one piece is offered to the application before a task is made of it
+(`AtOnce`). What it answers there goes out in one piece too; what it does not, goes the usual
+way, as if nothing had been held.
+"""
+
+from __future__ import annotations
+
+from asyncio import Transport
+from asyncio.events import TimerHandle
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol, runtime_checkable
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+MAX_HEAD_BYTES: Final = 128 * 1024
+"""Bytes of a head that is not complete; the exact limits are those of the gate."""
+
+HEAD_SECONDS: Final = 10.0
+"""Within which a head has to be complete once it began, and to begin once connected."""
+
+_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
+
+_GOODBYE = b"CLOSE / HTTP/1."
+"""What Gravitino's Python client sends when it is closed: a method that no parser knows.
+SOURCE: gravitino reference 5.1."""
+
+_GOODBYE_REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+Asking = Callable[[str, bytes, Headers, bytes, str], tuple[int, Headers, bytes] | None]
+
+
+@runtime_checkable
+class AtOnce(Protocol):
+    """An application that can answer some requests without waiting for anything."""
+
+    def at_once(
+        self, method: str, url: bytes, headers: Headers, body: bytes, peer: str
+    ) -> tuple[int, Headers, bytes] | None:
+        """Status, headers and body; None: ask in the usual way."""
+        ...
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """The protocol of the server library, with a bound on the head."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        application: object = self.app
+        self._at_once: Asking | None = None
+        if isinstance(application, AtOnce):
+            self._at_once = application.at_once
+        self._held: list[bytes] | None = None
+        self._in_head = True
+        self._head_bytes = 0
+        self._head_timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head and not self._head_bytes and data.startswith(_GOODBYE):
+            self.transport.write(_GOODBYE_REPLY)
+            self.transport.close()
+            return
+        if self._in_head:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._held is not None:
+            self._release()
+        if self._in_head and self._head_bytes and not self.transport.is_closing():
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self.transport.write(_TOO_LARGE)
+                self.transport.close()
+            elif self._head_timer is None:
+                self._start_timer()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._stop_timer()
+        if self._may_hold():
+            self._held = []
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if self._held is None:
+            super().on_body(body)
+        else:
+            self._held.append(body)
+
+    def on_message_complete(self) -> None:
+        self._in_head = True
+        self._head_bytes = 0
+        if self._held is not None and self._at_once is not None:
+            if self._is_answered(b"".join(self._held), self._at_once):
+                self._held = None
+                return
+            self._release()
+        super().on_message_complete()
+
+    def _may_hold(self) -> bool:
+        """Whether the request can wait for the rest of what has just been read."""
+        if self._at_once is None or self.expect_100_continue or self.parser.should_upgrade():
+            return False
+        # There is none before the first request that went the usual way.
+        before: object = self.cycle
+        return before is None or self.cycle.response_complete
+
+    def _release(self) -> None:
+        """Lets the held request go the usual way."""
+        held, self._held = self._held or [], None
+        super().on_headers_complete()
+        for body in held:
+            super().on_body(body)
+
+    def _is_answered(self, body: bytes, at_once: Asking) -> bool:
+        method = self.parser.get_method()
+        if (
+            method == b"HEAD"
+            or self.flow.write_paused
+            or self.parser.get_http_version() != "1.1"
+            or not self.parser.should_keep_alive()
+        ):
+            return False
+        peer = self.client[0] if self.client else ""
+        answer = at_once(method.decode("ascii"), self.url, self.headers, body, peer)
+        if answer is None:
+            return False
+        status, headers, content = answer
+        parts = [STATUS_LINE[status]]
+        for name, value in (*self.server_state.default_headers, *headers):
+            parts += (name, b": ", value, b"\r\n")
+        parts += (b"\r\n", content)
+        self.transport.write(b"".join(parts))
+        self.on_response_complete()
+        return True
+
+    def _start_timer(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing():
+            self.transport.close()

@@ -1,0 +1,60 @@
+"""The password of DataHub's root user, as the operator configured it: there is no other.
+
+Compared at every start with the one that is kept; where they differ, the configured one counts
+from then on, and the sessions of root are over. What was set by `lakewarden user password` stays
+where none is configured.
+"""
+
+from __future__ import annotations
+
+from lakewarden.app.first_start import DATAHUB
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import native_user
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.credential import PASSWORD
+from lakewarden.service.desk import Desk
+from lakewarden.service.password import Hashing, check_strength
+from lakewarden.service.plane import Plane
+from lakewarden.service.presence import ROOT, TYPE
+
+_USER = Entity(TYPE, ROOT)
+
+
+def set_root_password(plane: Plane, settings: Settings, hashing: Hashing) -> bool:
+    """Keeps the configured password; whether it was another one before.
+
+    Raises `BadInput` for one that is too easily guessed, or a file that cannot be read.
+    """
+    password = _configured(settings)
+    if password is None or DATAHUB not in plane.state.realms:
+        return False
+    with plane.reading() as reading:
+        kept = reading.credential(DATAHUB, _USER, PASSWORD)
+    if hashing.verify(None if kept is None else kept.value, password):
+        return False
+    hashed = hashing.hash(password)
+
+    def task(desk: Desk) -> bool:
+        # Another process may have been faster: one of them ends the sessions.
+        if desk.store.credential(DATAHUB, _USER, PASSWORD) != kept:
+            return False
+        native_user.put(desk, DATAHUB, ROOT, hashed, "configuration")
+        return True
+
+    return plane.write(SYSTEM, task)
+
+
+def _configured(settings: Settings) -> str | None:
+    given, file = settings.datahub.root_password, settings.datahub.root_password_file
+    if given is not None:
+        return given.get_secret_value()
+    if file is None:
+        return None
+    try:
+        password = file.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError):
+        raise BadInput(f"the password of root in `{file}` cannot be read") from None
+    check_strength(password, "datahub")
+    return password

@@ -1,0 +1,187 @@
+"""Which dialect, realm and route a path belongs to.
+
+A path is split before it is decoded, and its segments are matched whole: nothing that a segment
+holds can become a separator. Below `/r/NAME` a path belongs to the realm of that name, else to
+the realm that its dialect has at the top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import RealmState, State
+from lakewarden.wire.exchange import Dialect, Route
+
+REALMS: Final = "r"
+"""First segment of the paths that name their realm."""
+
+_HEAD = "HEAD"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A route, the parameters that its path names, and the segments that are below the realm."""
+
+    dialect: Dialect
+    route: Route
+    params: Mapping[str, str]
+    segments: tuple[str, ...]
+    realm: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """No route: the dialect whose path it would be, if any, and the methods that are there."""
+
+    dialect: Dialect | None
+    allowed: tuple[str, ...] = ()
+    realm: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A route's path in segments; None stands for a parameter. `rest` takes all that follows."""
+
+    dialect: Dialect
+    route: Route
+    literals: tuple[str | None, ...]
+    names: tuple[tuple[int, str], ...]
+    rest: str | None
+
+    def match(self, segments: Sequence[str]) -> Mapping[str, str] | None:
+        for literal, segment in zip(self.literals, segments, strict=False):
+            if literal is not None and literal != segment:
+                return None
+        params = {name: segments[at] for at, name in self.names}
+        if self.rest is not None:
+            params[self.rest] = "/".join(segments[len(self.literals) :])
+        return params
+
+
+class Table:
+    """All routes of all dialects."""
+
+    def __init__(self, dialects: Iterable[Dialect]) -> None:
+        self.dialects = tuple(dialects)
+        self.patterns = tuple(
+            _pattern(dialect, route) for dialect in self.dialects for route in dialect.routes()
+        )
+        self._by_length: dict[int, list[_Pattern]] = {}
+        self._with_rest = [pattern for pattern in self.patterns if pattern.rest is not None]
+        for pattern in self.patterns:
+            if pattern.rest is None:
+                self._by_length.setdefault(len(pattern.literals), []).append(pattern)
+        for patterns in self._by_length.values():
+            patterns.sort(key=_vagueness)
+        self._prefixes = _prefixes(self.patterns)
+
+    def find(self, method: str, segments: tuple[str, ...], state: State) -> Found | Lost:
+        """The route of a decoded path.
+
+        Below a realm the dialects come first that speak for it. The others follow: whether a
+        realm is there, and what it is, is said only to callers that were believed.
+        """
+        realm, segments = _realm(segments)
+        if realm is not None:
+            speaking = speakers(self.dialects, state.realms.get(realm))
+            found = self._among(speaking, method, segments, realm)
+            if isinstance(found, Found) or found.allowed:
+                return found
+        return self._among(self.dialects, method, segments, realm)
+
+    def _among(
+        self,
+        dialects: Sequence[Dialect],
+        method: str,
+        segments: tuple[str, ...],
+        realm: str | None,
+    ) -> Found | Lost:
+        allowed: list[str] = []
+        last: Dialect | None = None
+        for pattern in (*self._by_length.get(len(segments), ()), *self._with_rest):
+            if pattern.dialect not in dialects:
+                continue
+            if pattern.rest is not None and len(segments) <= len(pattern.literals):
+                continue
+            params = pattern.match(segments)
+            if params is None:
+                continue
+            offered = pattern.route.method
+            if offered == method or (method == _HEAD and offered == "GET"):
+                return Found(pattern.dialect, pattern.route, params, segments, realm)
+            last = last or pattern.dialect
+            allowed.append(offered)
+        if last is None:
+            last = self.guess("/" + "/".join(segments), dialects)
+        return Lost(last, tuple(dict.fromkeys(allowed)), realm)
+
+    def guess(self, path: str, among: Sequence[Dialect] | None = None) -> Dialect | None:
+        """The dialect whose paths begin as this one, the one that agrees longest."""
+        words = [word for word in path.split("/") if word]
+        if words[:1] == [REALMS]:
+            words = words[2:]
+        for length in range(len(words), 0, -1):
+            for dialect in self._prefixes.get(tuple(words[:length]), ()):
+                if among is None or dialect in among:
+                    return dialect
+        return None
+
+
+def _pattern(dialect: Dialect, route: Route) -> _Pattern:
+    words = [word for word in route.path.split("/") if word]
+    rest = None
+    if words and words[-1].endswith(":path}"):
+        rest = words.pop()[1 : -len(":path}")]
+    literals = tuple(None if word.startswith("{") else word for word in words)
+    names = tuple((at, word[1:-1]) for at, word in enumerate(words) if word.startswith("{"))
+    return _Pattern(dialect, route, literals, names, rest)
+
+
+def _vagueness(pattern: _Pattern) -> tuple[bool, ...]:
+    """Sorts literal words before parameters, so that the closest pattern comes first."""
+    return tuple(literal is None for literal in pattern.literals)
+
+
+def _prefixes(patterns: Iterable[_Pattern]) -> Mapping[tuple[str, ...], list[Dialect]]:
+    """The dialects, by what the literal beginnings of their paths begin with."""
+    found: dict[tuple[str, ...], list[Dialect]] = {}
+    for pattern in patterns:
+        start: list[str] = []
+        for literal in pattern.literals:
+            if literal is None:
+                break
+            start.append(literal)
+            dialects = found.setdefault(tuple(start), [])
+            if pattern.dialect not in dialects:
+                dialects.append(pattern.dialect)
+    return found
+
+
+def _realm(segments: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    if len(segments) >= 2 and segments[0] == REALMS:
+        return segments[1], segments[2:]
+    return None, segments
+
+
+def speakers(dialects: Iterable[Dialect], realm: RealmState | None) -> tuple[Dialect, ...]:
+    """The dialects that speak for a realm; one that is not there has those that speak for all."""
+    model = "" if realm is None else realm.realm.model
+    return tuple(dialect for dialect in dialects if not dialect.models or model in dialect.models)
+
+
+def top_realm(dialect: Dialect, state: State) -> str | None:
+    """The realm that a dialect speaks for where the path names none.
+
+    The one that bears the dialect's name, else the first by name; of a dialect that speaks for
+    all realms `_server`.
+    """
+    if not dialect.models:
+        return CONTROL
+    named = state.realms.get(dialect.name)
+    if named is not None and named.realm.model in dialect.models:
+        return dialect.name
+    fitting = (name for name, one in state.realms.items() if one.realm.model in dialect.models)
+    return min(fitting, default=None)

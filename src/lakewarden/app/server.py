@@ -1,0 +1,116 @@
+"""The server processes: one socket, one or several workers that share it.
+
+The socket is bound before anything else, so that a port that is taken is an error at once and
+`--port 0` finds a free one. Workers are processes that the library starts anew when they die;
+each loads its own state. Decision 0010 says why this library.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+from typing import Final
+
+import uvicorn
+from uvicorn.supervisors.multiprocess import Multiprocess
+
+from lakewarden.app import log
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.errors import Unavailable
+
+BACKLOG: Final = 2_048
+KEEP_ALIVE_SECONDS: Final = 75
+SHUTDOWN_SECONDS: Final = 15
+_HEALTH_SECONDS: Final = 60
+
+_SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """The listening socket; raises `Unavailable` where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(BACKLOG)
+    except OSError as error:
+        sock.close()
+        reason = (error.strerror or str(error)).lower()
+        raise Unavailable(f"cannot listen on `{host}` port {port}: {reason}") from None
+    sock.set_inheritable(True)
+    return sock
+
+
+def run(settings: Settings, sock: socket.socket) -> None:
+    """Serves on the socket until a signal says stop; requests under way are finished."""
+    counts = Path(tempfile.mkdtemp(prefix="lakewarden-metrics-"))
+    os.environ[_SHARED_METRICS] = str(counts)
+    try:
+        _run(_config(settings), sock)
+    finally:
+        sock.close()
+        os.environ.pop(_SHARED_METRICS, None)
+        rmtree(counts, ignore_errors=True)
+
+
+def _run(config: uvicorn.Config, sock: socket.socket) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # The library passes on the signal once it has stopped; that is no reason to die of it.
+        signal.signal(number, lambda *_: None)
+    if config.workers > 1:
+        Multiprocess(config, sockets=[sock]).run()
+    else:
+        uvicorn.Server(config).run(sockets=[sock])
+
+
+def _config(settings: Settings) -> uvicorn.Config:
+    from lakewarden.app.protocol import GuardedProtocol
+
+    application: Callable[[], object] = partial(make, settings, os.getpid())
+    return uvicorn.Config(
+        app=application,
+        factory=True,
+        workers=settings.workers,
+        http=GuardedProtocol,
+        loop="uvloop" if _has_uvloop() else "asyncio",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        timeout_worker_healthcheck=_HEALTH_SECONDS,
+    )
+
+
+def _has_uvloop() -> bool:
+    with suppress(ImportError):
+        import uvloop  # noqa: F401 — whether it is there
+
+        return True
+    return False
+
+
+def make(settings: Settings, starter: int) -> object:
+    """The application of one worker, in its process. `starter` started the server.
+
+    The worker cannot ask who that was: it may be dead before the worker has come so far.
+    """
+    # Only now, since the figures ask where to count while they are imported.
+    from lakewarden.app.build import Application
+
+    log.configure(settings.log_level)
+    for warning in settings.weakened:
+        log.get().warning("protection is weakened", what=warning)
+    return Application(settings, parent=starter if settings.workers > 1 else None)

@@ -1,0 +1,1 @@
+"""The dialects: each foreign contract in its own room, over what an exchange brings."""

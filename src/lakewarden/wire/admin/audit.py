@@ -1,0 +1,78 @@
+"""The audit trail."""
+
+from __future__ import annotations
+
+from lakewarden.service import trail
+from lakewarden.service.control import Denied
+from lakewarden.wire.admin.bodies import AuditPart, AuditRowGiven, AuditVerdict
+from lakewarden.wire.admin.endpoint import (
+    PAGED,
+    Answered,
+    Endpoint,
+    Parameter,
+    number,
+    place_of,
+    token_after,
+)
+from lakewarden.wire.admin.words import REALM
+from lakewarden.wire.exchange import Exchange
+
+_REALM = Parameter("realm", "only what was done in this realm, or to it", pattern=REALM)
+_LAST = Parameter("last", "begin so many rows before the end", "integer", least=0, most=1_000)
+
+
+def read(exchange: Exchange) -> Answered:
+    """A page of the trail, the oldest first."""
+    realm = exchange.one("realm") or None
+    after = place_of(exchange.one("page.token"), int, exchange.path, realm)
+    last = number(exchange, "last", 0) if "last" in exchange.query else None
+    with exchange.plane.reading() as reading:
+        found = trail.read(
+            reading,
+            exchange.state,
+            exchange.actor,
+            exchange.now,
+            realm=realm,
+            size=number(exchange, "page.limit", 100),
+            after=after,
+            last=last,
+        )
+    if isinstance(found, Denied):
+        return found
+    rows = [
+        AuditRowGiven(seq=row.seq, revision=row.revision, digest=row.digest, event=row.event)
+        for row in found.entries
+    ]
+    return AuditPart(rows=rows, page=token_after(found.after, exchange.path, realm))
+
+
+def verify(exchange: Exchange) -> Answered:
+    """Whether the trail is whole."""
+    with exchange.plane.reading() as reading:
+        found = trail.verify(reading, exchange.state, exchange.actor, exchange.now)
+    if isinstance(found, Denied):
+        return found
+    if found.fault is None:
+        return AuditVerdict(whole=True, rows=found.rows)
+    return AuditVerdict(whole=False, rows=found.rows, row=found.fault.seq, what=found.fault.what)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/audit",
+        "audit.read",
+        read,
+        "read the audit trail",
+        gives=AuditPart,
+        query=(_REALM, _LAST, *PAGED),
+    ),
+    Endpoint(
+        "POST",
+        "/audit/verify",
+        "audit.verify",
+        verify,
+        "check the audit trail",
+        gives=AuditVerdict,
+    ),
+)

@@ -1,0 +1,55 @@
+"""Words that bodies, paths and queries of our own API are made of, and how they are told.
+
+What the use cases refuse, with better words than a schema has, is told in the schema all the
+same (`described`): it is never stricter than they are.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from lakewarden import models
+from lakewarden.service.plan import MAX_KEEPER
+from lakewarden.service.realms import CONTROL_MODEL
+
+
+def described(**schema: object) -> Meta:
+    """Told in the schema, and checked elsewhere."""
+    return Meta(extra_json_schema=schema)
+
+
+_CONTROLS = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
+READABLE: Final = f"^[^{_CONTROLS}]*$"
+"""Text without control characters and line breaks, as `names.canonical.check_text` has it."""
+
+SEGMENT: Final = f"^(?!\\.{{1,2}}$)[^{_CONTROLS}]+$"
+"""What a path may hold between two slashes, when these are encoded."""
+
+PERSON: Final = f"[^{_CONTROLS}/\\\\'\";%]{{1,256}}$"
+USER_NAME: Final = f"^(?!\\.{{1,2}}$){PERSON}"
+ENTITY: Final = "^[^:]+:"
+NAME: Final = "^[a-z0-9][a-z0-9_-]{0,62}$"
+"""What a realm or a directory may be called."""
+
+REALM: Final = "^_?[a-z0-9][a-z0-9_-]{0,62}$"
+"""A realm that is there, the one of lakewarden itself included."""
+
+Scalar = str | bool | int | float
+Moment = Annotated[datetime, Meta(tz=True)]
+"""A date and time with its offset."""
+
+RealmName = Annotated[str, described(pattern=NAME)]
+DirectoryName = Annotated[str, described(pattern=NAME)]
+ModelName = Annotated[str, described(enum=[n for n in models.names() if n != CONTROL_MODEL])]
+PrincipalText = Annotated[str, described(minLength=1, pattern=READABLE)]
+EntityText = Annotated[str, described(pattern=ENTITY)]
+"""An entity, or with nothing behind the colon its type alone."""
+
+Word = Annotated[str, described(minLength=1)]
+"""An operation or a privilege, as a model declares it."""
+
+Mark = Annotated[str, Meta(min_length=1, max_length=MAX_KEEPER, pattern=READABLE)]
+"""Who keeps what comes from policy files."""

@@ -1,0 +1,40 @@
+"""Which programs run: nothing that holds one may be deleted.
+
+What a program is doing is the member `status` of its document; one that never ran has none.
+SOURCE: cdap reference 4.7, 4.10 (P3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.names import cdap
+from lakewarden.service.desk import Desk
+from lakewarden.wire.cdap.errors import conflict
+from lakewarden.wire.cdap.guarding import contents
+from lakewarden.wire.cdap.keeping import documents_in
+
+STATUS: Final = "status"
+RUNNING: Final = "RUNNING"
+STOPPED: Final = "STOPPED"
+
+
+def running(desk: Desk, realm: str, container: Entity) -> list[Entity]:
+    """The programs in an application or namespace that run, by name."""
+    programs = contents(desk.realm(realm), container, ["program"])
+    found = documents_in(desk.store, realm, programs)
+    return [one for one, body in zip(programs, found, strict=True) if body.get(STATUS) == RUNNING]
+
+
+def refuse_running(desk: Desk, realm: str, containers: Sequence[Entity]) -> None:
+    """Raises `Failure` 409 where a program runs in any of them."""
+    for container in containers:
+        still = running(desk, realm, container)
+        if still:
+            ids = ", ".join(f"'{cdap.format_id(one)}'" for one in still)
+            raise conflict(
+                f"'{cdap.format_id(container)}' could not be deleted: these programs are still"
+                f" running: {ids}"
+            )

@@ -1,0 +1,159 @@
+"""Entities as wholes: `/entities` and `/entitiesV2`. SOURCE: datahub reference 6.6 and 7.1."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.aspects.fields import Fields
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import aspects
+from lakewarden.service.aspects import Aspect
+from lakewarden.service.desk import Desk
+from lakewarden.service.proposals import referring
+from lakewarden.wire.datahub import counts, search_calls, system_calls, timeseries
+from lakewarden.wire.datahub.actions import Actions, acting
+from lakewarden.wire.datahub.asking import (
+    check_open,
+    check_readable,
+    guarded,
+    put,
+    shown,
+    switches,
+    take_away,
+    told,
+)
+from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, ok, snapshot, value, whole
+from lakewarden.wire.exchange import Exchange, Reply, Route
+
+_SHOWN: Final = 10
+"""So many references are told of, beside their number."""
+
+
+def load(exchange: Exchange) -> Reply:
+    """An entity with its aspects, or those that are named; of one that is not there, none."""
+    found = entity(exchange.params["urn"])
+    check_readable(exchange, [found])
+    wanted = _wanted(exchange.query.get("aspects", ()))
+    check_open(wanted or ())
+    with exchange.plane.reading() as reading:
+        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
+    bodies = {
+        name: _body(name, aspect)
+        for name, aspect in kept.items()
+        if wanted is None or name in wanted
+    }
+    return ok({"urn": found.name, "entityName": found.type, "aspects": bodies})
+
+
+def _wanted(given: tuple[str, ...]) -> set[str] | None:
+    """The names of a list as Rest.li writes it, `List(a,b)`; None: all."""
+    found: set[str] = set()
+    for text in given:
+        inner = text[len("List(") : -1] if text.startswith("List(") and text.endswith(")") else text
+        found.update(word for word in inner.split(",") if word)
+    return found or None
+
+
+def _body(name: str, aspect: Aspect) -> dict[str, object]:
+    body = {"name": name, "type": "VERSIONED", "version": 0, "value": aspect.value}
+    if aspect.created:
+        body["created"] = aspect.created
+    if aspect.system:
+        body["systemMetadata"] = aspect.system
+    return body
+
+
+def ingest(exchange: Exchange) -> Reply:
+    """Writes a whole snapshot."""
+    put(exchange, list(snapshot(fields(exchange))))
+    return Reply(200)
+
+
+def ingest_batch(exchange: Exchange) -> Reply:
+    """Writes many snapshots, or none of them; `systemMetadata` is one for each, if any."""
+    body = fields(exchange)
+    items, systems = body.objects("entities"), body.values("systemMetadata")
+    if systems and len(systems) != len(items):
+        raise BadInput("expected one for each entity", where=body.at("systemMetadata"))
+    said = (
+        Fields({"entity": item.everything(), "systemMetadata": system}, item.where)
+        for item, system in zip(items, systems or [None] * len(items), strict=True)
+    )
+    put(exchange, [one for each in said for one in snapshot(each)])
+    return Reply(200)
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Takes an entity away, or the values in time of one of its aspects."""
+    body = fields(exchange)
+    found = entity(body.text("urn"))
+    name = body.text_or_none("aspectName")
+    if name is not None:
+        return timeseries.delete(exchange, found, name, body)
+    rows = _counted(exchange, found)
+    gone = take_away(exchange, found)
+    counts = rows if gone else (0, 0)
+    return value({"urn": found.name, "rows": counts[0], "timeseriesRows": counts[1]})
+
+
+def _counted(exchange: Exchange, found: Entity) -> tuple[int, int]:
+    """How many aspects there are, and how many values in time."""
+    with exchange.plane.reading() as reading:
+        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
+        in_time = reading.value_counts(exchange.realm, found)
+    return len(kept), sum(in_time.values())
+
+
+def delete_references(exchange: Exchange) -> Reply:
+    """Takes away what refers to an entity; with `dryRun` only counts it."""
+    body = fields(exchange)
+    found = entity(body.text("urn"))
+    is_dry = body.flag("dryRun")
+
+    def task(desk: Desk) -> list[dict[str, object]]:
+        gone = referring(desk, exchange.realm, found, switches(exchange), forget=not is_dry)
+        if not is_dry:
+            told(exchange, desk, "entity.delete", found, references=len(gone))
+        return [
+            {"entity": one.source.name, "relationship": one.aspect, "aspect": one.aspect}
+            for one in gone
+        ]
+
+    gone = guarded(exchange, task)
+    return value({"total": len(gone), "relatedAspects": gone[:_SHOWN]})
+
+
+def list_urns(exchange: Exchange) -> Reply:
+    """A page of the URNs of a type, of those entities that the caller may read."""
+    body = fields(exchange)
+    start, count = whole(body, "start", 0), whole(body, "count", 100)
+    count = min(count, exchange.services.page_rows)
+    page = shown(exchange, body.text("entity"), start, count)
+    urns = [one.name for one in page.entities]
+    return value({"start": start, "count": len(urns), "total": page.total, "entities": urns})
+
+
+ACTIONS: Final[Actions] = {
+    **counts.ACTIONS,
+    **search_calls.ACTIONS,
+    **system_calls.OF_ENTITIES,
+    "batchIngest": ("entity.update", ingest_batch),
+    "delete": ("entity.delete", delete),
+    "deleteReferences": ("entity.delete", delete_references),
+    "ingest": ("entity.update", ingest),
+    "listUrns": ("entity.read", list_urns),
+}
+"""What `?action=` may be, and the operation that it asks for."""
+
+ROUTES: Final = (
+    Route(
+        "POST",
+        "/entities",
+        "",
+        acting(ACTIONS),
+        why="every action asks for an operation of its own",
+        body_limit=LARGEST,
+    ),
+    Route("GET", "/entitiesV2/{urn}", "entity.read", load, encoded_slash=True),
+)

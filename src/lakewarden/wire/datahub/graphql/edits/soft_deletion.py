@@ -1,0 +1,31 @@
+"""Entities marked as removed, or no longer: this asks what deleting them would."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.service.edits import Edit
+from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql.edits import targets
+from lakewarden.wire.datahub.graphql.edits.targets import Input
+from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
+
+
+def _update(_: object, info: Info, input: Input) -> bool:
+    urns = targets.bounded(info.context, "urns", input["urns"])
+    entities = targets.all_parsed("urns", urns)
+
+    def task(edit: Edit) -> bool:
+        for entity in entities:
+            edit.ask("soft_delete", entity)
+        edit.read(entities)
+        targets.check_there(edit, *entities)
+        for entity in entities:
+            value = {**edit.value(entity, "status"), "removed": input["deleted"]}
+            edit.put(entity, "status", value)
+        return True
+
+    return guarding.edit(info.context, task)
+
+
+RESOLVERS: Final[Resolvers] = {"Mutation": {"batchUpdateSoftDeleted": _update}}

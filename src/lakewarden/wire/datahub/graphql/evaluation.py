@@ -1,0 +1,101 @@
+"""What policies come to for one actor: which apply, why others do not, whom they name.
+
+SOURCE: datahub reference 3.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.point import Point
+from lakewarden.kernel.principal import GROUP, ROLE, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Statement
+from lakewarden.service import statements
+from lakewarden.service.state import RealmState
+
+INACTIVE = "Inactive Policy"
+OTHER_ACTOR = "Actor did not match"
+OTHER_RESOURCE = "Resource does not match"
+
+
+class Reason(NamedTuple):
+    """Why a policy did not apply."""
+
+    policy: str
+    reason: str
+
+
+class Standing(NamedTuple):
+    """Everything that an actor's rights come from, as URNs; privileges by name."""
+
+    roles: list[str]
+    groups: list[str]
+    groups_with_roles: list[str]
+    roles_via_groups: list[str]
+    policies: list[str]
+    privileges: list[str]
+
+
+def reasons(state: RealmState, actor: Principal, target: Entity, now: float) -> Iterator[Reason]:
+    """Of every policy that did not apply: its name, and why."""
+    stored = statements.stored(state)
+    applying = _applying(state, actor, target, now)
+    owning = _owns(state, actor, target)
+    for id in sorted(stored):
+        statement = stored[id]
+        if not statement.applies(now):
+            reason = INACTIVE
+        elif id in applying:
+            continue
+        elif _names(state, actor, statement) or (owning and statement.owners is not None):
+            reason = OTHER_RESOURCE
+        else:
+            reason = OTHER_ACTOR
+        yield Reason(statement.title or id, reason)
+
+
+def standing(state: RealmState, actor: Principal, now: float) -> Standing:
+    """What the actor belongs to, and what the policies that name it grant."""
+    roles, groups = _of(state, actor, ROLE), _of(state, actor, GROUP)
+    by_group = {group: _of(state, group, ROLE) for group in groups}
+    policies = {
+        id: statement
+        for id, statement in statements.stored(state).items()
+        if statement.applies(now) and _names(state, actor, statement)
+    }
+    return Standing(
+        roles=[role.name for role in roles],
+        groups=[group.name for group in groups],
+        groups_with_roles=[group.name for group, found in by_group.items() if found],
+        roles_via_groups=sorted({role.name for found in by_group.values() for role in found}),
+        policies=sorted(policies),
+        privileges=sorted({name for one in policies.values() for name in one.privileges}),
+    )
+
+
+def _of(state: RealmState, principal: Principal, kind: str) -> list[Principal]:
+    acting = state.matrix.snapshot.coded.acting
+    id = acting.ids.get(principal)
+    found = () if id is None else acting.of.get(id, ())
+    return sorted(acting.principals[one] for one in found if acting.principals[one].kind == kind)
+
+
+def _names(state: RealmState, actor: Principal, statement: Statement) -> bool:
+    return not statement.principals.isdisjoint(state.matrix.snapshot.subject(actor).named)
+
+
+def _owns(state: RealmState, actor: Principal, target: Entity) -> bool:
+    place = state.matrix.snapshot.place(target)
+    return isinstance(place, int) and place in state.matrix.snapshot.subject(actor).owned
+
+
+def _applying(state: RealmState, actor: Principal, target: Entity, now: float) -> set[str]:
+    """The statements that grant the actor something on the target, by id."""
+    snapshot = state.matrix.snapshot
+    point = Point(snapshot, snapshot.subject(actor), Request(actor, "", target, now))
+    place = snapshot.place(target)
+    asked = {name for one in statements.stored(state).values() for name in one.privileges}
+    return {grant.statement.id for name in asked for grant in point.allowing(name, place)}

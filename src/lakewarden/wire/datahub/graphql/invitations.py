@@ -1,0 +1,106 @@
+"""Invitations to sign up, the roles that they give, and new passwords.
+
+SOURCE: datahub reference 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.service import aspects, invitation, native_user
+from lakewarden.service.aspects import Write
+from lakewarden.service.desk import Desk
+from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql import entities, guarding
+from lakewarden.wire.datahub.graphql.call import Call
+from lakewarden.wire.datahub.graphql.errors import bad, missing
+from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
+
+_ROLE: Final = "dataHubRole"
+
+Input = Mapping[str, Any]
+
+
+def _is_native(entity: Entity, info: Info) -> bool:
+    """Whether the user signs in with a password that is kept here."""
+    call: Call = info.context
+    beside = call.group(entity)
+
+    def read() -> frozenset[Entity]:
+        with call.exchange.plane.reading() as reading:
+            return native_user.among(reading, call.exchange.realm, beside)
+
+    return entity in call.kept(("native", id(beside)), read)
+
+
+def _shown(_: object, info: Info, input: Input) -> Mapping[str, str]:
+    call: Call = info.context
+    role, operation = _asked(input)
+    guarding.allow(call, operation)
+    sealing = call.exchange.services.sealing
+    with call.exchange.plane.reading() as reading:
+        known = invitation.shown(reading, call.exchange.realm, role, sealing, call.exchange.now)
+    return {"inviteToken": known or _made(call, role, operation, replaces=sealing is not None)}
+
+
+def _create(_: object, info: Info, input: Input) -> Mapping[str, str]:
+    role, operation = _asked(input)
+    return {"inviteToken": _made(info.context, role, operation, replaces=True)}
+
+
+def _asked(input: Input) -> tuple[str, str]:
+    """The URN of the role that an invitation is to give, or nothing; and what making it takes."""
+    if input.get("roleUrn") is None:
+        return "", "user.invite"
+    return calls.entity(input["roleUrn"], _ROLE).name, "user.invite_with_role"
+
+
+def _made(call: Call, role: str, operation: str, *, replaces: bool) -> str:
+    def task(desk: Desk) -> str:
+        realm = call.exchange.realm
+        if role and not entities.is_known(desk.realm(realm), Entity(_ROLE, role)):
+            raise missing(role)
+        sealing = call.exchange.services.sealing
+        return invitation.make(desk, realm, role, sealing, replaces=replaces)
+
+    return guarding.write(call, operation, NO_RESOURCE, task, {"role": role})
+
+
+def _accept(_: object, info: Info, input: Input) -> bool:
+    call: Call = info.context
+
+    def task(desk: Desk) -> bool:
+        realm = call.exchange.realm
+        invited = invitation.find(desk.store, realm, input["inviteToken"], desk.now)
+        if invited is None:
+            raise bad("the invitation is not valid")
+        if not invited.role:
+            raise bad("the invitation gives no role")
+        roles = Write(call.actor, "roleMembership", {"roles": [invited.role]})
+        aspects.write(desk, realm, [roles], call.actor.name)
+        return True
+
+    return guarding.write(call, "role.accept", NO_RESOURCE, task)
+
+
+def _let_choose(_: object, info: Info, input: Input) -> Mapping[str, str]:
+    call: Call = info.context
+    user = calls.entity(input["userUrn"], "corpuser")
+
+    def task(desk: Desk) -> str:
+        return native_user.let_choose(desk, call.exchange.realm, user.name)
+
+    return {"resetToken": guarding.write(call, "user.reset_password", user, task)}
+
+
+RESOLVERS: Final[Resolvers] = {
+    "CorpUser": {"isNativeUser": _is_native},
+    "Query": {"getInviteToken": _shown},
+    "Mutation": {
+        "createInviteToken": _create,
+        "acceptRole": _accept,
+        "createNativeUserResetToken": _let_choose,
+    },
+}

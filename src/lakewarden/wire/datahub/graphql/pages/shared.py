@@ -1,0 +1,38 @@
+"""What means the same on every type of entities: a field of this name is resolved here.
+
+A type has those of these fields that the schema gives it. One that resolves such a field
+otherwise does so in its own module.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.wire.datahub.graphql import entity_privileges
+from lakewarden.wire.datahub.graphql.entities import is_known
+from lakewarden.wire.datahub.graphql.kinds import word_of
+from lakewarden.wire.datahub.graphql.pages import association, looks, placing
+from lakewarden.wire.datahub.graphql.pages.following import Fields
+from lakewarden.wire.datahub.graphql.relationships import relationships
+from lakewarden.wire.datahub.graphql.resolving import Info
+
+
+def _urn(entity: Entity, _info: Info) -> str:
+    return entity.name
+
+
+def _exists(entity: Entity, info: Info) -> bool:
+    return is_known(info.context.state, entity)
+
+
+RESOLVERS: Final[Fields] = {
+    **association.SHARED,
+    **looks.SHARED,
+    **placing.SHARED,
+    "exists": _exists,
+    "privileges": entity_privileges.resolve,
+    "relationships": relationships,
+    "type": word_of,
+    "urn": _urn,
+}

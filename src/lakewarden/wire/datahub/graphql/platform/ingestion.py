@@ -1,0 +1,162 @@
+"""Ingestion sources: recipes that are kept here, and what they may be asked to do.
+
+The server itself runs no recipe: a request to run one is kept for an executor.
+SOURCE: datahub reference 1.3, 5.4; datahub-project/datahub:…/resolvers/ingest/source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql.call import Call
+from lakewarden.wire.datahub.graphql.entities import is_known
+from lakewarden.wire.datahub.graphql.guarding import Ask
+from lakewarden.wire.datahub.graphql.pages import shared
+from lakewarden.wire.datahub.graphql.platform import executions, shapes
+from lakewarden.wire.datahub.graphql.platform.draft import (
+    Draft,
+    given,
+    named,
+    write,
+    write_all,
+)
+from lakewarden.wire.datahub.graphql.platform.listing import listed, stored
+from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
+
+_MANAGE: Final = "ingestion.manage"
+TYPE: Final = executions.SOURCE
+ASPECT: Final = "dataHubIngestionSourceInfo"
+
+
+def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
+    source = named(TYPE, None)
+
+    def task(draft: Draft) -> str:
+        draft.put(source, ASPECT, _value(input, {}))
+        return source.name
+
+    return write(info.context, "entity.create", source, task)
+
+
+def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
+    """Replaces a source, or makes it: the client deploys recipes this way."""
+    source = calls.entity(urn, TYPE)
+
+    def asks(draft: Draft) -> list[Ask]:
+        is_there = draft.is_there(source)
+        return [Ask("entity.update" if is_there else "entity.create", source)]
+
+    def task(draft: Draft) -> str:
+        draft.put(source, ASPECT, _value(input, draft.value(source, ASPECT)))
+        return source.name
+
+    return write_all(info.context, asks, task)
+
+
+def _value(input: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    asked = input["config"]
+    config = {
+        **shapes.mapping(before.get("config")),
+        "recipe": asked["recipe"],
+        **given(asked, "version", "executorId", "debugMode"),
+    }
+    if asked.get("extraArgs") is not None:
+        config["extraArgs"] = {one["key"]: one.get("value") or "" for one in asked["extraArgs"]}
+    value = {**before, "name": input["name"], "type": input["type"], "config": config}
+    value.pop("schedule", None)
+    return value | given(input, "schedule")
+
+
+def _delete(_: object, info: Info, urn: str) -> str:
+    source = calls.entity(urn, TYPE)
+
+    def task(draft: Draft) -> str:
+        draft.drop(source)
+        return urn
+
+    return write(info.context, "entity.delete", source, task)
+
+
+def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    guarding.allow(call, _MANAGE)
+    found = [one for one in stored(call, TYPE) if call.aspect(one, ASPECT)]
+
+    def texts(source: Entity) -> list[str | None]:
+        return [shapes.text(call.aspect(source, ASPECT).get(name)) for name in ("name", "type")]
+
+    def by_name(source: Entity) -> tuple[str, str]:
+        return shapes.text(call.aspect(source, ASPECT).get("name")) or "", source.name
+
+    return listed(call, found, input, "ingestionSources", texts, by_name)
+
+
+def _source(_: object, info: Info, urn: str) -> Entity | None:
+    call: Call = info.context
+    source = calls.entity(urn, TYPE)
+    guarding.allow(call, _MANAGE)
+    return source if is_known(call.state, source) else None
+
+
+def _urn(source: Entity, _info: Info) -> str:
+    return source.name
+
+
+def _type(source: Entity, info: Info) -> str:
+    return shapes.text(info.context.aspect(source, ASPECT).get("type")) or ""
+
+
+def _name(source: Entity, info: Info) -> str:
+    return shapes.text(info.context.aspect(source, ASPECT).get("name")) or ""
+
+
+def _platform(source: Entity, info: Info) -> Entity | None:
+    value = info.context.aspect(source, ASPECT)
+    return shapes.entity(value.get("platform"), "dataPlatform")
+
+
+def _schedule(source: Entity, info: Info) -> Mapping[str, Any] | None:
+    value = shapes.mapping(info.context.aspect(source, ASPECT).get("schedule"))
+    interval = shapes.text(value.get("interval"))
+    if interval is None:
+        return None
+    return {"interval": interval, "timezone": shapes.text(value.get("timezone"))}
+
+
+def _config(source: Entity, info: Info) -> Mapping[str, Any]:
+    call: Call = info.context
+    # A recipe may have passwords in it: it is for those alone who manage sources.
+    guarding.allow(call, _MANAGE)
+    value = shapes.mapping(call.aspect(source, ASPECT).get("config"))
+    debug = value.get("debugMode")
+    return {
+        "recipe": shapes.text(value.get("recipe")) or "",
+        "executorId": shapes.text(value.get("executorId")) or executions.EXECUTOR,
+        "version": shapes.text(value.get("version")),
+        "debugMode": debug if isinstance(debug, bool) else None,
+        "extraArgs": shapes.entries(value.get("extraArgs")),
+    }
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {"listIngestionSources": _list, "ingestionSource": _source},
+    "Mutation": {
+        "createIngestionSource": _create,
+        "updateIngestionSource": _update,
+        "deleteIngestionSource": _delete,
+    },
+    "IngestionSource": {
+        "urn": _urn,
+        "type": _type,
+        "name": _name,
+        "platform": _platform,
+        "schedule": _schedule,
+        "config": _config,
+        "executions": executions.of_source,
+        "ownership": shared.RESOLVERS["ownership"],
+    },
+}

@@ -1,0 +1,12 @@
+"""Search, as the schema has it: questions, pages, facets, completion, browsing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.wire.datahub.graphql.resolving import Resolvers
+from lakewarden.wire.datahub.graphql.search import browsing, completing, results
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {**results.QUERY, **completing.QUERY, **browsing.QUERY},
+}

@@ -1,0 +1,124 @@
+"""Filters and orders of values in time, as requests write them.
+
+A filter is a list of alternatives, each a list of criteria that hold together. A field is named
+with points, or by its last word where it stands within the partition or the granularity.
+SOURCE: records Filter, Criterion and SortCriterion of DataHub's Rest.li interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from lakewarden.aspects.fields import Fields, untagged
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+from lakewarden.service.timeseries import Timed
+
+_WITHIN: Final = ("partitionSpec", "eventGranularity")
+
+Test = Callable[[str, Sequence[str]], bool]
+
+
+def fits(value: Mapping[str, Any], filter: Fields | None) -> bool:
+    """Whether a value is one of those that the filter lets through. Raises `BadInput`."""
+    if filter is None:
+        return True
+    alternatives = filter.objects("or")
+    if not alternatives:
+        return _holds(value, filter.objects("criteria"))
+    answers = [_holds(value, one.objects("and")) for one in alternatives]
+    return any(answers)
+
+
+def _holds(value: Mapping[str, Any], criteria: Iterable[Fields]) -> bool:
+    answers = [_meets(value, one) for one in criteria]  # all of them: each is checked
+    return all(answers)
+
+
+def _meets(value: Mapping[str, Any], criterion: Fields) -> bool:
+    condition = criterion.text_or_none("condition") or "EQUAL"
+    wanted = criterion.texts("values") or [criterion.text_or_none("value") or ""]
+    found = _texts(value, criterion.text("field"))
+    if condition in ("EXISTS", "IS_NULL"):
+        answer = bool(found) is (condition == "EXISTS")
+    else:
+        test = _TESTS.get(condition)
+        if test is None:
+            raise BadInput(f"unknown {quoted(condition)}", where=criterion.at("condition"))
+        answer = any(test(text, wanted) for text in found)
+    return answer is not criterion.flag("negated")
+
+
+def _texts(value: Mapping[str, Any], field: str) -> list[str]:
+    """What stands at a field, as texts; nothing where it is absent."""
+    return [_text(one) for one in _found(value, field.removesuffix(".keyword").split("."))]
+
+
+def _found(value: Mapping[str, Any], path: list[str]) -> Iterator[object]:
+    at: object = value
+    for word in path:
+        at = untagged(at.get(word)) if isinstance(at, Mapping) else None
+    if at is None and len(path) == 1:
+        inner = (untagged(value.get(name)) for name in _WITHIN)
+        found = (one.get(path[0]) for one in inner if isinstance(one, Mapping))
+        at = next((one for one in found if one is not None), None)
+    if isinstance(at, list):
+        yield from (untagged(one) for one in at)
+    elif at is not None:
+        yield at
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _compared(holds: Callable[[float, float], bool]) -> Test:
+    def test(text: str, wanted: Sequence[str]) -> bool:
+        number = _number(text)
+        others = [_number(one) for one in wanted]
+        return number is not None and any(o is not None and holds(number, o) for o in others)
+
+    return test
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+_TESTS: Final[Mapping[str, Test]] = {
+    "EQUAL": lambda text, wanted: text in wanted,
+    "IN": lambda text, wanted: text in wanted,
+    "IEQUAL": lambda text, wanted: text.lower() in [one.lower() for one in wanted],
+    "CONTAIN": lambda text, wanted: any(one in text for one in wanted),
+    "START_WITH": lambda text, wanted: text.startswith(tuple(wanted)),
+    "END_WITH": lambda text, wanted: text.endswith(tuple(wanted)),
+    "GREATER_THAN": _compared(lambda a, b: a > b),
+    "GREATER_THAN_OR_EQUAL_TO": _compared(lambda a, b: a >= b),
+    "LESS_THAN": _compared(lambda a, b: a < b),
+    "LESS_THAN_OR_EQUAL_TO": _compared(lambda a, b: a <= b),
+}
+
+
+def in_order(values: Sequence[Timed], sort: Fields | None) -> list[Timed]:
+    """The values by a field, those without it last; None: as they are. Raises `BadInput`."""
+    if sort is None:
+        return list(values)
+    field, order = sort.text("field"), sort.text_or_none("order") or "DESCENDING"
+    if order not in ("ASCENDING", "DESCENDING"):
+        raise BadInput("expected ASCENDING or DESCENDING", where=sort.at("order"))
+    have = [one for one in values if _texts(one.value, field)]
+    rest = [one for one in values if not _texts(one.value, field)]
+    return [*sorted(have, key=_key(field), reverse=order == "DESCENDING"), *rest]
+
+
+def _key(field: str) -> Callable[[Timed], tuple[float, str]]:
+    def key(one: Timed) -> tuple[float, str]:
+        text = _texts(one.value, field)[0]
+        number = _number(text)
+        return (0.0, text) if number is None else (number, "")
+
+    return key

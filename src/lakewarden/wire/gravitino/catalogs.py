@@ -1,0 +1,146 @@
+"""Catalogs: list, create, test, load, alter, enable, disable, drop.
+
+Nothing outside is contacted for a catalog unless its host is on the configured list; any
+provider and any properties are accepted.
+SOURCE: gravitino reference 1.1, 3.1, 4.3, 6.1 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from lakewarden.kernel.change import AttributeChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.names import gravitino
+from lakewarden.service.desk import Desk
+from lakewarden.service.state import RealmState
+from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino import keeping, kinds, live
+from lakewarden.wire.gravitino.bodies import Body, Json, is_on, ok, present, read, word
+from lakewarden.wire.gravitino.errors import INTERNAL, Failure, body_of, exists, failure_of, illegal
+from lakewarden.wire.gravitino.guarding import allow, entity, is_stored, listed
+from lakewarden.wire.gravitino.kinds import CATALOG, METALAKE, TYPE, Created, Kind, plain
+from lakewarden.wire.gravitino.metalakes import check_drop, switch
+from lakewarden.wire.gravitino.updates import SHARED, SetProperty, read_updates
+
+TYPES: Final = ("relational", "fileset", "messaging", "model")
+
+_OWN_METADATA: Final = ("fileset", "model")
+"""Types whose catalogs need no provider."""
+
+
+class Create(Body):
+    """The body of POST …/catalogs."""
+
+    name: str
+    type: str
+    provider: str | None = None
+    comment: str | None = None
+    properties: dict[str, str] | None = None
+
+
+def _read(exchange: Exchange) -> Created:
+    body = read(exchange, Create)
+    type = word(body.type, TYPES, "catalog type")
+    provider = body.provider or (type if type in _OWN_METADATA else None)
+    if provider is None or not provider.strip():
+        raise illegal(f"body: a catalog of type `{type}` needs a `provider`")
+    own = present(type=type, provider=provider)
+    return body.name, {**own, **kinds.described(body.comment, body.properties)}
+
+
+def _show(name: str, body: Json) -> Json:
+    own = present(type=body.get("type", "relational"), provider=body.get("provider", ""))
+    return {**own, **plain(name, body)}
+
+
+def _added(exchange: Exchange, desk: Desk, catalog: Entity, body: Json) -> None:
+    type = str(body["type"])
+    desk.change(exchange.realm, AttributeChanged(catalog, TYPE, (type,)))
+
+
+def _before_drop(exchange: Exchange, state: RealmState, catalog: Entity) -> None:
+    if is_stored(state, catalog):
+        check_drop(exchange, state, catalog, "schema")
+
+
+CATALOGS: Final = Kind(
+    type="catalog",
+    within="metalake",
+    path=METALAKE + "/catalogs",
+    read=_read,
+    show=_show,
+    added=_added,
+    before_drop=_before_drop,
+)
+
+
+def list_all(exchange: Exchange) -> Reply:
+    """The catalogs that the caller may load: identifiers, or with `details` all about them."""
+    if not is_on(exchange, "details"):
+        return kinds.list_names(CATALOGS, exchange)
+    found = listed(exchange, "catalog.list", entity(exchange, "metalake"))
+    bodies = keeping.documents(exchange, found)
+    pairs = zip(found, bodies, strict=True)
+    return ok(catalogs=[_show(keeping.last(one), body) for one, body in pairs])
+
+
+def test_connection(exchange: Exchange) -> Reply:
+    """Whether such a catalog could be created.
+
+    What is wrong with it is told with status 200 and a code that is not 0.
+    """
+    metalake = entity(exchange, "metalake")
+    name, body = _read(exchange)
+    state = allow(exchange, "catalog.test_connection", metalake)
+    try:
+        new = keeping.child(metalake, "catalog", name)
+        if is_stored(state, new):
+            raise exists("catalog", gravitino.full_name(new))
+        properties = cast("Mapping[str, str]", body["properties"])
+        live.check(exchange, live.source_in(exchange, str(body["provider"]), properties))
+    except WardenError as error:
+        failure = failure_of(error)
+        if failure.code == INTERNAL:
+            raise
+        return Reply(200, body_of(failure))
+    return ok()
+
+
+def test_existing(exchange: Exchange) -> Reply:
+    """Whether a catalog that is there could be reached, with changes that are not kept.
+
+    Asked of those who may alter it: the changes may be other addresses and passwords.
+    """
+    catalog = entity(exchange, "catalog")
+    allow(exchange, "catalog.alter", catalog)
+    updates = read_updates(exchange, SHARED) if exchange.body else []
+    changes = {one.property: one.value for one in updates if isinstance(one, SetProperty)}
+    try:
+        live.check(exchange, live.source(exchange, catalog, changes))
+    except Failure as failure:
+        return Reply(200, body_of(failure))
+    return ok()
+
+
+def enable(exchange: Exchange) -> Reply:
+    """Enables or disables the catalog."""
+    return switch(exchange, "catalog")
+
+
+_FIVE: Final = kinds.routes_of(CATALOGS)
+
+ROUTES: Final = (
+    Route("GET", CATALOGS.path, "catalog.list", list_all),
+    *(route for route in _FIVE if route.operation != "catalog.list"),
+    Route(
+        "POST",
+        CATALOGS.path + "/testConnection",
+        "catalog.test_connection",
+        test_connection,
+    ),
+    Route("POST", CATALOG + "/testConnection", "catalog.alter", test_existing),
+    Route("PATCH", CATALOG, "catalog.set", enable),
+)

@@ -1,0 +1,164 @@
+"""How objects are kept: an entity with its owner in the kernel, the rest in a document.
+
+The document of an object is the JSON that its reply shows, without the name; secret properties
+are kept apart, sealed. A rename renames what is below too, because names there begin with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import cast
+
+from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed, OwnerChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import OwnerRow
+from lakewarden.names import gravitino
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import DocumentChanged, Effect, SecretChanged
+from lakewarden.service.ports import Reading
+from lakewarden.service.state import RealmState
+from lakewarden.wire.exchange import Exchange
+from lakewarden.wire.gravitino.bodies import Json, altered, created
+from lakewarden.wire.gravitino.errors import exists, no_such_entity
+from lakewarden.wire.gravitino.guarding import is_stored
+from lakewarden.wire.gravitino.sealing import parted, sealing
+from lakewarden.wire.gravitino.updates import Draft
+
+
+def child(parent: Entity, type: str, name: str) -> Entity:
+    """The entity of that name in a container; raises `BadInput` for a name it may not bear."""
+    gravitino.check_new_name(type, name)
+    if parent.type == "metalake":
+        return gravitino.entity(parent.name, type, name)
+    full = f"{gravitino.full_name(parent)}.{name}"
+    return gravitino.entity(gravitino.metalake(parent), type, full)
+
+
+def last(entity: Entity) -> str:
+    """The last part of the name: what the object is called in its container."""
+    return gravitino.parts(entity)[-1]
+
+
+def documents(exchange: Exchange, entities: Sequence[Entity]) -> list[Json]:
+    """The documents of the entities, in their order; empty where there is none."""
+    if not entities:
+        return []
+    with exchange.plane.reading() as reading:
+        return _documents(reading, exchange.realm, entities)
+
+
+def document(exchange: Exchange, entity: Entity) -> Json:
+    """The document of one entity."""
+    return documents(exchange, [entity])[0]
+
+
+def draft(desk: Desk, realm: str, entity: Entity) -> Draft:
+    """The object as it is, to be changed; raises `Failure` 404 where it is gone."""
+    if not is_stored(desk.realm(realm), entity):
+        raise no_such_entity(entity)
+    body = _documents(desk.store, realm, [entity])[0]
+    body["properties"] = dict(cast("Mapping[str, str]", body.get("properties") or {}))
+    return Draft(last(entity), body)
+
+
+def _documents(reading: Reading, realm: str, entities: Sequence[Entity]) -> list[Json]:
+    found = reading.documents(realm, list(entities))
+    return [dict(found.get(entity) or {}) for entity in entities]
+
+
+def add(exchange: Exchange, desk: Desk, entity: Entity, body: Json) -> Json:
+    """Stores a new object, owned by the caller; returns its document.
+
+    Where authorization is off nobody becomes an owner: the caller need not be a user at all.
+    Raises `Failure` 409 where there is one already.
+    """
+    state = desk.realm(exchange.realm)
+    if is_stored(state, entity):
+        raise exists(entity.type, gravitino.full_name(entity))
+    owner = OwnerRow(entity, exchange.actor.principal(state.realm, state.system))
+    owned = (OwnerChanged(owner, True),) if exchange.services.gravitino.enable else ()
+    shown, secret = parted(cast("Mapping[str, str]", body.get("properties") or {}))
+    kept: Json = {**body, "properties": shown, "audit": created(exchange.actor.user, desk.now)}
+    desk.change(
+        exchange.realm,
+        EntityAdded(entity, gravitino.parent(entity)),
+        *owned,
+        DocumentChanged(entity, kept),
+        *_sealed(exchange, entity, secret),
+    )
+    return kept
+
+
+def save(exchange: Exchange, desk: Desk, entity: Entity, draft: Draft) -> Entity:
+    """Stores an altered object, under its new name where it has one; returns the entity."""
+    draft.body["audit"] = altered(draft.body.get("audit"), exchange.actor.user, desk.now)
+    desk.change(
+        exchange.realm,
+        DocumentChanged(entity, draft.body),
+        *_secrets(exchange, desk, entity, draft.secrets),
+    )
+    if draft.name == last(entity):
+        return entity
+    return rename(exchange, desk, entity, draft.name)
+
+
+def rename(exchange: Exchange, desk: Desk, entity: Entity, name: str) -> Entity:
+    """Gives an object below a metalake another name; returns the entity.
+
+    Raises `Failure` 409 where the name is taken.
+    """
+    parent = gravitino.parent(entity)
+    assert parent is not None  # noqa: S101 — INVARIANT: metalakes have their own way
+    renamed = child(parent, entity.type, name)
+    if is_stored(desk.realm(exchange.realm), renamed):
+        raise exists(entity.type, gravitino.full_name(renamed))
+    desk.change(exchange.realm, *_renamings(desk.realm(exchange.realm), entity, renamed.name))
+    return renamed
+
+
+def _renamings(state: RealmState, entity: Entity, name: str) -> Iterable[Effect]:
+    tree = state.matrix.snapshot.coded.tree
+    id = tree.find(entity)
+    assert id is not None  # noqa: S101 — INVARIANT: asked for what is stored
+    for other in tree.subtree(id) & tree.stored:
+        below = tree.entity(other)
+        yield EntityRenamed(below, name + below.name[len(entity.name) :])
+
+
+def drop(exchange: Exchange, desk: Desk, entity: Entity) -> bool:
+    """Takes an object away with all below it; False where there is none."""
+    if not is_stored(desk.realm(exchange.realm), entity):
+        return False
+    desk.change(exchange.realm, EntityDropped(entity))
+    return True
+
+
+def children(state: RealmState, entity: Entity, keep: Callable[[Entity], bool]) -> list[Entity]:
+    """What lies directly or further below, as far as `keep` holds."""
+    tree = state.matrix.snapshot.coded.tree
+    id = tree.find(entity)
+    if id is None:
+        return []
+    below = (tree.entity(other) for other in tree.subtree(id) & tree.stored if other != id)
+    return [one for one in below if keep(one)]
+
+
+def _secrets(
+    exchange: Exchange, desk: Desk, entity: Entity, secrets: Mapping[str, str | None]
+) -> list[Effect]:
+    if not secrets:
+        return []
+    known = desk.store.secrets(exchange.realm, entity)
+    gone = [key for key, value in secrets.items() if value is None and key in known]
+    new = {key: value for key, value in secrets.items() if value is not None}
+    return [
+        *(SecretChanged(entity, key, None) for key in gone),
+        *_sealed(exchange, entity, new),
+    ]
+
+
+def _sealed(exchange: Exchange, entity: Entity, secrets: Mapping[str, str]) -> list[Effect]:
+    if not secrets:
+        return []
+    seal = sealing(exchange).seal
+    return [SecretChanged(entity, key, seal(value)) for key, value in secrets.items()]

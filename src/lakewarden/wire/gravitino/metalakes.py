@@ -1,0 +1,161 @@
+"""Metalakes: list, create, load, alter, enable, disable, drop.
+
+Whoever creates a metalake becomes its first user and its owner.
+SOURCE: gravitino reference 3.1, 4.3, 4.4 and 6.1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.kernel.change import (
+    AttributeChanged,
+)
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.names import gravitino
+from lakewarden.service import container, member
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.state import RealmState
+from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino.bodies import Body, Json, Switch, created, is_on, ok, read
+from lakewarden.wire.gravitino.errors import in_use, non_empty
+from lakewarden.wire.gravitino.guarding import (
+    IN_USE,
+    allow,
+    entity,
+    is_disabled,
+    is_stored,
+    listed,
+    write,
+)
+from lakewarden.wire.gravitino.kinds import METALAKE, described, plain
+from lakewarden.wire.gravitino.metalake_renaming import rename
+from lakewarden.wire.gravitino.updates import SHARED, apply_shared, read_updates
+
+
+class Create(Body):
+    """The body of POST /metalakes."""
+
+    name: str
+    comment: str | None = None
+    properties: dict[str, str] | None = None
+
+
+def list_all(exchange: Exchange) -> Reply:
+    """The metalakes of which the caller is a user."""
+    found = listed(exchange, "metalake.list")
+    bodies = keeping.documents(exchange, found)
+    return ok(metalakes=[plain(e.name, body) for e, body in zip(found, bodies, strict=True)])
+
+
+def create(exchange: Exchange) -> Reply:
+    """A new metalake, with the caller as owner and first user."""
+    body = read(exchange, Create)
+    gravitino.check_new_name("metalake", body.name)
+    new = gravitino.parse("metalake", body.name)
+    document = described(body.comment, body.properties)
+
+    def task(desk: Desk) -> Json:
+        kept = keeping.add(exchange, desk, new, document)
+        _enter_first_user(exchange, desk, new)
+        return kept
+
+    kept = write(exchange, "metalake.create", NO_RESOURCE, task)
+    return ok(metalake=plain(body.name, kept))
+
+
+def _enter_first_user(exchange: Exchange, desk: Desk, metalake: Entity) -> None:
+    state = desk.realm(exchange.realm)
+    user = exchange.actor.principal(state.realm, state.system)
+    record = gravitino.entity(metalake.name, "user", user.name)
+    member.add(desk, exchange.realm, record)
+    audit = created(exchange.actor.user, desk.now)
+    desk.change(exchange.realm, DocumentChanged(record, {"audit": audit}))
+
+
+def load(exchange: Exchange) -> Reply:
+    """One metalake."""
+    found = entity(exchange, "metalake")
+    allow(exchange, "metalake.load", found)
+    return ok(metalake=plain(found.name, keeping.document(exchange, found)))
+
+
+def alter(exchange: Exchange) -> Reply:
+    """The metalake after the updates, all of them or none."""
+    found = entity(exchange, "metalake")
+    updates = read_updates(exchange, SHARED)
+
+    def task(desk: Desk) -> Json:
+        draft = keeping.draft(desk, exchange.realm, found)
+        for update in updates:
+            apply_shared(draft, update)
+        name, draft.name = draft.name, found.name
+        keeping.save(exchange, desk, found, draft)
+        if name != found.name:
+            rename(exchange, desk, found, name)
+        return plain(name, draft.body)
+
+    return ok(metalake=write(exchange, "metalake.alter", found, task))
+
+
+def enable(exchange: Exchange) -> Reply:
+    """Enables or disables the metalake."""
+    return switch(exchange, "metalake")
+
+
+def switch(exchange: Exchange, type: str) -> Reply:
+    """Enables or disables a metalake or a catalog.
+
+    The attribute decides; the property is shown as long as the object is disabled.
+    """
+    found = entity(exchange, type)
+    on = read(exchange, Switch).in_use
+
+    def task(desk: Desk) -> None:
+        draft = keeping.draft(desk, exchange.realm, found)
+        draft.properties.pop(IN_USE, None)
+        if not on:
+            draft.properties[IN_USE] = "false"
+        keeping.save(exchange, desk, found, draft)
+        values = () if on else ("false",)
+        desk.change(exchange.realm, AttributeChanged(found, IN_USE, values))
+
+    write(exchange, f"{type}.set", found, task)
+    return ok()
+
+
+def drop(exchange: Exchange) -> Reply:
+    """Takes the metalake away with all that is in it; `dropped` is false where there was none."""
+    found = entity(exchange, "metalake")
+
+    def task(desk: Desk) -> bool:
+        state = desk.realm(exchange.realm)
+        if not is_stored(state, found):
+            return False
+        check_drop(exchange, state, found, "catalog")
+        container.drop(desk, exchange.realm, found)
+        return True
+
+    return ok(dropped=write(exchange, "metalake.drop", found, task, missing=None))
+
+
+def check_drop(exchange: Exchange, state: RealmState, found: Entity, below: str) -> None:
+    """Raises `Failure` 409 unless the drop is forced, or the object is disabled and empty."""
+    if is_on(exchange, "force"):
+        return
+    if not is_disabled(state, found):
+        raise in_use(found.type, gravitino.full_name(found))
+    if keeping.children(state, found, lambda entity: entity.type == below):
+        raise non_empty(found.type, gravitino.full_name(found))
+
+
+ROUTES: Final = (
+    Route("GET", "/api/metalakes", "metalake.list", list_all),
+    Route("POST", "/api/metalakes", "metalake.create", create),
+    Route("GET", METALAKE, "metalake.load", load),
+    Route("PUT", METALAKE, "metalake.alter", alter),
+    Route("PATCH", METALAKE, "metalake.set", enable),
+    Route("DELETE", METALAKE, "metalake.drop", drop),
+)

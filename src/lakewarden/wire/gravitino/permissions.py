@@ -1,0 +1,183 @@
+"""Handing out roles, and changing what roles hold.
+
+Roles go to users and groups of the metalake; privileges go to roles, object by object. Doing
+either twice changes nothing. An object holds a privilege in one way: the opposite is refused
+until the first is revoked.
+SOURCE: gravitino reference 1.2, 1.3, 2.4, 3.4, 4.3 and 4.4; `overrides`:
+apache/gravitino:server/src/main/java/org/apache/gravitino/server/web/rest/PermissionOperations.java@f461aa31aa75.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.names import gravitino
+from lakewarden.names.canonical import quoted
+from lakewarden.service import grant, role
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.member import principal_of
+from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino.bodies import Body, Json, altered, ok, read
+from lakewarden.wire.gravitino.errors import Failure, illegal, no_such, no_such_entity
+from lakewarden.wire.gravitino.guarding import entity, is_stored, write
+from lakewarden.wire.gravitino.kinds import METALAKE
+from lakewarden.wire.gravitino.people import person
+from lakewarden.wire.gravitino.roles import role_body
+from lakewarden.wire.gravitino.securable import (
+    ObjectBody,
+    PrivilegeBody,
+    check_conflicts,
+    check_held,
+    given_by,
+    object_of,
+    said_of,
+    words_of,
+)
+
+MOST: Final = 1_000
+"""More roles than this in one call are refused."""
+
+
+class Roles(Body):
+    """The roles to hand out or to take back."""
+
+    role_names: list[str]
+
+
+class Privileges(Body):
+    """The privileges to grant or to revoke."""
+
+    privileges: list[PrivilegeBody]
+
+
+class Overrides(Body):
+    """All that a role is to hold from now on."""
+
+    overrides: list[ObjectBody]
+
+
+def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
+    """Hands roles to a user or group (`verb` grant), or takes them back (revoke)."""
+    metalake = entity(exchange, "metalake")
+    holder = entity(exchange, type)
+    names = read(exchange, Roles).role_names
+    if not 1 <= len(names) <= MOST:
+        raise illegal(f"body: expected 1 to {MOST} role names, got {len(names)}")
+    roles = [gravitino.entity(metalake.name, "role", name) for name in names]
+    act = role.hand_out if verb == "grant" else role.take_back
+
+    def task(desk: Desk) -> Json:
+        state = desk.realm(exchange.realm)
+        for one in roles:
+            if not is_stored(state, one):
+                raise illegal(
+                    f"role {quoted(gravitino.full_name(one))} does not exist",
+                    "IllegalRoleException",
+                )
+        if not is_stored(state, holder):
+            raise no_such_entity(holder)
+        act(desk, exchange.realm, roles, principal_of(state, holder))
+        body = touched(exchange, desk, holder)
+        return person(desk.realm(exchange.realm), holder, body)
+
+    told = {type: gravitino.full_name(holder), "roles": names}
+    return ok(**{type: write(exchange, f"role.{verb}", metalake, task, told=told)})
+
+
+def change_privileges(exchange: Exchange, verb: str) -> Reply:
+    """Grants a role privileges on an object, or revokes them."""
+    params = exchange.params
+    on = object_of(params["metalake"], params["type"], params["name"])
+    target = entity(exchange, "role")
+    bodies = read(exchange, Privileges).privileges
+    words = words_of(bodies, exchange.realm_state.system.model)
+
+    def task(desk: Desk) -> Json:
+        state = desk.realm(exchange.realm)
+        check_held(state, on, words)
+        if not is_stored(state, target):
+            raise no_such_entity(target)
+        _change(exchange, desk, target, on, words, verb)
+        body = touched(exchange, desk, target)
+        return role_body(desk.realm(exchange.realm), target, body)
+
+    told = {
+        "role": gravitino.full_name(target),
+        "privileges": [f"{word.effect.name} {word.privilege}" for word in words],
+    }
+    role_after = write(exchange, f"privilege.{verb}", on, task, missing=no_such_object, told=told)
+    return ok(role=role_after)
+
+
+def _change(
+    exchange: Exchange,
+    desk: Desk,
+    target: Entity,
+    on: Entity,
+    words: Sequence[grant.Word],
+    verb: str,
+) -> None:
+    state = desk.realm(exchange.realm)
+    principal = principal_of(state, target)
+    if verb == "revoke":
+        grant.take(desk, exchange.realm, principal, on, words)
+        return
+    check_conflicts(state.system.model, {*words, *grant.given_on(state, principal, on)}, on)
+    grant.give(desk, exchange.realm, principal, {on: frozenset(words)})
+
+
+def override(exchange: Exchange) -> Reply:
+    """Replaces all that a role holds."""
+    target = entity(exchange, "role")
+    bodies = read(exchange, Overrides).overrides
+
+    def task(desk: Desk) -> Json:
+        state = desk.realm(exchange.realm)
+        given = given_by(state, exchange.params["metalake"], bodies)
+        grant.replace_all(desk, exchange.realm, principal_of(state, target), given)
+        body = touched(exchange, desk, target)
+        return role_body(desk.realm(exchange.realm), target, body)
+
+    told = {"objects": said_of(bodies)}
+    return ok(role=write(exchange, "privilege.replace", target, task, told=told))
+
+
+def no_such_object(found: Entity) -> Failure:
+    """404: there is no such object."""
+    return no_such("metadata object", f"{found.type} {gravitino.full_name(found)}")
+
+
+def touched(exchange: Exchange, desk: Desk, found: Entity) -> Json:
+    """The document of what was changed, which says so from now on."""
+    body: Json = dict(desk.store.documents(exchange.realm, [found]).get(found) or {})
+    body["audit"] = altered(body.get("audit"), exchange.actor.user, desk.now)
+    desk.change(exchange.realm, DocumentChanged(found, body))
+    return body
+
+
+_ROOT: Final = METALAKE + "/permissions"
+_OBJECT: Final = _ROOT + "/roles/{role}/{type}/{name}"
+
+ROUTES: Final = (
+    *(
+        Route(
+            "PUT",
+            f"{_ROOT}/{type}s/{{{type}}}/{verb}",
+            f"role.{verb}",
+            partial(change_roles, type=type, verb=verb),
+        )
+        for type in ("user", "group")
+        for verb in ("grant", "revoke")
+    ),
+    *(
+        Route(
+            "PUT", f"{_OBJECT}/{verb}", f"privilege.{verb}", partial(change_privileges, verb=verb)
+        )
+        for verb in ("grant", "revoke")
+    ),
+    Route("PUT", _ROOT + "/roles/{role}", "privilege.replace", override),
+)

@@ -1,0 +1,123 @@
+"""Reads JSON as I-JSON: what two readers could understand differently is refused.
+
+Refused are duplicate members, NaN and infinities, lone surrogates, anything but UTF-8, a byte
+order mark, integers beyond 2^53, text behind the value, and nesting below 64 levels. Source:
+security reference, R-30.
+"""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import Final, NoReturn
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+
+MAX_DEPTH: Final = 64
+"""Levels of objects and arrays within each other."""
+
+MAX_INTEGER: Final = 2**53
+"""Largest magnitude that every reader of JSON keeps exactly."""
+
+_MOST_DIGITS = 17
+
+_WHERE = "body"
+
+
+def read_object(body: bytes) -> dict[str, object]:
+    """The JSON object in `body`; raises `BadInput`.
+
+    >>> read_object(b'{"a": [1, true, null]}')
+    {'a': [1, True, None]}
+    """
+    value = read(body)
+    if not isinstance(value, dict):
+        raise BadInput("expected a JSON object", where=_WHERE)
+    return value
+
+
+def read(body: bytes) -> object:
+    """The one JSON value in `body`, as plain Python values; raises `BadInput`."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput("expected UTF-8", where=_WHERE) from None
+    if text.startswith("\ufeff"):
+        raise BadInput("a byte order mark is not allowed", where=_WHERE)
+    try:
+        value: object = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        said = error.msg[:1].lower() + error.msg[1:]
+        where = f"{_WHERE}: line {error.lineno}, column {error.colno}"
+        raise BadInput(said, where=where) from None
+    except RecursionError:
+        raise _too_deep() from None
+    # Fewer brackets than levels allowed cannot nest too deep.
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+        _check_depth(value)
+    if b"\\u" in body:
+        _check_surrogates(value)
+    return value
+
+
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in members if names.count(name) > 1)
+        raise BadInput(f"the member {quoted(twice)} is there twice", where=_WHERE)
+    return members
+
+
+def _integer(text: str) -> int:
+    # The length first: reading thousands of digits takes time of their square.
+    value = int(text) if len(text) <= _MOST_DIGITS else MAX_INTEGER + 1
+    if abs(value) > MAX_INTEGER:
+        raise BadInput(f"the integer {quoted(text)} is beyond 2^53", where=_WHERE)
+    return value
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise BadInput(f"the number {quoted(text)} is too large", where=_WHERE)
+    return value
+
+
+def _constant(word: str) -> NoReturn:
+    raise BadInput(f"`{word}` is not allowed", where=_WHERE)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_members,
+    parse_int=_integer,
+    parse_float=_number,
+    parse_constant=_constant,
+)
+
+
+def _too_deep() -> BadInput:
+    return BadInput(f"nested deeper than {MAX_DEPTH} levels", where=_WHERE)
+
+
+def _check_depth(value: object) -> None:
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+    if level:
+        raise _too_deep()
+
+
+def _check_surrogates(value: object) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise BadInput("half a surrogate pair is not text", where=_WHERE) from None

@@ -1,0 +1,130 @@
+"""Asks an application without a network: what is sent arrives as it is, whatever it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from lakewarden.app.build import Application
+from lakewarden.app.head import Pair
+from lakewarden.service.plane import Plane
+from tests.app.serving import Answer, basic
+
+
+@dataclass
+class Asked:
+    """An open application and its event loop. `at_once` counts what could be answered so."""
+
+    application: Application
+    loop: asyncio.AbstractEventLoop
+    at_once: int = 0
+
+    @property
+    def plane(self) -> Plane:
+        return self.application.parts.plane
+
+    def ask(
+        self,
+        method: str,
+        target: str | bytes,
+        body: bytes = b"",
+        headers: Iterable[tuple[str, str]] = (),
+        *,
+        user: str | None = "ana",
+    ) -> Answer:
+        """One request; `target` is the path as it is on the wire, with its query."""
+        return self.loop.run_until_complete(self._ask(method, target, body, headers, user))
+
+    def together(self, count: int, method: str, target: str) -> list[Answer]:
+        """The same request so many times at once."""
+
+        async def run() -> list[Answer]:
+            asked = (self._ask(method, target, b"", (), "ana") for _ in range(count))
+            return await asyncio.gather(*asked)
+
+        return self.loop.run_until_complete(run())
+
+    async def _ask(
+        self,
+        method: str,
+        target: str | bytes,
+        body: bytes,
+        headers: Iterable[tuple[str, str]],
+        user: str | None,
+    ) -> Answer:
+        raw = target.encode() if isinstance(target, str) else target
+        path, _, query = raw.partition(b"?")
+        sent = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
+        if user is not None:
+            sent.append((b"authorization", basic(user).encode()))
+        if body and not any(name == b"content-type" for name, _ in sent):
+            sent.append((b"content-type", b"application/json"))
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path.decode("latin-1"),
+            "raw_path": path,
+            "query_string": query,
+            "headers": sent,
+            "client": ("127.0.0.1", 1),
+        }
+        # In two pieces, as a large body would come.
+        half = len(body) // 2
+        pieces = [
+            {"type": "http.request", "body": body[:half], "more_body": True},
+            {"type": "http.request", "body": body[half:], "more_body": False},
+        ]
+        told: list[MutableMapping[str, Any]] = []
+
+        async def receive() -> MutableMapping[str, Any]:
+            if pieces:
+                return pieces.pop(0)
+            return {"type": "http.disconnect"}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            told.append(message)
+
+        await self.application(scope, receive, send)
+        start = told[0]
+        answer = _answer(start["status"], start["headers"], *(m.get("body", b"") for m in told[1:]))
+        self._compare(method, raw, sent, body, answer)
+        return answer
+
+    def _compare(
+        self, method: str, url: bytes, headers: list[Pair], body: bytes, answer: Answer
+    ) -> None:
+        """What is answered at once has to be what the usual way told."""
+        once = None
+        if method != "HEAD":
+            once = self.application.at_once(method, url, headers, body, "127.0.0.1")
+        if once is None:
+            return
+        self.at_once += 1
+        found = _answer(*once)
+        own = {"x-request-id": ""}
+        assert {**found.headers, **own} == {**answer.headers, **own}
+        assert (found.status, found.body) == (answer.status, answer.body)
+
+
+def _answer(status: int, headers: Iterable[Pair], *bodies: bytes) -> Answer:
+    pairs = [(name.decode(), value.decode("latin-1")) for name, value in headers]
+    cookies = [value for name, value in pairs if name == "set-cookie"]
+    return Answer(status, dict(pairs), b"".join(bodies), cookies)
+
+
+def told(answer: Answer) -> dict[str, Any]:
+    """The members of a JSON answer."""
+    found: dict[str, Any] = json.loads(answer.body)
+    return found
+
+
+def close(asked: Asked) -> None:
+    """Lets go of the application and its loop."""
+    with suppress(RuntimeError):
+        asked.application.close()
+    asked.loop.run_until_complete(asked.loop.shutdown_default_executor())
+    asked.loop.close()

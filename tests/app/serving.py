@@ -1,0 +1,165 @@
+"""A server process of its own, on a free port of this machine, and a plain client for it."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+START_SECONDS = 90
+
+
+@dataclass
+class Answer:
+    """An answer, with its headers by lower-case name; `cookies` are those that it sets."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    cookies: Sequence[str] = ()
+
+    def json(self) -> object:
+        return json.loads(self.body)
+
+    @property
+    def revision(self) -> int:
+        return int(self.headers["lakewarden-revision"])
+
+
+@dataclass
+class Served:
+    """A running server."""
+
+    process: subprocess.Popen[str]
+    address: str
+    log: Path
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def port(self) -> int:
+        port = urlsplit(self.address).port
+        assert port is not None
+        return port
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        user: str | None = None,
+        token: str | None = None,
+    ) -> Answer:
+        """One request; a body that is no bytes is sent as JSON."""
+        sent = {**self.headers, **(headers or {})}
+        if user is not None:
+            sent["Authorization"] = basic(user)
+        if token is not None:
+            sent["Authorization"] = f"Bearer {token}"
+        raw = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        if raw is not None and not any(name.lower() == "content-type" for name in sent):
+            sent["Content-Type"] = "application/json"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(method, path, raw, sent)
+            response = connection.getresponse()
+            read = response.read()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, found, read)
+        finally:
+            connection.close()
+
+    def raw(self, sent: bytes, seconds: float = 5.0) -> bytes:
+        """The bytes that come back for these bytes, until the server closes or is silent."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as sock:
+            sock.sendall(sent)
+            received = b""
+            with suppress(TimeoutError, ConnectionResetError):
+                while chunk := sock.recv(65_536):
+                    received += chunk
+                    if b"\r\n\r\n" in received and not select.select([sock], [], [], 0.2)[0]:
+                        break
+            return received
+
+    def wait_ready(self, seconds: float = START_SECONDS) -> None:
+        """Until the server says that it is ready."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with suppress(OSError, http.client.HTTPException):
+                if self.ask("GET", "/readyz").status == 200:
+                    return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError(f"not ready: {self.log.read_text()}")
+
+    def stop(self, seconds: float = 20) -> int:
+        """Says stop; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(seconds)
+
+    def lines(self) -> list[dict[str, object]]:
+        """The log so far."""
+        text = self.log.read_text().splitlines()
+        return [json.loads(line) for line in text if line.startswith("{")]
+
+
+def basic(user: str) -> str:
+    """The header of a user whose name is trusted."""
+    return "Basic " + base64.b64encode(f"{user}:x".encode()).decode()
+
+
+@contextmanager
+def server(
+    folder: Path,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    ready: bool = True,
+    database: str | None = None,
+) -> Iterator[Served]:
+    """A server over a fresh SQLite file in the folder, unless another database is given."""
+    folder.mkdir(exist_ok=True)
+    log = folder / "log"
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
+    store = database or f"sqlite:///{folder}/store.db"
+    command = [sys.executable, "-m", "lakewarden.cli", "serve", "--port", "0", "--database", store]
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [*command, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**clean, **(environment or {})},
+            cwd=folder,
+        )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("lakewarden listens on "), log.read_text()
+        served = Served(process, line.split()[-1], log)
+        if ready:
+            served.wait_ready()
+        yield served
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(5)
+        if process.stdout is not None:
+            process.stdout.close()

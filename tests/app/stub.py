@@ -1,0 +1,99 @@
+"""A dialect of the tests' own: small routes that show what the server does in front of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from lakewarden.kernel.change import EntityAdded
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown, WardenError
+from lakewarden.service.plane import StaleRevision
+from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
+
+_STATUSES = {BadInput: 422, Unknown: 444, Conflict: 409, StaleRevision: 409, Unavailable: 503}
+
+
+class Stub:
+    """Speaks for Gravitino's realms, in statuses that no other dialect uses."""
+
+    name = "gravitino"
+    models: tuple[str, ...] = ("gravitino",)
+
+    def __init__(self, anonymous: str | None = None) -> None:
+        self.anonymous = anonymous
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/stub", "metalake.list", _tell, inline=True),
+            Route("POST", "/stub", "metalake.create", _tell),
+            Route("GET", "/stub/things/{thing}", "metalake.load", _tell),
+            Route("GET", "/stub/things/special", "metalake.load", _special),
+            Route("GET", "/stub/slashes/{thing}", "metalake.load", _tell, encoded_slash=True),
+            Route("GET", "/stub/public", "", _tell, public=True, why="says nothing"),
+            Route("GET", "/stub/rest/{rest:path}", "metalake.load", _tell),
+            Route("POST", "/stub/large", "metalake.create", _tell, body_limit=2 * 1024 * 1024),
+            Route("POST", "/stub/text", "metalake.create", _tell, accepts=("text/plain",)),
+            Route("POST", "/stub/metalakes/{name}", "metalake.create", _create),
+            Route("POST", "/stub/crash", "metalake.create", _crash),
+            Route("POST", "/stub/slow", "metalake.create", _slow),
+            Route("GET", "/stub/split", "metalake.list", _split),
+        )
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        if isinstance(error, Refused):
+            return _said(error.status, str(error))
+        if isinstance(error, WardenError):
+            return _said(_STATUSES.get(type(error), 400), str(error))
+        return _said(599, "failed")
+
+    def unauthenticated(self, why: str) -> Reply:
+        return _said(401, why)
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        return _said(405 if allowed else 404, ",".join(allowed))
+
+
+def _said(status: int, text: str) -> Reply:
+    return Reply(status, msgspec.json.encode({"stub": text}))
+
+
+def _tell(exchange: Exchange) -> Reply:
+    told = {
+        "method": exchange.method,
+        "path": exchange.path,
+        "params": dict(exchange.params),
+        "query": exchange.query,
+        "realm": exchange.realm,
+        "user": exchange.actor.user,
+        "directory": exchange.actor.directory,
+        "credential": exchange.actor.credential.partition(":")[0],
+        "bytes": len(exchange.body),
+        "headers": sorted(exchange.headers),
+    }
+    return Reply(200, msgspec.json.encode(told))
+
+
+def _special(exchange: Exchange) -> Reply:
+    return _said(200, "special")
+
+
+def _create(exchange: Exchange) -> Reply:
+    entity = Entity("metalake", exchange.params["name"])
+    exchange.write(lambda desk: desk.change(exchange.realm, EntityAdded(entity)))
+    return _said(201, "made")
+
+
+def _crash(exchange: Exchange) -> Reply:
+    raise RuntimeError("inside /secret/path with lw_abcdefghijklmnop")
+
+
+def _slow(exchange: Exchange) -> Reply:
+    time.sleep(1.0)
+    return _said(200, "late")
+
+
+def _split(exchange: Exchange) -> Reply:
+    return Reply(200, b"", headers={"X-Told": "a\r\nX-Injected: b"})

@@ -1,0 +1,202 @@
+"""What can be answered without waiting is answered so, with the same answer; nothing else is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lakewarden.app.arrival import MOST_BYTES, MOST_KEPT
+from lakewarden.app.build import Application
+from lakewarden.app.gate import Answer
+from lakewarden.config.settings import Limits, Settings
+from lakewarden.kernel.change import EntityAdded
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import TokenChanged
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import Token
+from lakewarden.service.token import digest
+from lakewarden.wire.exchange import Exchange, Reply, Route
+from tests.app.asgi import Asked, close
+from tests.app.serving import basic
+from tests.app.stub import Stub
+
+PATH = "/stub"
+HEADERS = [(b"host", b"h"), (b"authorization", basic("ana").encode())]
+
+
+class _Inline(Stub):
+    """The stub, with an inline handler that does as it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.does: Callable[[Exchange], Reply] = lambda _: Reply(204)
+
+    def routes(self) -> tuple[Route, ...]:
+        more = Route("POST", "/inline", "metalake.list", self._do, inline=True)
+        return (*super().routes(), more)
+
+    def _do(self, exchange: Exchange) -> Reply:
+        return self.does(exchange)
+
+
+@pytest.fixture
+def stub() -> _Inline:
+    return _Inline()
+
+
+@pytest.fixture
+def asked(tmp_path: Path, stub: _Inline) -> Iterator[Asked]:
+    settings = Settings(database=f"sqlite:///{tmp_path}/store", limits=Limits(body_bytes=64))
+    application = Application(settings, [stub])
+    application.open()
+    made = Asked(application, asyncio.new_event_loop())
+    yield made
+    close(made)
+
+
+def _once(
+    asked: Asked,
+    method: str = "GET",
+    url: str = PATH,
+    headers: list[tuple[bytes, bytes]] | None = None,
+    body: bytes = b"",
+) -> Answer | None:
+    sent = HEADERS if headers is None else headers
+    return asked.application.at_once(method, url.encode(), sent, body, "127.0.0.1")
+
+
+def _status(answer: Answer | None) -> int | None:
+    return None if answer is None else answer[0]
+
+
+def _learn(asked: Asked, method: str = "GET", url: str = PATH, body: bytes = b"") -> None:
+    headers = [("host", "h")]
+    assert asked.ask(method, url, body, headers, user=None).status == 401
+    named = [("host", "h"), ("authorization", basic("ana"))]
+    assert asked.ask(method, url, body, named, user=None).status < 300
+
+
+def test_a_head_is_answered_at_once_when_it_comes_again(asked: Asked) -> None:
+    assert _once(asked) is None
+    _learn(asked)
+    answer = _once(asked)
+    assert answer is not None
+    assert answer[0] == 200
+    assert asked.at_once > 0
+
+
+def test_every_request_has_an_id_of_its_own(asked: Asked) -> None:
+    _learn(asked)
+    ids = []
+    for sent in (None, None, b"mine", b"not sound"):
+        own = [] if sent is None else [(b"x-request-id", sent)]
+        answer = _once(asked, headers=[*HEADERS, *own])
+        assert answer is not None
+        ids.append(dict(answer[1])[b"x-request-id"])
+    assert len(set(ids)) == 4
+    assert ids[2] == b"mine"
+
+
+def test_what_waits_for_a_worker_is_not_answered_at_once(asked: Asked) -> None:
+    _learn(asked, "POST")
+    assert _once(asked, "POST") is None
+    assert _once(asked, "GET", "/nowhere") is None
+
+
+def test_after_a_write_the_head_is_read_again(asked: Asked) -> None:
+    _learn(asked)
+
+    def write(desk: Desk) -> None:
+        desk.change("gravitino", EntityAdded(Entity("metalake", "new")))
+
+    asked.plane.write(SYSTEM, write)
+    assert _once(asked) is None
+    _learn(asked)
+    answer = _once(asked)
+    assert answer is not None
+    assert dict(answer[1])[b"lakewarden-revision"] == str(asked.plane.state.revision).encode()
+
+
+def test_where_another_process_wrote_nothing_is_answered_at_once(
+    asked: Asked, tmp_path: Path
+) -> None:
+    _learn(asked)
+    plane = asked.plane
+    other = Plane(plane.store, word=plane._word)
+    other.open()
+
+    def write(desk: Desk) -> None:
+        desk.change("gravitino", EntityAdded(Entity("metalake", "new")))
+
+    other.write(SYSTEM, write)
+    assert plane.state.revision < other.state.revision
+    assert _once(asked) is None
+
+
+def test_a_token_that_expires_or_is_revoked_is_not_believed_any_longer(asked: Asked) -> None:
+    made = asked.plane.clock()
+    token = Token("id-1", digest("lw_x"), "ana", made, made + 60.0)
+    asked.plane.write(SYSTEM, lambda desk: desk.change("@main", TokenChanged("id-1", token)))
+    bearer = ("authorization", "Bearer lw_x")
+    sent = [(b"authorization", b"Bearer lw_x")]
+    assert asked.ask("GET", PATH, headers=[bearer], user=None).status == 200
+    asked.plane.clock = lambda: made + 59.9
+    assert _status(_once(asked, headers=sent)) == 200
+    asked.plane.clock = lambda: made + 60.0
+    assert _status(_once(asked, headers=sent)) == 401
+    asked.plane.clock = lambda: made
+    asked.plane.write(SYSTEM, lambda desk: desk.change("@main", TokenChanged("id-1", None)))
+    assert asked.ask("GET", PATH, headers=[bearer], user=None).status == 401
+
+
+def test_a_body_that_is_refused_goes_the_usual_way(asked: Asked, stub: _Inline) -> None:
+    json = (b"content-type", b"application/json")
+    for headers, body in (
+        ([*HEADERS, json], b"x" * 65),
+        ([*HEADERS, (b"content-type", b"text/plain")], b"x"),
+    ):
+        named = [(name.decode(), value.decode()) for name, value in headers]
+        asked.ask("POST", "/inline", b"", named, user=None)
+        assert _once(asked, "POST", "/inline", headers, b"") is not None
+        assert _once(asked, "POST", "/inline", headers, body) is None
+
+
+@pytest.mark.parametrize(("error", "status"), [(BadInput("no"), 422), (RuntimeError("x"), 599)])
+def test_an_error_is_told_as_on_the_usual_way(
+    asked: Asked, stub: _Inline, error: Exception, status: int
+) -> None:
+    _learn(asked, "POST", "/inline")
+
+    def fail(_: Exchange) -> Reply:
+        raise error
+
+    stub.does = fail
+    answer = _once(asked, "POST", "/inline")
+    assert answer is not None
+    assert answer[0] == status
+
+
+def test_headers_that_are_too_large_together_are_refused(asked: Asked) -> None:
+    _learn(asked)
+    answer = _once(asked, headers=[*HEADERS, (b"tracestate", b"x" * 33_000)])
+    assert answer is not None
+    assert answer[0] == 431
+
+
+def test_what_is_kept_is_bounded(asked: Asked) -> None:
+    long = [*HEADERS, (b"x-long", b"x" * MOST_BYTES)]
+    named = [(name.decode(), value.decode()) for name, value in long]
+    assert asked.ask("GET", PATH, headers=named, user=None).status == 200
+    assert _once(asked, headers=long) is None
+    _learn(asked)
+    for number in range(MOST_KEPT):
+        asked.application._gate._arrivals.read(
+            "GET", PATH.encode(), b"n=%d" % number, HEADERS, asked.plane.state
+        )
+    assert _once(asked) is None

@@ -1,0 +1,135 @@
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from lakewarden.app.estate import Estate, estate, open_estate
+from lakewarden.app.first_start import first_start
+from lakewarden.config.datahub import Datahub
+from lakewarden.config.gravitino import Gravitino
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.audit import first_fault
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import CONTROL
+
+
+def _settings(**changed: object) -> Settings:
+    return Settings(**{"admin": "ana", **changed})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[Plane]:
+    with estate(f"sqlite:///{tmp_path}/store") as made:
+        yield made
+
+
+def _may(plane: Plane, realm: str, user: str, operation: str, target: Entity) -> bool:
+    found = plane.state.realm(realm)
+    principal = found.system.spelled(Principal("user", user))
+    asked = Request(principal, operation, target, plane.clock())
+    return found.matrix.decide(asked).allow
+
+
+def test_a_fresh_database_gets_the_four_realms(plane: Plane) -> None:
+    assert first_start(plane, _settings())
+    models = {name: realm.realm.model for name, realm in plane.state.realms.items()}
+    assert models == {
+        CONTROL: "control",
+        "gravitino": "gravitino",
+        "datahub": "datahub",
+        "cdap": "cdap",
+    }
+
+
+def test_the_administrator_is_one_in_every_realm_and_nobody_else_is(plane: Plane) -> None:
+    first_start(plane, _settings())
+    questions = [
+        ("gravitino", "metalake.create", NO_RESOURCE),
+        ("cdap", "privilege.grant", Entity("namespace", "sales")),
+        ("datahub", "MANAGE_POLICIES", NO_RESOURCE),
+    ]
+    for realm, operation, target in questions:
+        assert _may(plane, realm, "ana", operation, target), realm
+        assert not _may(plane, realm, "eve", operation, target), realm
+    now = plane.clock()
+    assert control.may(plane.state, Actor("ana"), "backup.create", control.SERVER, now)
+    assert not control.may(plane.state, Actor("eve"), "backup.create", control.SERVER, now)
+    assert not control.may(plane.state, Actor("ana", "other"), "backup.create", control.SERVER, now)
+
+
+def test_the_second_start_changes_nothing(plane: Plane) -> None:
+    assert first_start(plane, _settings())
+    revision = plane.state.revision
+    assert not first_start(plane, _settings())
+    assert plane.state.revision == revision
+
+
+def test_another_administrator_is_added_at_a_later_start(plane: Plane) -> None:
+    first_start(plane, _settings())
+    assert first_start(plane, _settings(admin="bob"))
+    assert _may(plane, "gravitino", "bob", "metalake.create", NO_RESOURCE)
+
+
+def test_a_realm_that_somebody_dropped_stays_away(plane: Plane) -> None:
+    from lakewarden.service.realms import drop
+
+    first_start(plane, _settings())
+    assert plane.write(Actor("ana"), lambda desk: drop(desk, "cdap")) is None
+    first_start(plane, _settings(admin="bob"))
+    assert "cdap" not in plane.state.realms
+
+
+def test_what_is_configured_is_applied(plane: Plane) -> None:
+    first_start(
+        plane,
+        _settings(
+            cdap_profile="cdap-parent-write",
+            gravitino=Gravitino(mode="next", service_admins=("sam",)),
+            datahub=Datahub(bootstrap="closed"),
+        ),
+    )
+    realms = plane.state.realms
+    assert realms["cdap"].realm.model == "cdap_parent_write"
+    assert realms["gravitino"].realm.settings == {"mode": "next"}
+    assert realms["datahub"].realm.settings == {"bootstrap": "closed"}
+    assert _may(plane, "gravitino", "sam", "metalake.create", NO_RESOURCE)
+    assert not _may(plane, "datahub", "sam", "MANAGE_POLICIES", NO_RESOURCE)
+
+
+def test_the_mode_of_gravitino_follows_the_configuration_where_it_names_one(plane: Plane) -> None:
+    first_start(plane, _settings())
+    first_start(plane, _settings(gravitino=Gravitino(mode="next")))
+    assert plane.state.realms["gravitino"].realm.settings["mode"] == "next"
+    assert not first_start(plane, _settings())
+
+
+def test_it_leaves_a_row_in_the_audit_trail(plane: Plane) -> None:
+    first_start(plane, _settings())
+    with plane.reading() as reading:
+        rows = list(reading.audit())
+        assert first_fault(rows, reading.audit_head()) is None
+    assert len(rows) == 1
+    assert "server.start" in rows[0].body
+
+
+def test_of_many_that_start_at_once_one_does_it(tmp_path: Path) -> None:
+    estates = [open_estate(f"sqlite:///{tmp_path}/store") for _ in range(6)]
+
+    def start(one: Estate) -> bool:
+        one.plane.open()
+        first_start(one.plane, _settings())
+        return set(one.plane.state.realms) == {CONTROL, "gravitino", "datahub", "cdap"}
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(start, estates))
+    with estates[0].plane.reading() as reading:
+        assert len(reading.realms()) == 4
+    assert {one.plane.catch_up().revision for one in estates} == {1}
+    for one in estates:
+        one.close()

@@ -1,0 +1,314 @@
+"""A server that starts from an index answers as one that starts from all rows, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakewarden.app.build import Application
+from lakewarden.app.estate import estate
+from lakewarden.app.first_start import first_start
+from lakewarden.app.indexed import compiled
+from lakewarden.app.preflight import preflight
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.change import EntityAdded, StatementAdded
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.pipeline.index.run import make_index
+from lakewarden.pipeline.ingest.run import ingest
+from lakewarden.pipeline.ingest.stored import Stored, snapshot
+from lakewarden.pipeline.product import MANIFEST
+from lakewarden.service import state as states
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.load import Brought, bring
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import people_of
+from lakewarden.service.resume import mark
+from lakewarden.service.state import People
+from lakewarden.service.system import System
+from lakewarden.store import SqlStore, open_store
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.worlds import make
+from tests.app.serving import START_SECONDS, Served, server
+from tests.pipeline.index import worlds
+from tests.service.test_state import same
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REALM = "gravitino"
+NEW = Entity("table", "lk:c.s.new")
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A store, and an index of its realm `gravitino` from before its newest revision."""
+
+    url: str
+    index: Path
+
+    def settings(self, *folders: Path) -> Settings:
+        found = {"database": self.url, "admin": "ana", "port": 0}
+        return Settings(**found, indexes=folders or (self.index,))  # type: ignore[arg-type]
+
+    @contextmanager
+    def plane(self) -> Iterator[Plane]:
+        with estate(self.url) as plane:
+            yield plane
+
+    @contextmanager
+    def store(self) -> Iterator[SqlStore]:
+        with open_store(self.url) as store:
+            yield store
+
+    def told(self, **facts: object) -> None:
+        """Says something else in the manifest of the index."""
+        file = self.index / MANIFEST
+        data = json.loads(file.read_text("utf-8"))
+        data["facts"].update(facts)
+        file.write_text(json.dumps(data), "utf-8")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """A lake of some size, with something new in it since it was indexed."""
+    found = Lake(f"sqlite:///{tmp_path}/store.db", tmp_path / "index")
+    with found.plane() as plane:
+        first_start(plane, Settings(admin="ana"))
+        system = plane.state.realm(REALM).system
+        actor = Actor("ana", credential="test")
+        assert isinstance(bring(plane, actor, REALM, system, _facts(system)), Brought)
+        _index(plane, found.index)
+        _add(plane, NEW)
+    return found
+
+
+def _facts(system: System) -> Facts:
+    """Those of the first world that nothing in it forbids to load."""
+    for seed in range(100):
+        facts = worlds.possible(system, make(system, seed).facts)
+        coded = compile(facts, system.model, system.spelling, now=NOW).coded
+        if worlds.is_plain(coded) and not coded.acting.inert:
+            return facts
+    raise AssertionError
+
+
+def _index(plane: Plane, out: Path) -> None:
+    """An index of the realm as it is now, with the people of its directory."""
+    system = plane.state.realm(REALM).system
+    with plane.reading() as reading:
+        facts = reading.facts(REALM, system)
+        shared = reading.people(people_of("main"))
+        own = People(frozenset(facts.principals), frozenset(facts.memberships))
+        everyone = own | People(frozenset(shared.principals), frozenset(shared.memberships))
+        together = replace(
+            facts, principals=[*everyone.principals], memberships=[*everyone.memberships]
+        )
+        whole = compile(together, system.model, system.spelling, now=plane.clock())
+        told = {"realm": REALM, "revision": reading.revision, "store": mark(reading)}
+    worlds.index(out, whole, system, facts.statements, facts=told)
+
+
+def _add(plane: Plane, table: Entity) -> None:
+    """A lake with a table, and somebody who may do something with it."""
+    parts = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s"), table]
+    above = [None, *parts]
+    known = plane.state.realm(REALM).matrix.snapshot.coded.is_known
+    added = [EntityAdded(e, p) for e, p in zip(parts, above, strict=False) if not known(e)]
+    users = frozenset({Principal(USER, "eve")})
+    select = Statement("new", Effect.ALLOW, frozenset({"SELECT_TABLE"}), On(table), users)
+    plane.write(SYSTEM, lambda desk: desk.change(REALM, *added, StatementAdded(select)))
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Application]:
+    application = Application(settings)
+    try:
+        application.open()
+        yield application
+    finally:
+        application.close()
+
+
+@pytest.fixture
+def from_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The realms that were compiled from all their rows."""
+    seen: list[str] = []
+    compile_rows = states.from_rows
+
+    def noted(*given: object) -> object:
+        seen.append(getattr(given[1], "name"))  # noqa: B009 — whatever it is given
+        return compile_rows(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(states, "from_rows", noted)
+    return seen
+
+
+def test_the_realm_of_an_index_starts_from_it_and_is_what_the_store_says(
+    lake: Lake, from_rows: list[str]
+) -> None:
+    with opened(lake.settings()) as application:
+        plane = application.parts.plane
+        assert sorted(from_rows) == ["_server", "cdap", "datahub"]
+        with lake.plane() as other:
+            assert same(plane.state, other.state)
+            assert plane.state.revision == other.state.revision
+        assert plane.state.realm(REALM).matrix.snapshot.coded.is_known(NEW)
+        _add(plane, Entity("table", "lk:c.s.newer"))
+        with lake.plane() as other:
+            assert same(plane.state, other.state)
+
+
+def test_an_index_that_was_good_when_the_server_started_only_costs_time_when_it_is_no_more(
+    lake: Lake, from_rows: list[str]
+) -> None:
+    assert preflight(lake.settings()) == ()
+    with lake.store() as store:
+        store.prune(store.revision() + 1)
+    with opened(lake.settings()) as application:
+        assert REALM in from_rows
+        with lake.plane() as other:
+            assert same(application.parts.plane.state, other.state)
+
+
+def _damaged(lake: Lake) -> None:
+    file = min((lake.index / "versions" / "1" / "blocks").iterdir())
+    file.write_bytes(file.read_bytes()[:-4])
+
+
+def _pruned(lake: Lake) -> None:
+    with lake.store() as store:
+        store.prune(store.revision() + 1)
+
+
+def _taken_back(lake: Lake) -> None:
+    lake.told(revision=1_000)
+
+
+def _of_another_store(lake: Lake) -> None:
+    lake.told(store=f"1:{'0' * 64}")
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (_damaged, "is not as it was written; make the version anew"),
+        (lambda lake: lake.told(digest="0" * 64), "under another version of the model `gravitino`"),
+        (lambda lake: lake.told(revision=None), "take the realm out of it with the source `store`"),
+        (lambda lake: lake.told(realm="sea"), "the store has no realm `sea`; there are: _server"),
+        (lambda lake: lake.told(realm="cdap"), "under another model, or other settings, than"),
+        (_pruned, "to which the change feed no longer reaches back; make the index anew"),
+        (_taken_back, "if the store was restored from a backup, make the index anew"),
+        (_of_another_store, "was made of another store"),
+    ],
+)
+def test_an_index_that_the_store_cannot_go_on_from_is_refused_before_the_server_starts(
+    lake: Lake, harm: Callable[[Lake], None], message: str
+) -> None:
+    assert preflight(lake.settings()) == ()
+    harm(lake)
+    with pytest.raises(BadInput, match=message) as caught:
+        preflight(lake.settings())
+    assert str(lake.index) in str(caught.value)
+
+
+def test_two_indexes_of_one_realm_and_a_folder_without_one_are_refused(
+    lake: Lake, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=f"is of the realm `{REALM}`, as `.*index` is"):
+        preflight(lake.settings(lake.index, lake.index))
+    with pytest.raises(BadInput, match="no index: `manifest.json` is missing".replace(".", r"\.")):
+        preflight(lake.settings(tmp_path / "nowhere"))
+
+
+def test_without_what_reads_indexes_one_learns_what_to_install(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "lakewarden.pipeline.index.index", None)
+    with pytest.raises(Unavailable, match="install `lakewarden"):
+        compiled([lake.index])
+    assert compiled([]) == {}
+
+
+def test_reading_an_index_takes_no_spark(lake: Lake) -> None:
+    text = (
+        "import sys; from pathlib import Path; from lakewarden.app.indexed import compiled;"
+        "from lakewarden.service.state import People;"
+        f"one = compiled([Path({str(lake.index)!r})])[{REALM!r}];"
+        "one.snapshot(People());"
+        "print(sorted(name for name in sys.modules if name.split('.')[0] in ('pyspark', 'pandas')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.slow
+def test_the_command_refuses_a_bad_index_in_one_line(lake: Lake) -> None:
+    lake.told(revision=1_000)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
+    words = ["serve", "--port", "0", "--database", lake.url, "--index", str(lake.index)]
+    done = subprocess.run(
+        [sys.executable, "-m", "lakewarden.cli", *words],
+        env=clean,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"lakewarden: {lake.index}: knows revision 1000")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_every_worker_of_a_real_server_starts_from_it(lake: Lake, tmp_path: Path) -> None:
+    arguments = ("--index", str(lake.index), "--workers", "2", "--admin", "ana")
+    with server(tmp_path / "served", *arguments, database=lake.url) as served:
+        metalakes = served.ask("GET", "/api/metalakes", user="ana")
+        assert metalakes.status == 200
+        end = time.monotonic() + START_SECONDS
+        while len(_started(served)) < 2 and time.monotonic() < end:
+            time.sleep(0.1)
+        assert _started(served) == [REALM, REALM]
+
+
+def _started(served: Served) -> list[object]:
+    """The realms of which a worker said so."""
+    lines = served.lines()
+    return [line["realm"] for line in lines if line["event"] == "started from an index"]
+
+
+@pytest.mark.slow
+def test_the_whole_way_leads_from_a_store_over_spark_to_a_server(
+    lake: Lake, tmp_path: Path, spark: SparkSession, from_rows: list[str]
+) -> None:
+    with lake.store() as store, store.reading() as reading:
+        source = Stored("the store", snapshot(reading, REALM))
+    ingest(source, tmp_path / "lake", spark=spark)
+    made = make_index(tmp_path / "lake", tmp_path / "made", spark=spark, bits=worlds.BITS)
+    facts = made.manifest.facts
+    assert (facts["realm"], facts["revision"]) == (REALM, source.snapshot.revision)
+    with lake.plane() as plane:
+        _add(plane, Entity("table", "lk:c.s.newer"))
+    settings = lake.settings(tmp_path / "made")
+    assert preflight(settings) == ()
+    from_rows.clear()
+    with opened(settings) as application, lake.plane() as other:
+        assert from_rows.count(REALM) == 1, "only the other plane reads the realm's rows"
+        assert same(application.parts.plane.state, other.state)

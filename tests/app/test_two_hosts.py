@@ -1,0 +1,56 @@
+"""Servers over one PostgreSQL that share nothing else, as on several hosts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import servers
+from tests.app.serving import Answer, Served, server
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[str]:
+    with servers.fresh_database(postgres_url) as url:
+        yield url
+
+
+def _make(served: Served, name: str) -> Answer:
+    body = {"name": name, "comment": "", "properties": {}}
+    return served.ask("POST", "/api/metalakes", body, user="admin")
+
+
+def test_a_write_on_one_is_seen_on_the_other_before_it_decides(
+    tmp_path: Path, database: str
+) -> None:
+    with (
+        server(tmp_path / "a", database=database) as one,
+        server(tmp_path / "b", database=database) as other,
+    ):
+        for at in range(10):
+            writer, reader = (one, other) if at % 2 else (other, one)
+            made = _make(writer, f"m{at}")
+            assert made.status == 200
+            answer = reader.ask("GET", f"/api/metalakes/m{at}", user="admin")
+            assert answer.status == 200
+            assert answer.revision >= made.revision
+
+
+def test_who_accepts_an_age_and_names_a_revision_still_gets_it(
+    tmp_path: Path, database: str
+) -> None:
+    with (
+        server(tmp_path / "a", database=database) as one,
+        server(tmp_path / "b", database=database) as other,
+    ):
+        other.ask("GET", "/api/metalakes", user="admin")
+        made = _make(one, "m")
+        stale = other.ask("GET", "/api/metalakes?consistency=60", user="admin")
+        assert stale.revision < made.revision
+        headers = {"Lakewarden-Consistency": "60", "Lakewarden-At-Least": str(made.revision)}
+        exact = other.ask("GET", "/api/metalakes", headers=headers, user="admin")
+        assert exact.revision >= made.revision
+        future = {"Lakewarden-At-Least": str(made.revision + 1)}
+        assert other.ask("GET", "/api/metalakes", headers=future, user="admin").status == 409

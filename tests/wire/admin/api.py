@@ -1,0 +1,90 @@
+"""A whole server without a socket: settings, store in a file, gate, authentication, our own API."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import httpx
+
+from lakewarden.app.build import Application
+from lakewarden.config.settings import load
+from lakewarden.service.plane import Plane
+
+ADMIN = "admin"
+
+
+class Answer(NamedTuple):
+    """Status, JSON body and headers of an answer."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+
+class Api:
+    """The server; `ask` sends one request below `/api/v1` as a user."""
+
+    def __init__(self, folder: Path, **settings: object) -> None:
+        database = f"sqlite:///{folder}/store"
+        self.app = Application(load(None, {"database": database, **settings}, {}))
+        self.app.open()
+        self._runner = asyncio.Runner()
+        transport = httpx.ASGITransport(self.app)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._runner.run(self._client.aclose())
+        self._runner.close()
+        self.app.close()
+
+    @property
+    def plane(self) -> Plane:
+        """What the server decides with."""
+        return self.app.parts.plane
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        user: str | None = ADMIN,
+        token: str | None = None,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One request; `path` is below `/api/v1` unless it begins with two slashes."""
+        address = path[1:] if path.startswith("//") else f"/api/v1{path}"
+        sent = {**(headers or {}), **_authorization(user, token)}
+        request = self._client.request(method, address, params=query, headers=sent, json=body)
+        reply = self._runner.run(request)
+        read = reply.json() if reply.content else None
+        return Answer(reply.status_code, read, reply.headers)
+
+    def must(self, method: str, path: str, body: object = None, **rest: Any) -> Any:
+        """The body of an answer that is no problem."""
+        answer = self.ask(method, path, body, **rest)
+        assert answer.status < 300, answer
+        return answer.body
+
+
+def _authorization(user: str | None, token: str | None) -> dict[str, str]:
+    if token is not None:
+        return {"authorization": f"Bearer {token}"}
+    if user is None:
+        return {}
+    pair = base64.b64encode(f"{user}:".encode()).decode()
+    return {"authorization": f"Basic {pair}"}

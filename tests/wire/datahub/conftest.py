@@ -1,0 +1,69 @@
+"""Fixtures: a server with an empty realm of DataHub in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.wire.datahub.commands import ROOT, TOKEN, wait_for
+from tests.wire.datahub.wire import Wire
+
+collect_ignore_glob = ["client/*"]
+"""Run by the Python of another environment: see `test_client.py`."""
+
+
+@pytest.fixture
+def wire(tmp_path: Path) -> Iterator[Wire]:
+    """A server with nothing in it but default policies and an administrator."""
+    with Wire(tmp_path) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def python() -> Path:
+    """The Python that has the client; its environment is made once, below `build`."""
+    made = subprocess.run(
+        [str(ROOT / "scripts" / "datahub-client.sh")],
+        cwd=ROOT,
+        env={"PYTHON": sys.executable, "PATH": "/usr/bin:/bin"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    if made.returncode:
+        pytest.skip("the client's environment cannot be made here")
+    return ROOT / made.stdout.strip()
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    """A fresh server on a free port, as the command line starts it."""
+    command = [sys.executable, "-m", "lakewarden.cli", "serve", "--port", "0", "--auth", "token"]
+    command += ["--database", f"sqlite:///{tmp_path}/store", "--admin", "admin"]
+    server = subprocess.Popen(
+        command,
+        env={
+            **os.environ,
+            "LAKEWARDEN_ROOT_TOKEN": TOKEN,
+            "LAKEWARDEN_LIMITS__REQUEST_SECONDS": "120",  # the client sends much at once
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[-1]
+        wait_for(f"{address}/readyz")
+        yield address
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+        assert server.stdout is not None
+        server.stdout.close()

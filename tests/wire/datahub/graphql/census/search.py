@@ -1,0 +1,14 @@
+"""Search: anybody may ask, and is shown what they may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from tests.wire.datahub.graphql.asked import Asked
+
+REFUSED: Final[Mapping[str, Asked]] = {}
+OPEN: Final = {
+    *("aggregateAcrossEntities", "autoComplete", "autoCompleteForMultiple", "browse", "browseV2"),
+    *("scrollAcrossEntities", "search", "searchAcrossEntities"),
+}

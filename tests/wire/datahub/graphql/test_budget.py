@@ -1,0 +1,117 @@
+"""Each budget of a document, at its limit and one beyond."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import aspects
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.aspects import Write
+from lakewarden.service.desk import Desk
+from tests.wire.datahub.graphql.wire import REALM, Wire
+
+REFUSED = "are not allowed"
+
+
+def deep(levels: int) -> str:
+    """Relationships of relationships; a pair of fields is two levels."""
+    edges = "relationships(input: {types: [], direction: OUTGOING})"
+    pairs, rest = divmod(levels - 1, 3)
+    inner = "__typename" if rest == 0 else "urn"
+    text = {0: "", 1: inner, 2: f"{edges} {{ total }}"}[rest] or "urn"
+    if rest == 0:
+        pairs, text = pairs - 1, f"{edges} {{ relationships {{ type }} }}"
+    for _ in range(pairs):
+        text = f"{edges} {{ relationships {{ entity {{ ... on CorpUser {{ {text} }} }} }} }}"
+    return f'{{ corpUser(urn: "urn:li:corpuser:ana") {{ {text} }} }}'
+
+
+def fields(count: int) -> str:
+    return "{ " + "__typename " * count + "}"
+
+
+def aliases(count: int) -> str:
+    return "{ " + " ".join(f"a{n}: __typename" for n in range(count)) + " }"
+
+
+def spreads(count: int) -> str:
+    return "{ " + "...f " * count + "} fragment f on Query { __typename }"
+
+
+def nested_spreads(count: int) -> str:
+    """Spreads of a fragment that spreads another: two for each pair."""
+    pairs = count // 2
+    rest = "...g " * (count % 2)
+    return (
+        "{ " + "...f " * pairs + rest + "}"
+        " fragment f on Query { ...g } fragment g on Query { __typename }"
+    )
+
+
+def directives(count: int) -> str:
+    return "{ " + "__typename @skip(if: false) " * count + "}"
+
+
+@pytest.mark.parametrize(
+    ("made", "limit"),
+    [
+        (deep, 12),
+        (fields, 600),
+        (aliases, 20),
+        (spreads, 50),
+        (nested_spreads, 50),
+        (directives, 20),
+    ],
+)
+def test_a_budget_may_be_used_up_and_not_exceeded(wire: Wire, made: object, limit: int) -> None:
+    assert callable(made)
+    assert "errors" not in wire.ask(made(limit))
+    (error,) = wire.ask(made(limit + 1))["errors"]
+    assert error["extensions"]["code"] == 400
+    assert REFUSED in error["message"]
+
+
+def test_fragments_count_as_often_as_they_are_spread(wire: Wire) -> None:
+    fragment = " fragment f on Query { " + "__typename " * 50 + "}"
+    assert "errors" not in wire.ask("{ " + "...f " * 12 + "}" + fragment)
+    (error,) = wire.ask("{ __typename " + "...f " * 12 + "}" + fragment)["errors"]
+    assert REFUSED in error["message"]
+
+
+def test_fragments_that_double_are_refused_at_once(wire: Wire) -> None:
+    chain = "".join(f" fragment f{n} on Query {{ ...f{n + 1} ...f{n + 1} }}" for n in range(40))
+    answer = wire.ask("{ ...f0 }" + chain + " fragment f40 on Query { __typename }")
+    assert REFUSED in answer["errors"][0]["message"]
+
+
+def test_what_is_not_executed_counts_too(wire: Wire) -> None:
+    query = "query a { __typename } query b " + fields(600)
+    reply = wire.send({"query": query, "operationName": "a"})
+    assert REFUSED in reply.body.decode()
+
+
+def test_lists_within_lists_end_where_too_many_edges_were_shown(wire: Wire) -> None:
+    """Members of a group, their groups, and again the members of these: squares of members."""
+    staff = {"nativeGroups": ["urn:li:corpGroup:staff"]}
+
+    def nested(count: int) -> str:
+        edges = "relationships(input: {types: [%s], direction: %s, count: %d}) {"
+        types = '"IsMemberOfNativeGroup"'
+        down, up = edges % (types, "INCOMING", count), edges % (types, "OUTGOING", count)
+        return (
+            f'{{ corpGroup(urn: "urn:li:corpGroup:staff") {{ {down} relationships {{ entity {{'
+            f" ... on CorpUser {{ {up} relationships {{ entity {{"
+            f" ... on CorpGroup {{ {down} relationships {{ type }} }} }} }} }} }} }} }} }} }} }} }}"
+        )
+
+    def task(desk: Desk) -> None:
+        users = (Entity("corpuser", f"urn:li:corpuser:u{n}") for n in range(80))
+        writes = [Write(one, "nativeGroupMembership", staff) for one in users]
+        aspects.write(desk, REALM, writes, "urn:li:corpuser:x")
+
+    wire.plane.write(SYSTEM, task)
+    assert "errors" not in wire.ask(nested(69))  # 69 + 69 + 69 × 69 is 4899
+    answer = wire.ask(nested(70))  # 70 + 70 + 70 × 70 is 5040
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {400}
+    assert REFUSED in answer["errors"][0]["message"]

@@ -1,0 +1,243 @@
+"""T-33, generated: every forbidden write is forbidden in every way, and leaves nothing behind.
+
+Every entity type, with every aspect that means something or carries power, in every way of
+writing and of taking away: as change proposals, by OpenAPI, and by the mutations of GraphQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lakewarden.aspects.meaning import READERS
+from lakewarden.wire.datahub.graphql.schema import schema
+from tests.wire.datahub.graphql import wire as graphql
+from tests.wire.datahub.graphql.census import REFUSED
+from tests.wire.datahub.ways import (
+    EVE,
+    MUTATIONS,
+    POLICY,
+    POWER,
+    TAKES,
+    TYPES,
+    WRITES,
+    aspects_of,
+    deletions,
+    urn_of,
+    value_of,
+)
+from tests.wire.datahub.wire import Wire
+
+WAYS = {**WRITES, **TAKES}
+CASES = [(type, aspect) for type in TYPES for aspect in aspects_of(type)]
+CRUCIAL = {
+    *((type, aspect) for type in ("corpuser", "corpGroup") for aspect in ("roleMembership",)),
+    *(("corpuser", name) for name in ("groupMembership", "nativeGroupMembership")),
+    *(("corpuser", name) for name in ("corpUserCredentials", "corpUserStatus")),
+    ("dataHubPolicy", "dataHubPolicyInfo"),
+    ("dataHubAccessToken", "dataHubAccessTokenInfo"),
+    ("dataHubSecret", "dataHubSecretValue"),
+    ("dataset", "ownership"),
+    ("dataset", "status"),
+}
+"""Sent in every way each time; of the others each is sent in one way, and in all by night."""
+SHIPPED = "urn:li:dataHubPolicy:admin-platform-policy"
+
+
+def _filled(folder: Path) -> Wire:
+    """A realm in which one entity of every type is stored, and others are not."""
+    wire = Wire(folder)
+    wire.put(*((urn_of(type, "there"), "status", {"removed": False}) for type in TYPES))
+    wire.put(
+        (urn_of("dataHubPolicy", "there"), "dataHubPolicyInfo", dict(POLICY, state="INACTIVE"))
+    )
+    return wire
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    """Eve may nothing at all; so one realm is enough for all that she tries."""
+    with _filled(tmp_path_factory.mktemp("nothing")) as wire:
+        yield wire
+
+
+@pytest.fixture(scope="module")
+def editing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    """Eve may edit and create everything that metadata policies can let her."""
+    with _filled(tmp_path_factory.mktemp("editing")) as wire:
+        wire.grant("edits", "EDIT_ENTITY", "CREATE_ENTITY", to=EVE)
+        yield wire
+
+
+def test_the_matrix_is_of_all_types_and_ways() -> None:
+    assert len(TYPES) > 70
+    assert len(CASES) > 2_000
+    assert len(WAYS) == 24
+
+
+def _dealt(way: str, shift: int) -> list[tuple[str, str]]:
+    """Some of the cases for each way, so that all ways together have all."""
+    number = list(WAYS).index(way) + shift
+    dealt = [case for at, case in enumerate(CASES) if (at + number) % len(WAYS) == 0]
+    return [*sorted(CRUCIAL), *dealt]
+
+
+def _check_refused(wire: Wire, way: str, name: str, cases: list[tuple[str, str]]) -> None:
+    revision = wire.plane.state.revision
+    answered = {
+        (type, aspect): WAYS[way](wire, urn_of(type, name), aspect, value_of(aspect))
+        for type, aspect in cases
+    }
+    assert {case: code for case, code in answered.items() if code != 403} == {}
+    assert wire.plane.state.revision == revision
+
+
+@pytest.mark.parametrize(("name", "shift"), [("there", 0), ("new", 7)])
+@pytest.mark.parametrize("way", WAYS)
+def test_who_has_nothing_is_refused_every_write_in_some_way(
+    refusing: Wire, way: str, name: str, shift: int
+) -> None:
+    _check_refused(refusing, way, name, _dealt(way, shift))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["there", "new"])
+@pytest.mark.parametrize("way", WAYS)
+def test_who_has_nothing_is_refused_every_write_in_every_way(
+    refusing: Wire, way: str, name: str
+) -> None:
+    _check_refused(refusing, way, name, CASES)
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_who_has_nothing_is_refused_every_deletion(refusing: Wire, type: str) -> None:
+    revision = refusing.plane.state.revision
+    for method, path, body in deletions(urn_of(type, "there")):
+        assert refusing.bad(method, path, body, EVE) == 403, path
+    assert refusing.plane.state.revision == revision
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_who_may_edit_everything_may_delete_nothing(editing: Wire, type: str) -> None:
+    urn = urn_of(type, "there")
+    if type in DELETED_BY_EDITING:
+        return
+    revision = editing.plane.state.revision
+    for method, path, body in deletions(urn):
+        assert editing.bad(method, path, body, EVE) == 403, path
+    for way, send in WRITES.items():
+        code = send(editing, urn, "status", {"removed": True})
+        assert code == 403 or (code == 400 and _creates(way)), way
+    for way, send in TAKES.items():
+        assert send(editing, urn, "status", {}) == 403, way
+    assert editing.plane.state.revision == revision
+
+
+def _creates(way: str) -> bool:
+    """Whether the way asks for an aspect that is not there yet."""
+    return way in ("MCP CREATE", "MCP batch CREATE", "OpenAPI createIfNotExists")
+
+
+DELETED_BY_EDITING = {"query"}
+"""Whose deletion is a change of its subjects."""
+
+PLATFORM = ("corpGroup", "corpuser", "dataHubPolicy", "dataHubSecret", "globalSettings")
+"""Types that no metadata policy lets anybody write: they have privileges of the platform."""
+
+
+@pytest.mark.parametrize("type", PLATFORM)
+@pytest.mark.parametrize("name", ["there", "new"])
+def test_what_is_of_the_platform_is_not_written_by_who_edits_everything(
+    editing: Wire, type: str, name: str
+) -> None:
+    revision = editing.plane.state.revision
+    for at, aspect in enumerate(aspects_of(type)):
+        for way in list(WAYS)[at % 4 :: 4]:
+            code = WAYS[way](editing, urn_of(type, name), aspect, value_of(aspect))
+            assert code == 403, (way, aspect)
+    assert editing.plane.state.revision == revision
+
+
+@pytest.mark.parametrize("type", ["corpGroup", "corpuser"])
+def test_a_role_is_given_by_who_manages_policies_alone(tmp_path: Path, type: str) -> None:
+    """UPDATE_USERS and UPDATE_GROUPS write every other aspect of users and groups."""
+    with _filled(tmp_path) as wire:
+        wire.grant("edits", "EDIT_ENTITY", "CREATE_ENTITY", "DELETE_ENTITY", to=EVE)
+        wire.grant("people", "UPDATE_USERS", "UPDATE_GROUPS", to=EVE)
+        urn = urn_of(type, "there")
+        reader = {"roles": ["urn:li:dataHubRole:Reader"]}
+        wire.put((urn, "roleMembership", reader))
+        for way, send in WAYS.items():
+            code = send(wire, urn, "roleMembership", value_of("roleMembership"))
+            assert code == (400 if _creates(way) else 403), way
+        assert wire.aspects(urn)["roleMembership"] == reader
+        assert WRITES["OpenAPI"](wire, urn, f"{type}Info", {"active": True}) == 200
+
+
+def test_what_the_system_ships_is_changed_in_no_way_by_anybody(tmp_path: Path) -> None:
+    with Wire(tmp_path) as wire:
+        wire.put(
+            (
+                "urn:li:dataHubPolicy:all",
+                "dataHubPolicyInfo",
+                dict(POLICY, privileges=["MANAGE_POLICIES"]),
+            )
+        )
+        before = wire.aspects(SHIPPED)
+        revision = wire.plane.state.revision
+        for way, send in WAYS.items():
+            code = send(wire, SHIPPED, "dataHubPolicyInfo", POLICY)
+            assert code in (400, 403), way
+        for method, path, body in deletions(SHIPPED):
+            if "deleteReferences" not in path:
+                assert wire.bad(method, path, body, EVE) == 403, path
+        assert wire.plane.state.revision == revision
+        assert wire.aspects(SHIPPED) == before
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[graphql.Wire]:
+    """GraphQL, where nobody has anything that is not said."""
+    with graphql.Wire(tmp_path) as wire:
+        wire.close()
+        yield wire
+
+
+def _check_mutation(wire: graphql.Wire, name: str) -> None:
+    revision, asked = wire.plane.state.revision, REFUSED[name]
+    assert wire.bad(asked.query, EVE, **asked.variables)[0] == 403
+    assert wire.plane.state.revision == revision
+    who, operation, _, outcome = wire.audit()[-1]
+    assert (who, operation, outcome) == (EVE, asked.operation, "deny")
+
+
+def test_every_aspect_of_power_or_meaning_is_accounted_for() -> None:
+    assert MUTATIONS.keys() == READERS.keys() | POWER
+    mutations = schema().mutation_type
+    assert mutations is not None
+    assert {name for names in MUTATIONS.values() for name in names} <= mutations.fields.keys()
+
+
+@pytest.mark.parametrize("name", sorted({name for names in MUTATIONS.values() for name in names}))
+def test_who_has_nothing_is_refused_every_mutation(graph: graphql.Wire, name: str) -> None:
+    _check_mutation(graph, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("batchAssignRole", "createPolicy", "updatePolicy", "deletePolicy", "createSecret"),
+        *("batchUpdateSoftDeleted", "updateUserStatus", "createInviteToken", "removeUser"),
+        *("removeGroup", "createAccessToken", "updateGlobalSettings", "createDomain"),
+    ],
+)
+def test_who_may_edit_everything_is_refused_what_is_not_an_edit(
+    graph: graphql.Wire, name: str
+) -> None:
+    edits = dict(
+        POLICY, type="METADATA", privileges=["EDIT_ENTITY", "CREATE_ENTITY", "VIEW_ENTITY_PAGE"]
+    )
+    graph.put("dataHubPolicy", "urn:li:dataHubPolicy:edits", "dataHubPolicyInfo", edits)
+    _check_mutation(graph, name)

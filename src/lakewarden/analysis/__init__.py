@@ -1,0 +1,1 @@
+"""Questions about policy as a whole; pure: snapshots in, tables out."""

@@ -1,0 +1,76 @@
+"""What a rule is, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from lakewarden.analysis.lint.estate import Estate
+from lakewarden.analysis.lint.place import Place
+from lakewarden.kernel.model import Model
+
+
+class Severity(IntEnum):
+    """How bad it is: `error` is broken, `warning` wants a change, `note` is worth knowing."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    @property
+    def word(self) -> str:
+        """The severity as it is written."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing that a rule found: where, what is wrong there, and what would mend it.
+
+    `severity` None: the rule's own.
+    """
+
+    place: Place
+    says: str
+    fix: str
+    severity: Severity | None = None
+
+
+Find = Callable[[Estate], Iterator[Found]]
+
+
+def every_model(_: Model) -> bool:
+    """The rule speaks about every system."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. `id` names its module, its page and its test.
+
+    `why` tells what comes of it, `mend` what to do in general, `misses` what it does not find.
+    `applies` says of which models the rule speaks at all.
+    """
+
+    id: str
+    title: str
+    severity: Severity
+    why: str
+    mend: str
+    source: str
+    find: Find
+    applies: Callable[[Model], bool] = every_model
+    misses: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule's finding in one realm."""
+
+    realm: str
+    rule: Rule
+    severity: Severity
+    place: Place
+    says: str
+    fix: str

@@ -1,0 +1,308 @@
+"""What a model says about its privileges: which open what, and together with which others.
+
+An operation's rule is unfolded into *ways*: sets of privileges on the entity itself, each of
+which is enough. What cannot be said so (another entity, a request's attribute) counts as met,
+so that a rule of the linter errs towards finding nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property
+
+from lakewarden.kernel.expression import (
+    And,
+    At,
+    Every,
+    Holds,
+    IsSelf,
+    May,
+    Nobody,
+    Node,
+    NotDenied,
+    Or,
+    Owner,
+    ServiceAdmin,
+    Some,
+    children,
+)
+from lakewarden.kernel.model import ANY, Model, above
+
+Way = frozenset[str]
+Ways = frozenset[Way]
+
+_NO_WAY: Ways = frozenset()
+_ALWAYS: Ways = frozenset({frozenset()})
+
+READING = frozenset(
+    [
+        "load",
+        "list",
+        "read",
+        "get",
+        "view",
+        "search",
+        "exists",
+        "filter",
+        "use",
+        "versions",
+        "plugins",
+        "explain",
+        "status",
+    ]
+)
+"""First words of the last part of an operation's name, where the operation changes nothing."""
+
+VIEW = "entity.view"
+"""The operation that decides what anybody is shown, in systems that have such a one."""
+
+_CHANGES = ("entity.update", "entity.delete")
+
+
+class Meaning:
+    """One model, looked at by the linter."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._types = tuple(t for t in model.types if t != ANY)
+        self._ways: dict[tuple[str, str, bool], Ways] = {}
+        # Remembered with the object, not with the class, and gone with it.
+        self.asked_for = cache(self._asked_for)
+        self.by_type = cache(self._by_type)
+        self.companions = cache(self._companions)
+        self.stand_ins = cache(self._stand_ins)
+
+    def ways(self, operation: str, type: str, *, owning: bool = False) -> Ways:
+        """The ways to an operation on a type; `owning`: for whoever owns the entity itself."""
+        key = (operation, type, owning)
+        if key not in self._ways:
+            self._ways[key] = _NO_WAY  # a rule that asks for itself is met by no way
+            rule = self.model.operations[operation].rule_or_none(type)
+            if rule is not None:
+                self._ways[key] = _least(self._unfold(rule, type, owning))
+        return self._ways[key]
+
+    def _unfold(self, node: Node, type: str, owning: bool) -> Ways:
+        match node:
+            case Holds(privilege):
+                grantable = self.model.privilege(privilege).grantable
+                sets = [privilege] if grantable else self.model.privilege(privilege).implied_by
+                return frozenset(frozenset({name}) for name in sets) or _ALWAYS
+            case Owner(levels):
+                is_own = owning and bool({"self", type} & set(levels))
+                return _ALWAYS if is_own else _NO_WAY
+            case Nobody() | IsSelf() | ServiceAdmin():
+                return _NO_WAY
+            case May(operation):
+                return self.ways(operation, type, owning=owning)
+            case Or(parts):
+                return frozenset().union(*(self._unfold(part, type, owning) for part in parts))
+            case And(parts):
+                found = _ALWAYS
+                for part in parts:
+                    inner = self._unfold(part, type, owning)
+                    found = _least(one | other for one in found for other in inner)
+                return found
+            case _:
+                return _ALWAYS
+
+    def _by_type(self, type: str) -> tuple[Ways, ...]:
+        """The ways to each operation that can be asked about a type."""
+        found = (self.ways(o.name, type) for o in self.model.operations.values())
+        return tuple(dict.fromkeys(ways for ways in found if ways))
+
+    def _companions(self, privilege: str) -> Mapping[str, frozenset[Way]]:
+        """By type: what else each way needs in which the privilege is a part."""
+        found: dict[str, frozenset[Way]] = {}
+        for type in self._types:
+            ways = [w - {privilege} for all in self.by_type(type) for w in all if privilege in w]
+            if ways:
+                found[type] = frozenset(_least(ways))
+        return found
+
+    def opens(self, privilege: str, type: str) -> bool:
+        """Whether any operation on the type asks for the privilege, there or elsewhere."""
+        return any(privilege in way for ways in self.by_type(type) for way in ways)
+
+    def _asked_for(self, type: str) -> frozenset[str]:
+        """The privileges that operations on a type name themselves, wherever they ask for them."""
+        found: set[str] = set()
+        seen: set[str] = set()
+        todo = [o.rule_or_none(type) for o in self.model.operations.values()]
+        while todo:
+            node = todo.pop()
+            if node is None:
+                continue
+            if isinstance(node, Holds):
+                found.add(node.privilege)
+            if isinstance(node, May) and node.operation not in seen:
+                seen.add(node.operation)
+                todo.append(self.model.operations[node.operation].rule_or_none(type))
+            todo.extend(children(node))
+        return frozenset(found)
+
+    def _stand_ins(self, privilege: str) -> frozenset[str]:
+        """The privileges each of which does, by itself, in every way what this one does."""
+        candidates: set[str] | None = None
+        for type in self._types:
+            for ways in self.by_type(type):
+                for way in ways:
+                    if privilege not in way:
+                        continue
+                    rest = way - {privilege}
+                    others = {
+                        name
+                        for other in ways
+                        if privilege not in other and len(other - rest) == 1
+                        for name in other - rest
+                    }
+                    candidates = others if candidates is None else candidates & others
+        return frozenset(candidates or ())
+
+    @cached_property
+    def owner_needs(self) -> Mapping[str, frozenset[str]]:
+        """By type: what owners still need for most of what owning opens to them."""
+        found: dict[str, frozenset[str]] = {}
+        for type in self._types:
+            needed: Counter[str] = Counter()
+            operations = 0
+            for name in self.model.operations:
+                own = self.ways(name, type, owning=True)
+                if own and own != self.ways(name, type):
+                    operations += 1
+                    needed.update(frozenset.intersection(*own))
+            words = frozenset(word for word, count in needed.items() if count * 2 > operations)
+            if words:
+                found[type] = words
+        return found
+
+    @cached_property
+    def changing(self) -> frozenset[str]:
+        """The privileges that let anybody change something, not only look at it.
+
+        An operation that asks for nothing but what looking asks for changes by other means.
+        """
+        found: set[str] = set()
+        for type in ("", *self._types):
+            reading: set[Ways] = set()
+            writing: set[Ways] = set()
+            for name in self.model.operations:
+                ways = self.ways(name, type)
+                (reading if _is_reading(name) else writing).add(ways)
+            looks = [way for ways in reading if ways for way in (frozenset.intersection(*ways),)]
+            gates = frozenset().union(*looks)
+            found.update(*(way - gates for ways in writing - reading for way in ways))
+        return frozenset(found)
+
+    @cached_property
+    def seeing(self) -> frozenset[str]:
+        """The privileges that show entities and let nobody change them; none in most models."""
+        operations = self.model.operations
+        if VIEW not in operations:
+            return frozenset()
+        shows = {way for name in (VIEW, "entity.search_view") for way in self._alone(name)}
+        changes = {way for name in _CHANGES for way in self._alone(name)}
+        return frozenset().union(*(shows - changes))
+
+    def _alone(self, operation: str) -> Iterator[Way]:
+        if operation in self.model.operations:
+            yield from (way for way in self.ways(operation, ANY) if len(way) == 1)
+
+    @cached_property
+    def granting(self) -> frozenset[str]:
+        """The privileges that, alone, let their holder hand out privileges."""
+        name = self.model.granting
+        if name is None:
+            return frozenset()
+        nodes = self.model.operations[name].rules.values()
+        return frozenset(
+            way
+            for node in nodes
+            for way in _privileges(_alternatives(node))
+            if self.model.privilege(way).grantable
+        )
+
+    @cached_property
+    def assets(self) -> frozenset[str]:
+        """The types that criteria choose among, without those by which they choose."""
+        words = {
+            word
+            for field in self.model.fields.values()
+            for word in (*field.up, *field.itself, *self._targets(field.origin))
+        }
+        return frozenset(
+            type.name
+            for type in self.model.types.values()
+            if type.name not in words and type.owned and type.principal is None and type.parents
+        )
+
+    def _targets(self, origins: Iterable[str]) -> Iterator[str]:
+        for origin in origins:
+            if origin in self.model.relations:
+                yield from self.model.relations[origin].targets
+
+    def depth(self, type: str) -> int:
+        """How many levels lie above a type at least; 0 at the top."""
+        levels = 0
+        reached = {type}
+        while all(self.model.types[t].parents for t in reached if t in self.model.types):
+            declared = (self.model.types[t] for t in reached if t in self.model.types)
+            parents = {parent for type in declared for parent in type.parents}
+            if not parents or parents <= reached:
+                break
+            reached, levels = parents, levels + 1
+        return levels
+
+    def below(self, type: str) -> frozenset[str]:
+        """The types that may lie below a type."""
+        types = self.model.types
+        return frozenset(t for t in self._types if t != type and type in above(types, t))
+
+
+def not_denied(model: Model) -> frozenset[str]:
+    """The privileges a DENY of which counts even where nobody is allowed them."""
+    found: set[str] = set()
+    todo = [rule for operation in model.operations.values() for rule in operation.rules.values()]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, NotDenied):
+            found.add(node.privilege)
+        todo.extend(children(node))
+    return frozenset(found)
+
+
+def _is_reading(operation: str) -> bool:
+    last = operation.rpartition(".")[2]
+    return last.partition("_")[0] in READING and not last.endswith("modify")
+
+
+def _least(ways: Iterable[Way]) -> Ways:
+    """The ways that contain no other."""
+    found = sorted(set(ways), key=len)
+    kept: list[Way] = []
+    for way in found:
+        if not any(other <= way for other in kept):
+            kept.append(way)
+    return frozenset(kept)
+
+
+def _alternatives(node: Node) -> Iterator[Node]:
+    """The parts of a rule each of which could be enough, wherever it is asked."""
+    match node:
+        case Or(parts):
+            for part in parts:
+                yield from _alternatives(part)
+        case And(parts):
+            # The gate stands in front of every rule and hands out nothing.
+            yield from _alternatives(parts[-1])
+        case At(_, inner) | Every(_, inner) | Some(_, inner):
+            yield from _alternatives(inner)
+        case _:
+            yield node
+
+
+def _privileges(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, Holds):
+            yield node.privilege

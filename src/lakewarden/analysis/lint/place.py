@@ -1,0 +1,19 @@
+"""What a finding is about."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """What a finding is about: a statement, a principal, an entity, a row, or all of a kind.
+
+    `kind` is `statement`, `row`, `privilege`, `type`, `realm`, a principal's kind, or an
+    entity's type.
+    """
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"

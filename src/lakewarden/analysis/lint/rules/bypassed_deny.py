@@ -1,0 +1,50 @@
+"""`bypassed-deny`: a DENY beside which another privilege stays open that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.estate import Estate, at, union
+from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.rules.beaten_allow import denies
+from lakewarden.kernel.statement import Effect
+
+
+def _find(estate: Estate) -> Iterator[Found]:
+    for statement, (privilege, grant) in estate.bears(Effect.DENY):
+        types = estate.meaning.companions(privilege)
+        ids = estate.stored(grant) & union(estate.snapshot.of_type(type) for type in types)
+        if not ids or not grant.principals:
+            continue
+        for other in sorted(estate.meaning.stand_ins(privilege)):
+            if all(_keeps(estate, other, one, ids) for one in grant.principals):
+                yield Found(
+                    at(statement),
+                    f"denies {privilege}, but {other} stays allowed there and opens the same",
+                    f"deny {other} as well, or take its ALLOW away",
+                )
+
+
+def _keeps(estate: Estate, privilege: str, principal: int, ids: BitMap) -> bool:
+    """Whether the principal itself is allowed the privilege on all of it, and denied it nowhere."""
+    roles = estate.acts_as(principal)
+    allowed = estate.reach(Effect.ALLOW, privilege, roles)
+    return ids <= allowed and ids.isdisjoint(estate.reach(Effect.DENY, privilege, roles))
+
+
+RULE = Rule(
+    id="bypassed-deny",
+    title="A DENY that closes nothing, because another privilege opens the same",
+    severity=Severity.WARNING,
+    why=(
+        "Operations that take either of two privileges are closed only when both are denied:"
+        " MODIFY_TABLE reads a table, too, and a DENY of SELECT_TABLE leaves it as it is."
+    ),
+    mend="Deny the other privilege, too, or take its ALLOW away.",
+    source="Apache Gravitino 1.1.0, access control page: required conditions for loading a table",
+    find=_find,
+    applies=denies,
+    misses="The other privilege when it comes from a further role of the one who is denied.",
+)

@@ -1,0 +1,43 @@
+"""`unusable-principal`: a namespace that runs as somebody whom nobody may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lakewarden.analysis.lint.estate import Estate
+from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.place import Place
+from lakewarden.kernel.model import Model
+
+_KIND = "owner_principal"
+_OPERATION = "principal.use"
+
+
+def _impersonates(model: Model) -> bool:
+    return _KIND in model.relations and _OPERATION in model.operations
+
+
+def _find(estate: Estate) -> Iterator[Found]:
+    for target, sources in sorted(estate.coded.relations[_KIND].inverted().items()):
+        entity = estate.tree.entity(target)
+        needed = {name for way in estate.meaning.ways(_OPERATION, entity.type) for name in way}
+        grants = (g for name in needed for g in estate.table.allows(name).every)
+        if not any(target in estate.ids(grant) for grant in grants):
+            for source in sources:
+                yield Found(
+                    Place(*estate.tree.entity(source)),
+                    f"runs its programs as `{entity.name}`, as whom only that user may deploy",
+                    f"grant ADMIN on `{entity.type}:{entity.name}` to who deploys there",
+                )
+
+
+RULE = Rule(
+    id="unusable-principal",
+    title="A namespace whose programs run as somebody whom nobody else may use",
+    severity=Severity.NOTE,
+    why="Whoever deploys into the namespace needs ADMIN on the principal that it runs as.",
+    mend="Grant it, or leave the namespace to that user.",
+    source="CDAP authorization reference 5.1.2: impersonation, ADMIN on the owner principal",
+    find=_find,
+    applies=_impersonates,
+)

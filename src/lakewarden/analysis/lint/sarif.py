@@ -1,0 +1,101 @@
+"""Findings as SARIF 2.1.0, the format in which code scanners hand over what they found.
+
+SOURCE: OASIS, Static Analysis Results Interchange Format 2.1.0 (3.14 run, 3.19 toolComponent,
+3.27 result, 3.28 location, 3.33 logicalLocation).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+from urllib.parse import quote
+
+from lakewarden.analysis.lint.finding import Finding, Rule
+
+VERSION: Final = "2.1.0"
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+FINGERPRINT: Final = "lakewarden/v1"
+"""The name of the fingerprint by which a finding is known again in the next run."""
+
+Json = dict[str, object]
+
+_KINDS: Final = {"statement": "resource", "privilege": "member", "type": "type"}
+
+
+def sarif(
+    findings: Sequence[Finding],
+    rules: Sequence[Rule],
+    version: str,
+    files: Mapping[str, str] | None = None,
+) -> Json:
+    """One run of the linter as a log.
+
+    `rules` are those that were asked, `version` is lakewarden's. `files` has, by realm, the
+    path of the file that holds it, where there is one, with `/` between its parts.
+    """
+    numbers = {rule.id: number for number, rule in enumerate(rules)}
+    driver: Json = {
+        "name": "lakewarden",
+        "semanticVersion": version,
+        "rules": [_rule(rule) for rule in rules],
+    }
+    results = [_result(one, numbers[one.rule.id], files or {}) for one in findings]
+    run: Json = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+
+
+def _rule(rule: Rule) -> Json:
+    text = f"{rule.why} {rule.mend}" + (f" Not found: {rule.misses}" if rule.misses else "")
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": _sentence(rule.title)},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": text},
+        "defaultConfiguration": {"level": rule.severity.word},
+        "properties": {"source": rule.source},
+    }
+
+
+def _result(finding: Finding, number: int, files: Mapping[str, str]) -> Json:
+    place = finding.place
+    location: Json = {
+        "logicalLocations": [
+            {
+                "name": place.name,
+                "fullyQualifiedName": f"{finding.realm}/{place}",
+                "kind": _KINDS.get(place.kind, place.kind),
+            }
+        ]
+    }
+    if finding.realm in files:
+        location["physicalLocation"] = {"artifactLocation": {"uri": quote(files[finding.realm])}}
+    return {
+        "ruleId": finding.rule.id,
+        "ruleIndex": number,
+        "level": finding.severity.word,
+        "message": {"text": _sentence(f"{place} {finding.says}") + f" {_sentence(finding.fix)}"},
+        "locations": [location],
+        "partialFingerprints": {
+            FINGERPRINT: _digest((finding.realm, finding.rule.id, *place)),
+        },
+        "properties": {"fix": finding.fix, "realm": finding.realm},
+    }
+
+
+def _sentence(text: str) -> str:
+    """The text with what a sentence ends with.
+
+    >>> _sentence("is held by nobody")
+    'is held by nobody.'
+    """
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,156 @@
+"""Changes of access put together: who, through what, on which cells, and how many in all.
+
+Users are kept by the group and entities by the cell for as long as possible; where there would
+be too many parts, the cells of one type are put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.cell import Cells
+from lakewarden.kernel.principal import USER, Principal
+
+SOMEBODY: Final = Principal(USER, "")
+"""Stands for whoever is not stored: such a user acts as all users do, and as nobody else."""
+
+PART_LIMIT = 20_000
+"""More parts of one privilege than this, and classes of one type are put together."""
+
+Cause = tuple[Principal, ...]
+
+
+@dataclass(slots=True)
+class Change:
+    """What users of one role set gain: whole cells, and what ownership changes in that.
+
+    `less[user]` are entities of those cells that the user had already, `more[user]` others
+    that the user gains alone.
+    """
+
+    cells: BitMap
+    less: dict[Principal, BitMap] = field(default_factory=dict)
+    more: dict[Principal, BitMap] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Users who gain, or lose, on entities of one type: `first` of `entities` many.
+
+    `cause` are the principals that it comes through; `pairs` counts (user, entity); `others`
+    says that whoever is not stored is concerned as well.
+    """
+
+    gained: bool
+    cause: Cause
+    users: tuple[Principal, ...]
+    others: bool
+    first: int
+    entities: int
+    pairs: int
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What is known of a part so far: groups of users with all of `cells`, single ones with less.
+
+    `ids` are entities that only single users gain.
+    """
+
+    cells: BitMap = field(default_factory=BitMap)
+    ids: BitMap = field(default_factory=BitMap)
+    groups: list[Sequence[Principal]] = field(default_factory=list)
+    single: set[Principal] = field(default_factory=set)
+    pairs: int = 0
+
+
+_Added = tuple[Change, bool, Cause, Sequence[Principal]]
+
+
+class Tally:
+    """The changes of one privilege."""
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._added: list[_Added] = []
+        self._size = 0
+        self._sums: dict[tuple[bool, Cause, int], _Sum] = {}
+
+    def add(self, change: Change, gained: bool, cause: Cause, users: Sequence[Principal]) -> None:
+        """Takes what one group of users gains or loses."""
+        if change.cells or change.more:
+            self._added.append((change, gained, cause, users))
+            self._size += len(change.cells)
+
+    def parts(self) -> Iterator[Part]:
+        """All that was added; what has the same cause and cell together."""
+        coarse = self._size > PART_LIMIT
+        for added in self._added:
+            self._sum(added, coarse)
+        known: dict[tuple[int, ...], tuple[Principal, ...]] = {}
+        for (gained, cause, _), found in self._sums.items():
+            left = found.ids - self._cells.among(found.ids, found.cells)
+            entities = self._cells.size(found.cells) + len(left)
+            if not entities:
+                continue
+            key = tuple(map(id, found.groups)) if not found.single else ()
+            users = known.get(key) if key else None
+            if users is None:
+                everyone = found.single.union(*found.groups)
+                users = known[key] = tuple(sorted(everyone))
+            first = [self._cells.first(found.cells)] if found.cells else []
+            yield Part(
+                gained=gained,
+                cause=cause,
+                users=tuple(user for user in users if user != SOMEBODY),
+                others=SOMEBODY in users,
+                first=min([*first, *([left.min()] if left else [])]),
+                entities=entities,
+                pairs=found.pairs,
+            )
+
+    def entities(self) -> BitMap:
+        """All entities that any part is about."""
+        cells = BitMap.union(BitMap(), *(found.cells for found in self._sums.values()))
+        ids = BitMap.union(BitMap(), *(found.ids for found in self._sums.values()))
+        return self._cells.ids(cells) | ids
+
+    def _sum(self, added: _Added, coarse: bool) -> None:
+        change, gained, cause, users = added
+        for number, cells in self._cells.bundles(change.cells, coarse=coarse):
+            found = self._sums.setdefault((gained, cause, number), _Sum())
+            less = {user: self._cells.among(ids, cells) for user, ids in change.less.items()}
+            self._add_cells(found, cells, users, {user: ids for user, ids in less.items() if ids})
+        for user, ids in change.more.items():
+            inside = self._cells.of(ids)
+            for number, cells in self._cells.bundles(inside, coarse=coarse):
+                found = self._sums.setdefault((gained, cause, number), _Sum())
+                mine = self._cells.among(ids, cells)
+                found.ids |= mine
+                found.single.add(user)
+                found.pairs += len(mine) if user != SOMEBODY else 0
+
+    def _add_cells(
+        self,
+        found: _Sum,
+        cells: BitMap,
+        users: Sequence[Principal],
+        less: Mapping[Principal, BitMap],
+    ) -> None:
+        """Users who gain the cells, some of them `less` than that."""
+        size = self._cells.size(cells)
+        found.pairs += size * (len(users) - (SOMEBODY in users))
+        found.pairs -= sum(len(held) for user, held in less.items() if user != SOMEBODY)
+        if not less:
+            found.groups.append(users)
+            found.cells |= cells
+            return
+        found.single.update(user for user in users if len(less.get(user, ())) < size)
+        if len(less) < len(users):
+            found.cells |= cells
+        else:
+            found.ids |= self._cells.ids(cells) - BitMap.intersection(*less.values())

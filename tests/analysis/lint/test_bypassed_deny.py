@@ -1,0 +1,28 @@
+"""`bypassed-deny`: a DENY beside which another privilege stays open that does the same."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, changed, fixes, found
+
+
+def test_a_deny_of_reading_leaves_reading_by_the_privilege_to_write() -> None:
+    assert found("bypassed-deny", "violating") == [
+        Seen(
+            "statement:not-u",
+            ("denies SELECT_TABLE, but MODIFY_TABLE stays allowed there and opens the same"),
+        ),
+    ]
+    assert fixes("bypassed-deny") == [
+        "deny MODIFY_TABLE as well, or take its ALLOW away",
+    ]
+
+
+def test_both_denied_is_closed() -> None:
+    assert found("bypassed-deny", "clean") == []
+
+
+def test_a_stand_in_that_is_allowed_only_elsewhere_opens_nothing_there() -> None:
+    world = changed("bypassed-deny")
+    world["statement"][0]["on"] = "table:lk:c.s.t"
+    world["statement"][0]["privileges"] = ["MODIFY_TABLE"]
+    assert found("bypassed-deny", world) == []

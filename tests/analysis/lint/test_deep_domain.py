@@ -1,0 +1,18 @@
+"""`deep-domain`: a policy by a domain at the top of a deep tree."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, fixes, found
+
+
+def test_four_levels_below_one_domain_are_deep() -> None:
+    assert found("deep-domain", "violating") == [
+        Seen("statement:top", "chooses by `urn:li:domain:a`, at the top of 4 levels of domains"),
+    ]
+    assert fixes("deep-domain") == [
+        "flatten the domains to 3 levels, or choose by owner",
+    ]
+
+
+def test_three_levels_are_not() -> None:
+    assert found("deep-domain", "clean") == []

@@ -1,0 +1,24 @@
+"""`empty-group`: privileges that wait for the first member of a group."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, example, fixes, found
+
+
+def test_a_role_held_by_an_empty_group_waits() -> None:
+    assert found("empty-group", "violating") == [
+        Seen("role:lk:intern", "is held only by `interns`, where nobody is a member"),
+    ]
+    assert fixes("empty-group") == [
+        ("take its privileges away until somebody is in it, or find out who should be"),
+    ]
+
+
+def test_a_group_with_members_does_not_wait() -> None:
+    assert found("empty-group", "clean") == []
+
+
+def test_a_group_without_members_is_named_with_its_statements() -> None:
+    world = example("many-groups", "clean")
+    says = "has no members, and is named by `teams`"
+    assert found("empty-group", world) == [Seen("group:urn:li:corpGroup:teams", says)]

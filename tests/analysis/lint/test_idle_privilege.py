@@ -1,0 +1,18 @@
+"""`idle-privilege`: a privilege that no operation asks for on what it was granted on."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, fixes, found
+
+
+def test_executing_a_namespace_is_no_operation() -> None:
+    assert found("idle-privilege", "violating") == [
+        Seen("statement:run", "allows EXECUTE, for which no operation on a namespace asks", "note"),
+    ]
+    assert fixes("idle-privilege") == [
+        "take EXECUTE out, or grant it on what it is for",
+    ]
+
+
+def test_executing_a_program_is() -> None:
+    assert found("idle-privilege", "clean") == []

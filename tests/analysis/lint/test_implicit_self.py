@@ -1,0 +1,25 @@
+"""`implicit-self`: everybody may change the entity that is himself."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, fixes, found
+
+
+def test_every_user_may_edit_the_own_user() -> None:
+    assert found("implicit-self", "violating") == [
+        Seen(
+            "realm:datahub",
+            (
+                "every user has DELETE_ENTITY, EDIT_ENTITY on the own user, which no "
+                "policy says or takes away"
+            ),
+            "note",
+        ),
+    ]
+    assert fixes("implicit-self") == [
+        "know it when user entities carry something that policies look at",
+    ]
+
+
+def test_a_system_without_such_a_policy_has_none() -> None:
+    assert found("implicit-self", "clean") == []

@@ -1,0 +1,31 @@
+"""`many-admins`: a role that administers, held by many."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, changed, fixes, found
+
+
+def test_eleven_admins_are_many() -> None:
+    assert found("many-admins", "violating") == [
+        Seen(
+            "role:urn:li:dataHubRole:Admin",
+            (
+                "administers, and 11 users hold it: `urn:li:corpuser:user-01`, "
+                "`urn:li:corpuser:user-02`, `urn:li:corpuser:user-03` and 8 more"
+            ),
+            "note",
+        ),
+    ]
+    assert fixes("many-admins") == [
+        "leave it to those who operate the platform",
+    ]
+
+
+def test_ten_are_not() -> None:
+    assert found("many-admins", "clean") == []
+
+
+def test_readers_administer_nothing() -> None:
+    world = changed("many-admins")
+    world["members"] = {"role:urn:li:dataHubRole:Reader": world["members"].popitem()[1]}
+    assert found("many-admins", world) == []

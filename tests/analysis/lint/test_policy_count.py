@@ -1,0 +1,18 @@
+"""`policy-count`: more policies in force than anybody can read."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, fixes, found
+
+
+def test_a_hundred_and_one_policies_are_many() -> None:
+    assert found("policy-count", "violating") == [
+        Seen("realm:datahub", "101 policies are in force", "note"),
+    ]
+    assert fixes("policy-count") == [
+        ("begin with what the other rules find: duplicates, shadowed and overlapping ones"),
+    ]
+
+
+def test_a_hundred_are_not() -> None:
+    assert found("policy-count", "clean") == []

@@ -1,0 +1,18 @@
+"""`repeated-privilege`: a privilege that many policies give."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, fixes, found
+
+
+def test_eleven_policies_with_one_privilege_are_many() -> None:
+    assert found("repeated-privilege", "violating") == [
+        Seen("privilege:VIEW_ENTITY_PAGE", "stands in 11 policies", "note"),
+    ]
+    assert fixes("repeated-privilege") == [
+        "consolidate policies with the same privileges",
+    ]
+
+
+def test_ten_are_not() -> None:
+    assert found("repeated-privilege", "clean") == []

@@ -1,0 +1,25 @@
+"""`search-guard`: restricted views in a DataHub that does not filter its search."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, fixes, found
+
+
+def test_the_open_source_search_does_not_filter() -> None:
+    assert found("search-guard", "violating") == [
+        Seen(
+            "realm:datahub",
+            (
+                "policies restrict what is seen; the open source DataHub masks hits "
+                "only after the search, so names, counts and facets may still tell"
+            ),
+            "note",
+        ),
+    ]
+    assert fixes("search-guard") == [
+        ("search through lakewarden, or use Search Access Controls of DataHub Cloud"),
+    ]
+
+
+def test_that_of_the_cloud_does() -> None:
+    assert found("search-guard", "clean") == []

@@ -1,0 +1,24 @@
+"""`set-aside`: a row that was read and does not count."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, fixes, found
+
+
+def test_a_row_that_was_set_aside_is_told_with_its_place() -> None:
+    assert found("set-aside", "violating") == [
+        Seen(
+            "row:owners.json: line 3",
+            (
+                "was set aside: dangling (no such table); as if it were not there: "
+                'owners ["table","lk:c.s.x","user","ana",""]'
+            ),
+        ),
+    ]
+    assert fixes("set-aside") == [
+        "correct it where it comes from, and ingest again",
+    ]
+
+
+def test_without_any_there_is_nothing_to_tell() -> None:
+    assert found("set-aside", "clean") == []

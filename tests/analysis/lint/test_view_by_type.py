@@ -1,0 +1,36 @@
+"""`view-by-type`: everything of a type is shown, where other policies restrict the view of it."""
+
+from __future__ import annotations
+
+from tests.analysis.lint.worlds import Seen, changed, fixes, found
+
+
+def test_editing_became_seeing() -> None:
+    assert found("view-by-type", "violating") == [
+        Seen(
+            "statement:describe",
+            (
+                "shows every `dataset`, in a policy that is about editing, where other "
+                "policies restrict the view"
+            ),
+        ),
+    ]
+    assert fixes("view-by-type") == [
+        ("take VIEW_ENTITY_PAGE out, and let other policies show what is edited there"),
+    ]
+
+
+def test_editing_alone_shows_nothing() -> None:
+    assert found("view-by-type", "clean") == []
+
+
+def test_where_nothing_is_restricted_nothing_is_undone() -> None:
+    world = changed("view-by-type")
+    world["statement"].pop(0)
+    assert found("view-by-type", world) == []
+
+
+def test_vocabulary_is_for_everybody() -> None:
+    world = changed("view-by-type")
+    world["statement"][1]["where"][0]["values"] = ["domain", "tag", "glossaryTerm"]
+    assert found("view-by-type", world) == []

@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.model import Model
-from lakewarden.kernel.principal import Principal
-from lakewarden.pipeline.check import MAX_LEVELS, Key, asked_of_all, check, on_cycles
-from lakewarden.pipeline.ingest.row import (
+from lakewarden.aspects.row import (
     CELLS,
     Row,
     attribute_row,
@@ -24,6 +20,10 @@ from lakewarden.pipeline.ingest.row import (
     relation_row,
     statement_row,
 )
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import Principal
+from lakewarden.pipeline.check import MAX_LEVELS, Key, asked_of_all, check, on_cycles
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.system import load_system
 

@@ -82,6 +82,8 @@ def test_a_word_as_type_is_no_ownership_type(tmp_path: Path, text: str) -> None:
         ("[[rule]]\npattern = '[[a]'", "rule[0].pattern: no regular expression: possible nested"),
         ("[[rule]]\npattern = '[a&&b]'", "no regular expression: possible set intersection"),
         ("[[rule]]\npattern = '(?x) a'", "rule[0].pattern: expected no verbose pattern"),
+        ("[[rule]]\npattern = '(?i)b(?x: a)'", "rule[0].pattern: expected no verbose pattern"),
+        ("[[rule]]\npattern = '(a)\\123'", "rule[0].pattern: expected no octal escape"),
         ("[[rule]]\npattern = 'a'\nowners = ['ana']", "rule[0].owners: expected `urn:li:type"),
         (
             "[[rule]]\npattern = 'a'\nowners = ['urn:li:dataHubRole:Admin']",
@@ -238,3 +240,25 @@ def test_an_owner_that_is_there_already_is_not_there_twice(spark: SparkSession) 
         ownership,
     )
     assert after.count() == 1
+
+
+@pytest.mark.parametrize("others", [(), ("é.*",)])
+def test_names_beyond_ascii_are_matched_as_python_matches_them(
+    spark: SparkSession, others: tuple[str, ...]
+) -> None:
+    """Java takes marks for letters and fractions for none, Python the other way round."""
+    names = ["shop", "sho\u0301p", "½", "a‿b", "x", "\u00a0y", "İx", "a b"]
+    urns = [urn(name) for name in names]
+    patterns = (r".*hive,\w+,", r".*,\W", r".*\bx\b", *others)
+    rules = tuple(Rule(p, (Principal("user", f"u{i}"),)) for i, p in enumerate(patterns))
+    after = apply(
+        spark.createDataFrame([], spark_schema("owners")),
+        spark.createDataFrame(
+            [("dataset", one, None, None) for one in urns], spark_schema("entities")
+        ),
+        Ownership(rules),
+    ).collect()
+    found = {row["name"]: row["owner_name"] for row in after}
+    expected = {one: owner.name for one in urns for owner in Ownership(rules).owners_of(one)}
+    assert found == expected
+    assert len(set(expected.values())) > 1

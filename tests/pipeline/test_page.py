@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import lakewarden
+from lakewarden.aspects import meaning, row
+from lakewarden.aspects.change import CHANGES
 from lakewarden.kernel.principal import GROUP, ROLE
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline import check, ownership
-from lakewarden.pipeline.ingest import aspect, row
 from lakewarden.pipeline.ingest.datahub_file import SUFFIXES
-from lakewarden.pipeline.ingest.proposal import CHANGES
 from lakewarden.pipeline.tables import QUARANTINE
 
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "pipeline.md"
@@ -24,11 +24,11 @@ REASONS = {
 }
 NAMED = [
     *(f"| `{reason}` |" for reason in sorted(REASONS)),
-    *(f"`{name}`" for name in sorted(aspect.READERS)),
+    *(f"`{name}`" for name in sorted(meaning.READERS)),
     *(f"`{word}`" for word in CHANGES),
     *(f"`{suffix}`" for suffix in SUFFIXES),
     *(f"`{table}.csv`" for table in TABLES),
-    *(ownership.OVERWRITE, ownership.PATCH, QUARANTINE, aspect.REMOVED),
+    *(ownership.OVERWRITE, ownership.PATCH, QUARANTINE, meaning.REMOVED),
     f"more than {check.MAX_LEVELS} levels",
 ]
 
@@ -45,5 +45,5 @@ def test_no_reason_is_missing() -> None:
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, str)
     }
-    others = {row.PLACEMENTS, row.STATEMENTS, row.DELETED, row.NOTES, row.ERRORS, row.SPARK_SCHEMA}
+    others = {row.PLACEMENTS, row.STATEMENTS, row.DELETED, row.NOTES, row.ERRORS}
     assert declared - others - {GROUP, ROLE} == REASONS

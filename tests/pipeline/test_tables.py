@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StringType
 
+from lakewarden.aspects.row import WIDTHS
 from lakewarden.kernel.relations import TABLES
-from lakewarden.pipeline.ingest.row import WIDTHS
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE, arrow_schema, spark_schema
 
 

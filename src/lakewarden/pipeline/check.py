@@ -24,10 +24,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
+from lakewarden.aspects.row import CELLS, PLACEMENTS, WIDTHS
 from lakewarden.kernel.expression import Every, Node, children
 from lakewarden.kernel.model import Model, above
 from lakewarden.kernel.principal import GROUP, ROLE
-from lakewarden.pipeline.ingest.row import CELLS, PLACEMENTS, WIDTHS
 
 REPEATED: Final = "repeated"
 TWO_PARENTS: Final = "two parents"
@@ -85,8 +85,11 @@ def _repeated(rows: DataFrame) -> DataFrame:
 
 
 def _placed_once(rows: DataFrame) -> DataFrame:
-    sound = (F.col("table") == PLACEMENTS) & F.col("reason").isNull()
-    entity = Window.partitionBy("table", "c0", "c1")
+    placed = F.col("table") == PLACEMENTS
+    sound = placed & F.col("reason").isNull()
+    # Rows of other tables are spread by all their cells: two would be a few huge groups.
+    others = (F.when(~placed, F.col(cell)) for cell in CELLS[2:])
+    entity = Window.partitionBy("table", "c0", "c1", *others)
     places = F.count(F.when(sound, True)).over(entity)
     detail = F.concat(F.lit("one of "), places.cast("string"))
     return _rejected(rows, sound & (places > 1), TWO_PARENTS, detail)
@@ -289,7 +292,8 @@ def _joined(
 ) -> DataFrame:
     """`rows`, rejected where `asked` holds and the entity of `key` is not `stored`."""
     type, name = key
-    keyed = rows.withColumns({"_type": F.when(asked, type), "_name": F.when(asked, name)})
+    # A row that is not asked about matches nothing, and is spread by its name all the same.
+    keyed = rows.withColumns({"_type": F.when(asked, type), "_name": name})
     known = stored.select(
         F.col("c0").alias("_type"), F.col("c1").alias("_name"), F.lit(True).alias("_stored")
     )

@@ -36,7 +36,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import (
     TABLES,
     AttributeRow,
-    EntityRow,
+    EntityColumns,
     Facts,
     MembershipRow,
     OwnerRow,
@@ -151,7 +151,7 @@ def load(path: Path) -> Loaded:
         for _ in _cells(version, name, manifest):
             pass
     facts = Facts(
-        entities=_rows(version, "entities", manifest, _entity_row),
+        entities=_entities(version, manifest),
         relations=_rows(version, "relations", manifest, _relation_row),
         attributes=_rows(version, "attributes", manifest, _attribute_row),
         owners=_rows(version, "owners", manifest, _owner_row),
@@ -160,6 +160,24 @@ def load(path: Path) -> Loaded:
         statements=_statements(path, version, manifest, system),
     )
     return Loaded(system, facts, manifest)
+
+
+def statements_of(path: Path, manifest: Manifest, system: System) -> tuple[Statement, ...]:
+    """The statements of a directory as `load` merges them. Raises as `load` does."""
+    return _statements(path, path / VERSIONS / str(manifest.version), manifest, system)
+
+
+def rows_of(path: Path, manifest: Manifest, table: str) -> Iterator[Cells]:
+    """The rows of one table as cells; `BadInput` at the end where the manifest says otherwise."""
+    return _cells(path / VERSIONS / str(manifest.version), table, manifest)
+
+
+def check_tables(path: Path, manifest: Manifest) -> None:
+    """Raises `BadInput` for a table that is not as the manifest says."""
+    for table, content in manifest.tables.items():
+        folder = path / VERSIONS / str(manifest.version) / table
+        if content_of(folder, table) != content:
+            raise BadInput("differs from its manifest", where=str(folder))
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -323,12 +341,17 @@ def _batches(folder: Path, table: str) -> Iterator[pa.RecordBatch]:
 
 def _cells(version: Path, table: str, manifest: Manifest) -> Iterator[Cells]:
     """The rows of a table as cells; refuses at the end what the manifest does not vouch for."""
+    for columns in _columns(version, table, manifest):
+        yield from zip(*columns, strict=True)
+
+
+def _columns(version: Path, table: str, manifest: Manifest) -> Iterator[list[list[Any]]]:
+    """The same by columns, many rows at a time."""
     columns = COLUMNS[table]
     digest = _Digest(len(columns))
     for batch in _batches(version / table, table):
         digest.add(batch)
-        cells = (column.to_pylist() for column in batch)
-        yield from zip(*cells, strict=True)
+        yield [column.to_pylist() for column in batch]
     if digest.content() != manifest.tables[table]:
         raise BadInput("differs from its manifest", where=str(version / table))
 
@@ -341,10 +364,14 @@ def _entity(type: str, name: str) -> Entity:
     return Entity(sys.intern(type), name)
 
 
-def _entity_row(cells: Cells) -> EntityRow:
-    type, name, parent_type, parent_name = cells
-    parent = None if parent_type is None else _entity(parent_type, parent_name)
-    return EntityRow(_entity(type, name), parent)
+def _entities(version: Path, manifest: Manifest) -> EntityColumns:
+    found: list[list[Any]] = [[] for _ in COLUMNS["entities"]]
+    once: dict[str | None, str | None] = {}
+    for columns in _columns(version, "entities", manifest):
+        for number, (column, cells) in enumerate(zip(found, columns, strict=True)):
+            is_name = number == 1
+            column.extend(cells if is_name else map(once.setdefault, cells, cells))
+    return EntityColumns(*found)
 
 
 def _relation_row(cells: Cells) -> RelationRow:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakewarden.kernel.errors import Conflict, Unavailable
-from lakewarden.pipeline.ingest.source import Progress, Source, silent
+from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
 from lakewarden.pipeline.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakewarden.analysis.lint.finding import Rule
+    from lakewarden.pipeline.diff.run import Result as Differing
+    from lakewarden.pipeline.index.run import Result as Indexed
     from lakewarden.pipeline.ingest.run import Result
+    from lakewarden.pipeline.link import Result as Linked
+    from lakewarden.pipeline.lint.run import Result as Linted
+    from lakewarden.pipeline.review.run import Result as Reviewed
+    from lakewarden.pipeline.unused.run import Asked as Use
+    from lakewarden.pipeline.unused.run import Log as AccessLog
+    from lakewarden.pipeline.unused.run import Result as Compared
+    from lakewarden.service.policy import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +36,19 @@ class Jobs:
 
     def ingest(
         self,
-        source: Source,
+        source: Source | Distant,
         out: Path,
         *,
         realm: str = "",
         settings: Mapping[str, str] | None = None,
         ownership: Path | None = None,
+        fresh: bool = False,
         progress: Progress = silent,
     ) -> Result:
         """As `lakewarden.pipeline.ingest.run.ingest`; `Unavailable` while another works there."""
         from lakewarden.pipeline.ingest.run import ingest
 
-        try:
+        with _alone():
             return ingest(
                 source,
                 out,
@@ -45,10 +56,143 @@ class Jobs:
                 realm=realm,
                 settings=settings,
                 ownership=ownership,
+                fresh=fresh,
                 progress=progress,
             )
-        except Conflict as error:
-            raise Unavailable(str(error)) from error
+
+    def own(
+        self,
+        directory: Path,
+        rules: Path,
+        out: Path,
+        *,
+        semantics: str | None = None,
+        fresh: bool = False,
+        progress: Progress = silent,
+    ) -> Result:
+        """As `lakewarden.pipeline.ingest.owners.own`; `Unavailable` while another works there."""
+        from lakewarden.pipeline.ingest.owners import own
+
+        with _alone():
+            return own(
+                directory,
+                rules,
+                out,
+                spark=self._spark,
+                semantics=semantics,
+                fresh=fresh,
+                progress=progress,
+            )
+
+    def link(
+        self, rules: Path, realms: Mapping[str, Path], out: Path, *, progress: Progress = silent
+    ) -> Linked:
+        """As `lakewarden.pipeline.link.link`; `Unavailable` while another works there."""
+        from lakewarden.pipeline.link import link
+
+        with _alone():
+            return link(rules, realms, out, spark=self._spark, progress=progress)
+
+    def index(
+        self, source: Path, out: Path, *, now: float | None = None, progress: Progress = silent
+    ) -> Indexed:
+        """As `lakewarden.pipeline.index.run.make_index`; `Unavailable` as above."""
+        from lakewarden.pipeline.index.run import make_index
+
+        with _alone():
+            return make_index(source, out, spark=self._spark, now=now, progress=progress)
+
+    def review(
+        self,
+        source: Path,
+        out: Path,
+        *,
+        privileges: Iterable[str] | None = None,
+        operations: Iterable[str] | None = None,
+        progress: Progress = silent,
+    ) -> Reviewed:
+        """As `lakewarden.pipeline.review.run.make_review`; `Unavailable` as above."""
+        from lakewarden.pipeline.review.run import make_review
+
+        with _alone():
+            return make_review(
+                source,
+                out,
+                spark=self._spark,
+                privileges=privileges,
+                operations=operations,
+                progress=progress,
+            )
+
+    def diff(
+        self,
+        source: Path,
+        files: Sequence[Part],
+        out: Path,
+        *,
+        only: bool = False,
+        progress: Progress = silent,
+    ) -> Differing:
+        """As `lakewarden.pipeline.diff.run.difference_of_policies`; `Unavailable` as above."""
+        from lakewarden.pipeline.diff.run import difference_of_policies
+
+        with _alone():
+            return difference_of_policies(
+                source, files, out, spark=self._spark, only=only, progress=progress
+            )
+
+    def diff_times(
+        self, earlier: Path, later: Path, out: Path, *, progress: Progress = silent
+    ) -> Differing:
+        """As `lakewarden.pipeline.diff.run.difference_of_times`; `Unavailable` as above."""
+        from lakewarden.pipeline.diff.run import difference_of_times
+
+        with _alone():
+            return difference_of_times(earlier, later, out, spark=self._spark, progress=progress)
+
+    def lint(
+        self,
+        source: Path,
+        out: Path,
+        *,
+        rules: Sequence[Rule],
+        origin: Path | None = None,
+        progress: Progress = silent,
+    ) -> Linted:
+        """As `lakewarden.pipeline.lint.run.lint_index`; `Unavailable` as above."""
+        from lakewarden.pipeline.lint.run import lint_index
+
+        with _alone():
+            return lint_index(
+                source, out, spark=self._spark, rules=rules, origin=origin, progress=progress
+            )
+
+    def unused(
+        self,
+        source: Path,
+        logs: Sequence[AccessLog],
+        out: Path,
+        asked: Use,
+        *,
+        mapping: Path | None = None,
+        progress: Progress = silent,
+    ) -> Compared:
+        """As `lakewarden.pipeline.unused.run.find_unused`; `Unavailable` as above."""
+        from lakewarden.pipeline.unused.run import find_unused
+
+        with _alone():
+            return find_unused(
+                source, logs, out, asked, spark=self._spark, mapping=mapping, progress=progress
+            )
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Another process at work in the same folder is `Unavailable`: it can be tried again."""
+    try:
+        yield
+    except Conflict as error:
+        raise Unavailable(str(error)) from error
 
 
 @contextmanager

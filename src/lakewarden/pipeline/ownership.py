@@ -16,7 +16,9 @@ datasets are touched. A word as type is an owner without ownership type: the ori
 no URN for it, and compares URNs alone.
 
 A pattern is a regular expression of Python that Java reads too; what the two read
-differently is refused: verbose patterns, set operations in brackets, inline groups by name.
+differently is refused: verbose patterns, set operations in brackets, inline groups by name,
+octal escapes. Plain URNs (printable ASCII) are matched in Java; the others, and all where a
+pattern is not ASCII itself, in Python, for the two disagree on what a letter is.
 
 SOURCE: datahub-project/datahub@02a2c1e7a85a, metadata-ingestion,
 ingestion/transformer/add_dataset_ownership.py; Spark reference 7.
@@ -27,10 +29,12 @@ from __future__ import annotations
 import re
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pyarrow as pa
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
@@ -53,6 +57,11 @@ WORDS: Final = frozenset(
 """Ownership types by word. SOURCE: datahub reference 6.7."""
 
 _DATASET = "dataset"
+_PLAIN = "^[ -~]*$"
+_SCOPED_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-[a-zA-Z]*)?:")
+_OCTAL = re.compile(r"\\[1-7][0-7]{2}")
+_COLUMNS = ("type", "name", "owner_kind", "owner_name")
+_GIVEN = ", ".join(f"{column} string" for column in _COLUMNS)
 _SEMANTICS: Mapping[str, object] = {OVERWRITE: None, PATCH: None}
 _FOUND = "array<struct<kind: string, name: string>>"
 
@@ -81,8 +90,11 @@ class Ownership:
         return ()
 
 
-def read(path: Path) -> Ownership:
-    """The rules in a file. Raises `BadInput` with file, field and expectation."""
+def read(path: Path, semantics: str | None = None) -> Ownership:
+    """The rules in a file; `semantics` counts instead of what it says.
+
+    Raises `BadInput` with file, field and expectation.
+    """
     try:
         section = Section(tomllib.loads(path.read_text("utf-8")), str(path))
     except OSError as error:
@@ -92,7 +104,8 @@ def read(path: Path) -> Ownership:
         raise BadInput("not UTF-8", where=str(path)) from None
     except tomllib.TOMLDecodeError as error:
         raise BadInput(str(error).lower(), where=str(path)) from None
-    semantics = section.choice("semantics", _SEMANTICS, OVERWRITE)
+    said = section.choice("semantics", _SEMANTICS, OVERWRITE)
+    semantics = said if semantics is None else semantics
     replaces = section.flag("replace_existing")
     if replaces and semantics == PATCH:
         message = f"expected false: `{PATCH}` keeps the owners that are there"
@@ -132,9 +145,40 @@ def _rule(section: Section) -> Rule:
         raise BadInput(f"no regular expression: {error}", where=where) from None
     if compiled.flags & re.VERBOSE:
         raise BadInput("expected no verbose pattern", where=where)
+    problem = read_otherwise(pattern)
+    if problem:
+        raise BadInput(problem, where=where)
     owners = tuple(_owner(text, section) for text in section.texts("owners"))
     section.close()
     return Rule(pattern, owners)
+
+
+def read_otherwise(pattern: str) -> str:
+    r"""What Java would take for something else in a pattern that both read; empty: nothing.
+
+    >>> read_otherwise(r"[^^](?x: b)"), read_otherwise(r"\(?x:"), read_otherwise(r"[]](?:x)")
+    ('expected no verbose pattern', '', '')
+    """
+    at, in_class = 0, False
+    while at < len(pattern):
+        character = pattern[at]
+        if _OCTAL.match(pattern, at):
+            return "expected no octal escape: Java takes it for a back reference"
+        if character == "\\":
+            at += 1
+        elif in_class:
+            in_class = character != "]"
+        elif character == "[":
+            in_class = True
+            # Behind the bracket, and behind its `^`, a closing one is a character like any other.
+            at += pattern.startswith("^", at + 1)
+            at += pattern.startswith("]", at + 1)
+        else:
+            flags = _SCOPED_FLAGS.match(pattern, at)
+            if flags and "x" in flags[1]:
+                return "expected no verbose pattern"
+        at += 1
+    return ""
 
 
 def _owner(text: str, section: Section) -> Principal:
@@ -190,18 +234,50 @@ def apply(owners: DataFrame, entities: DataFrame, ownership: Ownership) -> DataF
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     datasets = entities.filter(F.col("type") == _DATASET).select("type", "name")
-    given = datasets.select(
-        "type", "name", F.explode(owners_expression(F.col("name"), ownership.rules)).alias("o")
-    ).select(
-        "type",
-        "name",
-        F.col("o.kind").alias("owner_kind"),
-        F.col("o.name").alias("owner_name"),
-        F.lit(ownership.ownership).alias("ownership"),
-    )
+    given = _given(datasets, ownership).withColumn("ownership", F.lit(ownership.ownership))
     kept = owners
     if ownership.semantics == PATCH:
         kept = owners.join(given, ["type", "name", "owner_kind", "owner_name"], "left_anti")
     elif ownership.replace_existing:
         kept = owners.filter(F.col("type") != _DATASET)
     return kept.unionByName(given).dropDuplicates()
+
+
+def _given(datasets: DataFrame, ownership: Ownership) -> DataFrame:
+    """The owners that the rules give to datasets: type, name, kind and name of the owner."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    is_plain = F.col("name").rlike(_PLAIN)
+    if not all(rule.pattern.isascii() for rule in ownership.rules):
+        is_plain = F.lit(False)
+    found = datasets.filter(is_plain).select(
+        "type", "name", F.explode(owners_expression(F.col("name"), ownership.rules)).alias("o")
+    )
+    by_java = found.select(
+        "type",
+        "name",
+        F.col("o.kind").alias("owner_kind"),
+        F.col("o.name").alias("owner_name"),
+    )
+    others = datasets.filter(~is_plain)
+    if others.isEmpty():
+        return by_java
+    return by_java.unionByName(others.mapInArrow(matcher(ownership), _GIVEN))
+
+
+def matcher(
+    ownership: Ownership,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function from datasets to the owners that the rules give; runs where the tasks run."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [
+                {"type": type, "name": name, "owner_kind": owner.kind, "owner_name": owner.name}
+                for type, name in zip(*(c.to_pylist() for c in batch.columns), strict=True)
+                for owner in ownership.owners_of(name)
+            ]
+            schema = pa.schema([(column, pa.string()) for column in _COLUMNS])
+            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+
+    return run

@@ -2,7 +2,8 @@
 
 Owns the choice between a local run, which is tuned here, and a Spark that somebody else
 has configured, which is left as it is: no master, no memory and no JVM flags are set then.
-Imports PySpark only when a session is asked for.
+What its workers need of this package is sent to them. Imports PySpark only when a session is
+asked for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pipeline import package
 from lakewarden.pipeline.java import OLDEST, ensure_java
 
 if TYPE_CHECKING:
@@ -28,9 +30,14 @@ _SET_UP_OUTSIDE = (
     "SPARK_REMOTE",
 )
 
-# What the jobs mean must not depend on where they run.
+# What the jobs mean must not depend on where they run: a file that cannot be read is an error,
+# a number too large is one, and a file that was written is not cut into several.
 _ALWAYS = {
+    "spark.sql.ansi.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.maxRecordsPerFile": "0",
     "spark.sql.session.timeZone": "UTC",
 }
 
@@ -63,8 +70,9 @@ def spark_session(
     local one on every core.
 
     Sets `JAVA_HOME` where a Java has to be started, and for a local run `PYSPARK_PYTHON`
-    unless it is set, so that workers use this Python. Raises `BadInput` for both `master`
-    and `remote`, `Unavailable` when PySpark is not installed or no Java is found.
+    unless it is set, so that workers use this Python. Workers elsewhere are sent this package,
+    unless it came with `--py-files`; what it needs, they must have. Raises `BadInput` for both
+    `master` and `remote`, `Unavailable` when PySpark is not installed or no Java is found.
     """
     if master and remote:
         raise BadInput(f"expected a master or a remote, got both: `{master}`, `{remote}`")
@@ -76,7 +84,8 @@ def spark_session(
         raise Unavailable("pyspark is not installed; install `lakewarden[spark]`") from error
 
     settings = dict(_ALWAYS)
-    if _is_ours(master or remote):
+    is_ours = _is_ours(master or remote)
+    if is_ours:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         # A Connect client may only set what concerns queries.
         settings |= {} if remote else _LOCAL
@@ -87,7 +96,10 @@ def spark_session(
         builder = builder.remote(remote)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    if not is_ours:
+        package.send(session)
+    return session
 
 
 def _is_ours(address: str | None) -> bool:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakewarden.aspects.row import BAD_NAME, BAD_STATEMENT, Row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.pipeline.ingest.gravitino_file import NOT_STORED, GravitinoFile, rows
-from lakewarden.pipeline.ingest.row import BAD_NAME, BAD_STATEMENT, Row
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from lakewarden.aspects.row import Row
 from lakewarden.pipeline.ingest.grants import Catalog, Grants
 from lakewarden.pipeline.ingest.mysql_grants import (
     Account,
@@ -21,7 +22,6 @@ from lakewarden.pipeline.ingest.mysql_grants import (
     role_name,
     user_name,
 )
-from lakewarden.pipeline.ingest.row import Row
 from lakewarden.service.system import load_system
 
 MODEL = load_system("gravitino").model

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from lakewarden.aspects.row import BAD_NAME, BAD_STATEMENT, Row
 from lakewarden.pipeline.ingest.grants import Catalog, Grants
 from lakewarden.pipeline.ingest.postgres_grants import (
     Item,
@@ -18,7 +19,6 @@ from lakewarden.pipeline.ingest.postgres_grants import (
     Schema,
     read,
 )
-from lakewarden.pipeline.ingest.row import BAD_NAME, BAD_STATEMENT, Row
 from lakewarden.service.system import load_system
 
 MODEL = load_system("gravitino").model

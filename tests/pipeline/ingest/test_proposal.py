@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from lakewarden.aspects.change import CHANGES, Change
+from lakewarden.aspects.record_names import aspect_name
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.json_file import Record
-from lakewarden.pipeline.ingest.proposal import CHANGES, USAGE, Change, Write, aspect_name, writes
+from lakewarden.pipeline.ingest.proposal import USAGE, Write, writes
 from lakewarden.service.system import load_system
 
 MODEL = load_system("datahub").model

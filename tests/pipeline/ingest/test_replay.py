@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakewarden.aspects.change import Change
+from lakewarden.aspects.row import BAD_NAME, Row
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.ingest.proposal import Change, Write
+from lakewarden.pipeline.ingest.proposal import Write
 from lakewarden.pipeline.ingest.replay import rows
-from lakewarden.pipeline.ingest.row import BAD_NAME, Row
 from lakewarden.service.system import load_system
 
 MODEL = load_system("datahub").model

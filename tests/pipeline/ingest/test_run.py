@@ -140,7 +140,13 @@ def written(folder: Path, files: Mapping[str, Iterable[object]]) -> DatahubFile:
 
 
 def left(out: Path) -> list[str]:
+    """What readers see, and what a refused run would have left behind."""
     return sorted(p.name for p in out.iterdir() if p.name != ".lock")
+
+
+def shown(out: Path) -> list[str]:
+    """What readers see."""
+    return [name for name in left(out) if not name.startswith(".")]
 
 
 def test_metadata_files_are_ingested_checked_and_decide(
@@ -232,13 +238,14 @@ def test_the_same_input_makes_no_new_version_and_failures_leave_the_old_one(
         patch.setattr(run, "_report", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             ingest(source, out, spark=spark)
+    assert shown(out) == ["manifest.json", "versions"]
+    assert read_manifest(out) == first.manifest
+    assert load(out).manifest == first.manifest
     with monkeypatch.context() as patch:
         patch.setattr("lakewarden.pipeline.check.check", lambda rows, model: rows.limit(3))
         with pytest.raises(WardenError, match=r"rows do not add up: .* after the checks"):
-            ingest(source, out, spark=spark)
+            ingest(source, out, spark=spark, fresh=True)
     assert left(out) == ["manifest.json", "versions"]
-    assert read_manifest(out) == first.manifest
-    assert load(out).manifest == first.manifest
 
     second = ingest(source, out, spark=spark)
     assert (second.is_new, second.manifest.version) == (True, 2)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import sqlalchemy as sa
 
+from lakewarden.aspects.row import Row
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.ingest.row import Row
 from lakewarden.pipeline.ingest.run import Result, ingest
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.ingest.sql import Sql

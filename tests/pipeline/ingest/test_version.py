@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pipeline.directory import (
     MANIFEST,
     Content,
@@ -62,17 +62,38 @@ def test_a_number_is_never_used_again(tmp_path: Path) -> None:
         assert one.finish(EMPTY, report)[0].version == 8
 
 
-def test_a_draft_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), draft(tmp_path) as one:  # noqa: PT012
+def cut_short(out: Path, error: Exception) -> None:
+    """A draft in which something was written before this happened."""
+    with pytest.raises(type(error)), draft(out) as one:  # noqa: PT012 — the body is the draft
         (one.scratch / "x").write_text("x")
-        raise RuntimeError
+        raise error
+
+
+def test_a_refused_input_leaves_nothing_behind(tmp_path: Path) -> None:
+    cut_short(tmp_path, BadInput("no"))
     assert [p.name for p in tmp_path.iterdir()] == [".lock"]
 
 
-def test_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [RuntimeError(), Unavailable("the cluster is gone")])
+def test_what_was_cut_short_is_there_for_the_next_run_and_then_gone(
+    tmp_path: Path, error: Exception
+) -> None:
+    cut_short(tmp_path, error)
+    with draft(tmp_path) as one:
+        assert (one.scratch / "x").read_text() == "x"
+    assert [p.name for p in tmp_path.iterdir()] == [".lock"]
+
+
+def test_what_is_kept_meanwhile_is_for_its_owner_alone(tmp_path: Path) -> None:
+    with draft(tmp_path) as one:
+        assert one.scratch.stat().st_mode & 0o077 == 0
+        assert one.folder.stat().st_mode & 0o077 != 0
+
+
+def test_a_fresh_draft_takes_nothing_of_what_was_cut_short(tmp_path: Path) -> None:
     for name in (".new", ".scratch"):
         (tmp_path / name / "deep").mkdir(parents=True)
-    with draft(tmp_path) as one:
+    with draft(tmp_path, fresh=True) as one:
         assert not list(one.folder.iterdir())
         assert not list(one.scratch.iterdir())
 

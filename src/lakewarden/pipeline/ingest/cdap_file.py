@@ -4,34 +4,22 @@ Read are namespaces, artifacts, applications with their programs, datasets, modu
 streams, secure keys and profiles, the roles, who holds them, and what each user, group and
 role was granted; members of groups come from the identity provider's replies.
 
-AMBIGUOUS: the list of a user's privileges has those of the user's own roles too, and nothing
-tells them apart. What a role of the user holds is taken to be the role's alone, which can
-only narrow when the role is taken away later. SOURCE: cdap reference 1.2, 4.3 to 4.8.
+AMBIGUOUS: the list of a user's or group's privileges has those of its own roles too, and nothing
+tells them apart. What a role of it holds is taken to be the role's alone, which can only narrow
+when the role is taken away later. SOURCE: cdap reference 1.2, 4.3 to 4.8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
-from lakewarden.kernel.section import Section
-from lakewarden.kernel.statement_file import principal_text
-from lakewarden.names import cdap
-from lakewarden.names.canonical import lower_word, quoted
-from lakewarden.pipeline.ingest import exchange as exchanges
-from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
-from lakewarden.pipeline.ingest.files import Batches
-from lakewarden.pipeline.ingest.row import (
+from lakewarden.aspects.row import (
     BAD_NAME,
     BAD_STATEMENT,
-    SPARK_SCHEMA,
     Row,
-    batches,
     entity_row,
     membership_row,
     placement_row,
@@ -39,6 +27,18 @@ from lakewarden.pipeline.ingest.row import (
     relation_row,
     statement_row,
 )
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.section import Section
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.names import cdap
+from lakewarden.names.canonical import lower_word, quoted
+from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.ingest import exchange as exchanges
+from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
+from lakewarden.pipeline.ingest.files import Batches
+from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.system import System
 
@@ -94,6 +94,10 @@ class CdapFile:
     def options(self) -> Mapping[str, str]:
         return {}
 
+    def inputs(self) -> Sequence[Input]:
+        """See `Source`."""
+        return exchanges.inputs(self.path)
+
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
@@ -109,12 +113,14 @@ def _with_statements(found: DataFrame) -> DataFrame:
     others = found.filter(F.col("table") != _PRIVILEGES)
     single = found.filter((F.col("table") == _PRIVILEGES) & F.col("reason").isNull())
     rejected = found.filter((F.col("table") == _PRIVILEGES) & F.col("reason").isNotNull())
-    roles = found.filter("table = 'memberships' and c0 = 'user' and c2 = 'role'")
-    held = roles.select(F.col("c1").alias("user"), F.col("c3").alias("role"))
+    roles = found.filter("table = 'memberships' and c2 = 'role' and reason is null")
+    held = roles.select(
+        F.col("c0").alias("kind"), F.col("c1").alias("name"), F.col("c3").alias("role")
+    )
     through = (
         single.filter(F.col("c0") == ROLE)
         .join(held, F.col("c1") == F.col("role"))
-        .select(F.lit(USER).alias("c0"), F.col("user").alias("c1"), "c2", "c3", "c4")
+        .select(F.col("kind").alias("c0"), F.col("name").alias("c1"), "c2", "c3", "c4")
     )
     keys = ("c0", "c1", "c2", "c3")
     own = single.join(through.distinct(), [*keys, "c4"], "left_anti")

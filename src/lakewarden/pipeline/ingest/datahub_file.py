@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from lakewarden.aspects.change import Change
+from lakewarden.aspects.row import Row, error_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
+from lakewarden.pipeline.directory import Input
 from lakewarden.pipeline.ingest import replay
 from lakewarden.pipeline.ingest.files import (
     Batches,
@@ -27,8 +30,8 @@ from lakewarden.pipeline.ingest.files import (
     refuse_errors,
 )
 from lakewarden.pipeline.ingest.json_file import records
-from lakewarden.pipeline.ingest.proposal import Change, Write, writes
-from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, Row, batches, error_row
+from lakewarden.pipeline.ingest.proposal import Write, writes
+from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.service.system import System, load_system
@@ -75,6 +78,10 @@ class DatahubFile:
     def options(self) -> Mapping[str, str]:
         return {}
 
+    def inputs(self) -> Sequence[Input]:
+        """See `Source`."""
+        return inputs_of(find(self.path, SUFFIXES))
+
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
@@ -82,7 +89,6 @@ class DatahubFile:
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
         files = find(self.path, SUFFIXES)
-        inputs = inputs_of(files)
         progress("read", 1, _STEPS, f"{len(files)} files")
         place = scratch / "writes"
         settings = tuple(sorted(system.model.settings.items()))
@@ -112,7 +118,7 @@ class DatahubFile:
             .select("writes")
             .mapInArrow(replayer(settings), SPARK_SCHEMA)
         )
-        return Reading(rows, inputs, dict(sorted(ignored.items())))
+        return Reading(rows, ignored=dict(sorted(ignored.items())))
 
 
 @lru_cache(maxsize=4)

@@ -10,18 +10,20 @@ one must not go by unread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from lakewarden.aspects.row import CELLS, Row, error_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.section import Section
 from lakewarden.names.canonical import quoted, split_path
+from lakewarden.pipeline.directory import Input
 from lakewarden.pipeline.ingest import identity
 from lakewarden.pipeline.ingest.files import Batches, File, find, inputs_of, per_file
 from lakewarden.pipeline.ingest.json_file import records
-from lakewarden.pipeline.ingest.row import CELLS, SCHEMA, SPARK_SCHEMA, Row, batches, error_row
+from lakewarden.pipeline.ingest.row import SCHEMA, SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.service.system import System, load_system
@@ -93,6 +95,11 @@ def unknown(exchange: Exchange) -> BadInput:
     return BadInput(f"no path whose reply is read: {quoted(path)}", where=where)
 
 
+def inputs(path: Path) -> Sequence[Input]:
+    """The files at `path`, as a manifest names them. Raises `BadInput`."""
+    return inputs_of(find(path, SUFFIXES))
+
+
 def read(
     path: Path,
     reader: Reader,
@@ -105,7 +112,6 @@ def read(
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     files = find(path, SUFFIXES)
-    inputs = inputs_of(files)
     progress("read", 1, _STEPS, f"{len(files)} files")
     place = scratch / "replies"
     key = (system.model.name, tuple(sorted(system.model.settings.items())))
@@ -118,7 +124,7 @@ def read(
     ignored = {row["c0"]: row["count"] for row in meaningless}
     progress("read", 2, _STEPS, f"{sum(ignored.values())} replies without meaning here")
     rows = once.filter(F.col("table") != IGNORED)
-    return Read(rows, Reading(rows, inputs, dict(sorted(ignored.items()))))
+    return Read(rows, Reading(rows, ignored=dict(sorted(ignored.items()))))
 
 
 Key = tuple[str, tuple[tuple[str, str], ...]]

@@ -15,13 +15,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.model import Model
-from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
-from lakewarden.kernel.statement_file import principal_text, read_statements
-from lakewarden.names import gravitino
-from lakewarden.pipeline.ingest.row import (
+from lakewarden.aspects.row import (
     BAD_NAME,
     BAD_STATEMENT,
     Row,
@@ -33,6 +27,12 @@ from lakewarden.pipeline.ingest.row import (
     principal_row,
     statement_row,
 )
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
+from lakewarden.kernel.statement_file import principal_text, read_statements
+from lakewarden.names import gravitino
 
 Node = TypeVar("Node", bound=Hashable)
 

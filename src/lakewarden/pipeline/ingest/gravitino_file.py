@@ -11,22 +11,12 @@ SOURCE: gravitino reference 1.1 to 1.3, 3, 4.3, 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
-from lakewarden.kernel.section import Section
-from lakewarden.kernel.statement import Effect
-from lakewarden.kernel.statement_file import principal_text, read_statements
-from lakewarden.names import gravitino
-from lakewarden.names.canonical import quoted
-from lakewarden.pipeline.ingest import exchange as exchanges
-from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
-from lakewarden.pipeline.ingest.row import (
+from lakewarden.aspects.row import (
     BAD_NAME,
     BAD_STATEMENT,
     STATEMENTS,
@@ -38,6 +28,17 @@ from lakewarden.pipeline.ingest.row import (
     principal_row,
     statement_row,
 )
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
+from lakewarden.kernel.section import Section
+from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.statement_file import principal_text, read_statements
+from lakewarden.names import gravitino
+from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.ingest import exchange as exchanges
+from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.system import System
 
@@ -83,6 +84,10 @@ class GravitinoFile:
     @property
     def options(self) -> Mapping[str, str]:
         return {}
+
+    def inputs(self) -> Sequence[Input]:
+        """See `Source`."""
+        return exchanges.inputs(self.path)
 
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress

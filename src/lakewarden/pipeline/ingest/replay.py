@@ -12,16 +12,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.model import Model
-from lakewarden.kernel.principal import Principal
-from lakewarden.names import datahub
-from lakewarden.pipeline.ingest import aspect as aspects
-from lakewarden.pipeline.ingest import patch
-from lakewarden.pipeline.ingest.fields import Fields
-from lakewarden.pipeline.ingest.policy import inactive
-from lakewarden.pipeline.ingest.proposal import Change, Write
-from lakewarden.pipeline.ingest.row import (
+from lakewarden.aspects import meaning, patch
+from lakewarden.aspects.change import Change
+from lakewarden.aspects.fields import Fields
+from lakewarden.aspects.policy import inactive
+from lakewarden.aspects.row import (
     BAD_NAME,
     DELETED,
     STATEMENTS,
@@ -30,6 +25,11 @@ from lakewarden.pipeline.ingest.row import (
     placement_row,
     principal_row,
 )
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import Principal
+from lakewarden.names import datahub
+from lakewarden.pipeline.ingest.proposal import Write
 
 _POLICY = "dataHubPolicy"
 
@@ -99,11 +99,11 @@ def _living(entity: Entity, state: dict[str, _Aspect], place: str, model: Model)
     found = [
         row
         for name, (value, at) in sorted(state.items())
-        if name in aspects.READERS and value is not None
-        for row in aspects.rows(entity, name, Fields(value, at), at, model)
+        if name in meaning.READERS and value is not None
+        for row in meaning.rows(entity, name, Fields(value, at), at, model)
     ]
     # A policy that is deleted softly is found by nobody, the original's engine included.
-    removed = any(row.table == "attributes" and row.cells[2] == aspects.REMOVED for row in found)
+    removed = any(row.table == "attributes" and row.cells[2] == meaning.REMOVED for row in found)
     for row in found:
         yield inactive(row) if removed and row.table == STATEMENTS else row
     if removed and entity.type == _POLICY:

@@ -1,69 +1,13 @@
-"""Normalised rows: what every source gives, whatever it was read from.
-
-One shape for all tables: the table's name, its cells from left to right, the place it came
-from, and where the source itself rejects the row, the reason. Beside the tables of the
-kernel's relations there are
-
-    placements   type, name, parent type, parent name: where an entity is; a row of its own,
-                 so that a bad place can be set aside and the entity kept
-    statements   id, statement as JSON
-    deleted      id of a default statement that the source deleted
-    notes        subject, what has no counterpart: for the report, not a row that is counted
-    errors       the message of what makes the whole input be refused
-"""
+"""Normalised rows (`lakewarden.aspects.row`) as Arrow and Spark carry them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.model import Model
-from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.relations import TABLES
-
-PLACEMENTS: Final = "placements"
-STATEMENTS: Final = "statements"
-DELETED: Final = "deleted"
-NOTES: Final = "notes"
-ERRORS: Final = "errors"
-
-WIDTHS: Final = {
-    **{name: len(columns) for name, columns in TABLES.items() if name != "entities"},
-    "entities": 2,
-    PLACEMENTS: 4,
-    STATEMENTS: 2,
-    DELETED: 1,
-    NOTES: 2,
-    ERRORS: 1,
-}
-"""How many cells a row of each table has."""
-
-COUNTED: Final = (*TABLES, PLACEMENTS, STATEMENTS)
-"""The tables whose rows go in, and come out or are set aside."""
-
-CELLS: Final = tuple(f"c{i}" for i in range(max(WIDTHS.values())))
-
-BAD_NAME: Final = "bad name"
-BAD_STATEMENT: Final = "bad statement"
-
-
-class Row(NamedTuple):
-    """One normalised row; `reason` is empty unless the source rejects it, `detail` says more."""
-
-    table: str
-    cells: tuple[str, ...]
-    place: str = ""
-    reason: str = ""
-    detail: str = ""
-
-    def rejected(self, reason: str, detail: str) -> Row:
-        """The same row, to be set aside."""
-        return self._replace(reason=reason, detail=detail)
-
+from lakewarden.aspects.row import CELLS, Row
 
 SCHEMA: Final = pa.schema(
     [
@@ -78,13 +22,6 @@ SCHEMA: Final = pa.schema(
 
 SPARK_SCHEMA: Final = ", ".join(f"`{name}` string" for name in SCHEMA.names)
 """The same for Spark."""
-
-
-class At(NamedTuple):
-    """Where something is read, and under which model."""
-
-    place: str
-    model: Model
 
 
 def batch(rows: Sequence[Row]) -> pa.RecordBatch:
@@ -110,54 +47,3 @@ def batches(rows: Iterable[Row], size: int = 8_192) -> Iterator[pa.RecordBatch]:
             held = []
     if held:
         yield batch(held)
-
-
-def entity_row(entity: Entity, place: str) -> Row:
-    """An entity that exists."""
-    return Row("entities", entity, place)
-
-
-def placement_row(entity: Entity, parent: Entity, place: str) -> Row:
-    """Where an entity is."""
-    return Row(PLACEMENTS, (*entity, *parent), place)
-
-
-def relation_row(kind: str, source: Entity, target: Entity, place: str) -> Row:
-    """An edge."""
-    return Row("relations", (kind, *source, *target), place)
-
-
-def attribute_row(entity: Entity, attribute: str, value: str, place: str) -> Row:
-    """A stored value."""
-    return Row("attributes", (*entity, attribute, value), place)
-
-
-def owner_row(entity: Entity, owner: Principal, ownership: str, place: str) -> Row:
-    """An owner."""
-    return Row("owners", (*entity, *owner, ownership), place)
-
-
-def principal_row(principal: Principal, place: str) -> Row:
-    """A principal that exists."""
-    return Row("principals", principal, place)
-
-
-def membership_row(member: Principal, of: Principal, place: str) -> Row:
-    """One principal acting as another."""
-    return Row("memberships", (*member, *of), place)
-
-
-def statement_row(table: dict[str, object], place: str) -> Row:
-    """A statement, as `lakewarden.kernel.statement_file` writes it."""
-    text = json.dumps(table, ensure_ascii=False, sort_keys=True)
-    return Row(STATEMENTS, (str(table["id"]), text), place)
-
-
-def note_row(subject: str, text: str) -> Row:
-    """Something of the source that has no counterpart here."""
-    return Row(NOTES, (subject, text))
-
-
-def error_row(message: str, place: str) -> Row:
-    """An error that refuses the whole input."""
-    return Row(ERRORS, (message,), place)

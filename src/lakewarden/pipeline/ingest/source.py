@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from lakewarden.pipeline.directory import Input
 from lakewarden.service.system import System
@@ -32,14 +32,17 @@ class Reading:
     """What a source gave.
 
     `rows` has the schema of `lakewarden.pipeline.ingest.row` and can be computed again with
-    the same result. `ignored` counts what was read and means nothing here, by what it is.
-    `not_read` says what the source has and nobody looked at.
+    the same result. `inputs` is empty where the source's own `inputs` told them before.
+    `ignored` counts what was read and means nothing here, by what it is. `not_read` says what
+    the source has and nobody looked at. `described` counts entities with and all entities that
+    could have a description, by type, where the source knows them.
     """
 
     rows: DataFrame
-    inputs: Sequence[Input]
+    inputs: Sequence[Input] = ()
     ignored: Mapping[str, int] = field(default_factory=dict)
     not_read: Sequence[str] = ()
+    described: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -57,6 +60,13 @@ class Source(Protocol):
     @property
     def options(self) -> Mapping[str, str]: ...
 
+    def inputs(self) -> Sequence[Input] | None:
+        """What `read` would read now, by digest, or None where only reading it tells.
+
+        Raises `BadInput` when it cannot be read.
+        """
+        ...
+
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
@@ -65,4 +75,33 @@ class Source(Protocol):
         Raises `BadInput` for an error in what is read, with file, line or path, field and
         expectation, and `Unavailable` when it cannot be reached; nothing is then given.
         """
+        ...
+
+
+@runtime_checkable
+class Distant(Protocol):
+    """Metadata in a running system: copied into files first, which are then read.
+
+    `place` says where it is and who asks, without any secret: a copy that is at hand is taken
+    again only for the same place.
+    """
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def place(self) -> str: ...
+
+    def fetch(self, folder: Path, progress: Progress) -> Sequence[str]:
+        """Copies everything into the folder, which is empty; says what could not be had.
+
+        Raises `BadInput` when the system refuses, `Unavailable` when it does not answer.
+        """
+        ...
+
+    def copied(self, folder: Path, missing: Sequence[str]) -> Source:
+        """The copy as a source; `missing` is what `fetch` said."""
         ...

@@ -25,6 +25,7 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 
+from lakewarden.aspects.row import Row
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.names import gravitino
 from lakewarden.pipeline.directory import Input
@@ -32,7 +33,6 @@ from lakewarden.pipeline.ingest import mysql_catalog, postgres_catalog
 from lakewarden.pipeline.ingest import mysql_grants as mysql
 from lakewarden.pipeline.ingest import postgres_grants as postgres
 from lakewarden.pipeline.ingest.grants import Catalog, Grants, stored
-from lakewarden.pipeline.ingest.row import Row
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.system import System
@@ -75,6 +75,9 @@ class Sql:
         }
         named = {"metalake": self.metalake, "catalog": self.catalog}
         return named | {name: "true" for name, is_set in flags.items() if is_set}
+
+    def inputs(self) -> None:
+        """See `Source`: a database tells what it holds only when it is read."""
 
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress

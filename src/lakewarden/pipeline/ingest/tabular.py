@@ -25,22 +25,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
-from lakewarden.kernel.relations import TABLES
-from lakewarden.kernel.statement_file import read_principal, read_statements
-from lakewarden.names import datahub
-from lakewarden.names.canonical import check_text, quoted
-from lakewarden.pipeline.directory import STATEMENT_LINES
-from lakewarden.pipeline.ingest.files import Batches, File, find, inputs_of, named, per_file
-from lakewarden.pipeline.ingest.json_file import parse
-from lakewarden.pipeline.ingest.row import (
+from lakewarden.aspects.row import (
     BAD_NAME,
-    SPARK_SCHEMA,
     Row,
     attribute_row,
-    batches,
     entity_row,
     error_row,
     membership_row,
@@ -50,6 +38,17 @@ from lakewarden.pipeline.ingest.row import (
     relation_row,
     statement_row,
 )
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
+from lakewarden.kernel.relations import TABLES
+from lakewarden.kernel.statement_file import read_principal, read_statements
+from lakewarden.names import datahub
+from lakewarden.names.canonical import check_text, quoted
+from lakewarden.pipeline.directory import STATEMENT_LINES, Input
+from lakewarden.pipeline.ingest.files import Batches, File, find, inputs_of, named, per_file
+from lakewarden.pipeline.ingest.json_file import parse
+from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.tables import QUARANTINE
@@ -83,17 +82,21 @@ class Tabular:
     def kind(self) -> str:
         return self.format
 
+    def inputs(self) -> Sequence[Input]:
+        """See `Source`."""
+        files = [file for found in _tables(self.path, self.format).values() for file in found]
+        statements = self.path / STATEMENT_LINES
+        if statements.is_file():
+            files.append(named(statements, STATEMENT_LINES))
+        return inputs_of(files)
+
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
         """See `Source`."""
         tables = _tables(self.path, self.format)
         statements = self.path / STATEMENT_LINES
-        files = [file for found in tables.values() for file in found]
-        if statements.is_file():
-            files.append(named(statements, STATEMENT_LINES))
-        inputs = inputs_of(files)
-        progress("read", 0, 1, f"{len(files)} files")
+        progress("read", 0, 1, f"{sum(map(len, tables.values()))} files")
         key = (system.model.name, tuple(sorted(system.model.settings.items())))
         frames = [_statement_frame(spark, statements, system)] if statements.is_file() else []
         if self.format == CSV:
@@ -106,7 +109,7 @@ class Tabular:
         rows = frames[0]
         for frame in frames[1:]:
             rows = rows.unionByName(frame)
-        return Reading(rows, inputs)
+        return Reading(rows)
 
 
 def _tables(path: Path, format: str) -> dict[str, list[File]]:

@@ -1,8 +1,9 @@
 """A version of a directory while it is being written.
 
 Everything goes into folders that no reader looks at; a rename and the switch of the manifest
-make it count. One process at a time works on a directory, and what a killed one left behind
-is swept by the next.
+make it count. One process at a time works on a directory. What a killed or failing one left
+behind is there for the next, which takes what is finished of it (see `stages`) and sweeps all;
+a refused input leaves nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
 from lakewarden.pipeline.directory import (
     MANIFEST,
     REPORT,
@@ -64,7 +65,7 @@ class Draft:
 
     @property
     def scratch(self) -> Path:
-        """A folder that is gone after the run."""
+        """A folder for its owner alone, gone after a run that was not cut short."""
         return self.out / _SCRATCH
 
     @property
@@ -115,8 +116,10 @@ class Draft:
 
 
 @contextmanager
-def draft(out: Path) -> Iterator[Draft]:
+def draft(out: Path, *, fresh: bool = False) -> Iterator[Draft]:
     """A draft of the next version of the directory, which is made if it is not there.
+
+    `fresh`: nothing is taken of what an earlier process left behind.
 
     Raises `BadInput` when the folder is somebody else's or its manifest cannot be read, and
     `Conflict` when another process works on it.
@@ -135,13 +138,18 @@ def draft(out: Path) -> Iterator[Draft]:
             raise Conflict(f"another process works on `{out}`") from None
         previous = read_manifest(out) if (out / MANIFEST).exists() else None
         one = Draft(out, previous)
-        _sweep(one)
-        one.scratch.mkdir()
-        one.folder.mkdir()
+        if fresh:
+            _sweep(one)
+        one.scratch.mkdir(mode=0o700, exist_ok=True)
+        one.folder.mkdir(exist_ok=True)
         try:
             yield one
-        finally:
-            _sweep(one)
+        except WardenError as error:
+            # The same input would be refused again; a cluster that went away comes back.
+            if not isinstance(error, Unavailable):
+                _sweep(one)
+            raise
+        _sweep(one)
 
 
 def _sweep(one: Draft) -> None:

@@ -1,0 +1,168 @@
+"""What differs between two profiles: who gains and loses what, and what that comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+from pyroaring import BitMap
+
+from lakewarden.kernel.grants import touched
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.rows import shape
+from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.pipeline.diff.crowd import Stated
+from lakewarden.pipeline.diff.profile import Profile
+from lakewarden.pipeline.diff.question import OPERATION, Question
+from lakewarden.pipeline.index.matching import canonical
+
+PART: Final = (
+    "gained boolean, kind string, name string, users binary, principals array<string>,"
+    " statements array<string>"
+)
+"""The columns of a part, as Spark has them."""
+
+PART_FIELDS: Final = (
+    ("gained", pa.bool_()),
+    ("kind", pa.string()),
+    ("name", pa.string()),
+    ("users", pa.binary()),
+    ("principals", pa.list_(pa.string())),
+    ("statements", pa.list_(pa.string())),
+)
+"""The same, as Arrow has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Users, as a bitmap of their numbers, who gain or lose the answer to one question.
+
+    `statements` came, went or changed, or concern other users than before; `principals` are
+    those of them that the users act as. None of either: ownership, or where something lies.
+    """
+
+    gained: bool
+    question: Question
+    users: bytes
+    principals: tuple[str, ...]
+    statements: tuple[str, ...]
+
+    def cells(self) -> list[object]:
+        """All that it says, as JSON has it."""
+        who = [list(self.principals), list(self.statements)]
+        return [self.gained, *self.question, self.users.hex(), *who]
+
+
+def class_of(type: str, parts: Iterable[Part]) -> str:
+    """What tells entities that gain and lose alike from others: a digest of all that differs."""
+    told = json.dumps([type, sorted((part.cells() for part in parts), key=repr)])
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class Comparison:
+    """Two sides, by what they state; takes the difference of profiles."""
+
+    def __init__(self, model: Model, before: Stated, after: Stated) -> None:
+        self._model = model
+        self._before = before
+        self._after = after
+        self._privileges: dict[tuple[Question, str], frozenset[str]] = {}
+        self._touched: dict[Statement, frozenset[str]] = {}
+        self._same: dict[str, bool] = {}
+        self._reasons: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def parts(self, type: str, before: Profile, after: Profile) -> Iterator[Part]:
+        """What differs on entities of one type, in order of the questions."""
+        for question in sorted(before.users.keys() | after.users.keys()):
+            old, new = before.users.get(question, b""), after.users.get(question, b"")
+            if old == new:
+                continue
+            had, has = _users(old), _users(new)
+            for gained, users in ((True, has - had), (False, had - has)):
+                if users:
+                    yield self._part(gained, question, type, users, before, after)
+
+    def _part(
+        self,
+        gained: bool,
+        question: Question,
+        type: str,
+        users: BitMap,
+        before: Profile,
+        after: Profile,
+    ) -> Part:
+        bits = canonical(users)
+        key = (gained, question, type, bits, before.statements, after.statements)
+        found = self._reasons.get(key)
+        if found is None:
+            privileges = self._asked(question, type)
+            found = self._reasons[key] = self._reason(
+                gained, privileges, users, before.statements, after.statements
+            )
+        return Part(gained, question, bits, *found)
+
+    def _asked(self, question: Question, type: str) -> frozenset[str]:
+        """The privileges that a question is about."""
+        if question.kind != OPERATION:
+            return frozenset({question.name})
+        key = (question, type)
+        if key not in self._privileges:
+            operation = self._model.operations[question.name]
+            self._privileges[key] = shape(self._model, operation, type).privileges
+        return self._privileges[key]
+
+    def _reason(
+        self,
+        gained: bool,
+        privileges: frozenset[str],
+        users: BitMap,
+        before: tuple[str, ...],
+        after: tuple[str, ...],
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Principals and statements: an ALLOW where access is, a DENY where it is not."""
+        sides = (self._before, before), (self._after, after)
+        (had, lying), (has, given) = sides if gained else reversed(sides)
+        found: set[str] = set()
+        principals: set[Principal] = set()
+        for side, ids, others, effect in (
+            (has, given, lying, Effect.ALLOW),
+            (had, lying, given, Effect.DENY),
+        ):
+            beside = set(others)
+            for id in ids:
+                statement = side.statements[id]
+                is_there = id in beside and self._is_same(id)
+                if statement.effect is not effect or is_there:
+                    continue
+                acting = [p for p in statement.principals if side.users([p]) & users]
+                if privileges & self._bearing(statement) and (acting or statement.owners):
+                    found.add(id)
+                    principals.update(acting)
+        return tuple(sorted(map(principal_text, principals))), tuple(sorted(found))
+
+    def _bearing(self, statement: Statement) -> frozenset[str]:
+        if statement not in self._touched:
+            self._touched[statement] = touched(statement, self._model)
+        return self._touched[statement]
+
+    def _is_same(self, id: str) -> bool:
+        """Whether both sides have the statement, for the same users."""
+        if id not in self._same:
+            old, new = self._before.statements.get(id), self._after.statements.get(id)
+            self._same[id] = (
+                old is not None
+                and new is not None
+                and replace(old, title="") == replace(new, title="")
+                and all(self._before.users([p]) == self._after.users([p]) for p in old.principals)
+            )
+        return self._same[id]
+
+
+def _users(bits: bytes) -> BitMap:
+    return BitMap.deserialize(bits) if bits else BitMap()

@@ -1,0 +1,139 @@
+"""A policy set put in the place of that of an index: what files say, and who acts as whom then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.facts import IMPLIED_ID, spelled_parent
+from lakewarden.kernel.grants import touched
+from lakewarden.kernel.model import Model, Reach
+from lakewarden.kernel.principal import IMPLIED, ROLE
+from lakewarden.kernel.statement import On, Statement
+from lakewarden.pipeline.index.estate import Estate
+from lakewarden.pipeline.index.index import Index
+from lakewarden.service.policy import About, Part, Policy, fixed, read_about
+from lakewarden.service.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An entity as an index has it: its id, its parent's or -1, and whether it is stored."""
+
+    id: int
+    parent: int
+    stored: bool
+
+
+Look = Callable[[Iterable[Entity]], Mapping[Entity, Placed]]
+"""Finds those of some entities that an index knows."""
+
+
+def policy_of(parts: Sequence[Part], index: Index, look: Look) -> Policy:
+    """What the files ask for. Raises `BadInput` as `lakewarden.service.policy.read` does."""
+    named: set[Entity] = set()
+
+    def remember(entity: Entity) -> bool:
+        named.add(entity)
+        return True
+
+    read_about(parts, About(index.realm, index.system, remember))
+    known = {entity for entity, place in look(named).items() if place.stored}
+    return read_about(parts, About(index.realm, index.system, known.__contains__))
+
+
+def after(
+    before: Estate, stated: Sequence[Statement], policy: Policy, system: System, *, only: bool
+) -> Estate:
+    """The estate with the policy put in place; `stated` are the statements of before.
+
+    Statements with an id that is there already are replaced. `only`: those of which the policy
+    says nothing go, but for those that nobody may change. Roles and memberships are added.
+    """
+    kept = {s.id: s for s in stated if not only or s.id in fixed(system)}
+    found = {**kept, **policy.statements}
+    implied = [s for s in before.statements if s.id.startswith(IMPLIED_ID)]
+    acting = _acting(before.acting, policy)
+    for statement in found.values():
+        for principal in sorted(statement.principals):
+            acting, _ = acting.numbered(principal)
+    statements = (*(found[id] for id in sorted(found)), *implied)
+    return replace(before, statements=statements, acting=acting, key=uuid4().hex)
+
+
+def _acting(acting: Acting, policy: Policy) -> Acting:
+    for role in sorted(policy.roles):
+        acting = acting.with_stored(role, stored=True)
+    for row in sorted(policy.members):
+        for principal in row:
+            acting, id = acting.numbered(principal)
+            if principal.kind not in (IMPLIED, ROLE) and id not in acting.stored:
+                acting = acting.with_stored(principal, stored=True)
+        if row.of.kind == ROLE and acting.ids[row.of] not in acting.stored:
+            raise BadInput(f"role `{row.of.name}` is not stored; name it among the `roles`")
+        acting.check_membership(row.member, row.of)
+        acting = acting.with_membership(row.member, row.of, present=True)
+    return acting
+
+
+def turned_on(before: Estate, after: Estate, model: Model) -> frozenset[str] | None:
+    """The privileges of which the two may say something else; None: any."""
+    sides = before.acting, after.acting
+    if any(one != other for one, other in zip(*map(_people, sides), strict=True)):
+        return None
+    old = {s.id: replace(s, title="") for s in before.statements}
+    new = {s.id: replace(s, title="") for s in after.statements}
+    changed = [s for id in old.keys() | new.keys() for s in _both(old.get(id), new.get(id))]
+    return frozenset().union(*(touched(statement, model) for statement in changed))
+
+
+def _people(acting: Acting) -> tuple[object, ...]:
+    """Who acts as whom, whoever else is merely named."""
+    of = {member: groups for member, groups in acting.of.items() if groups}
+    return acting.stored, of, acting.inert
+
+
+def _both(old: Statement | None, new: Statement | None) -> list[Statement]:
+    return [] if old == new else [one for one in (old, new) if one is not None]
+
+
+def check_anchors(before: Estate, after: Estate, system: System, look: Look) -> None:
+    """Raises `BadInput` for a new statement of which blocks of the index cannot tell all.
+
+    One that reaches upwards from an entity is known by what its name spells to lie above it;
+    the index brought the true place of those to every block that statements then named.
+    """
+    known = _upwards(before, system.model)
+    new = _upwards(after, system.model) - known
+    chains = {entity: list(_spelled(entity, system)) for entity in new}
+    found = look({entity for chain in chains.values() for entity in chain})
+    for entity, chain in chains.items():
+        for one, above in zip(chain, [*chain[1:], None], strict=True):
+            place = found.get(one)
+            spelled = found.get(above) if above is not None else None
+            if place is not None and place.parent != (-1 if spelled is None else spelled.id):
+                raise BadInput(
+                    f"a new statement on `{entity.type}:{entity.name}` reaches to what is above"
+                    " it, which its name does not tell; ingest it, and make the index anew"
+                )
+
+
+def _upwards(estate: Estate, model: Model) -> set[Entity]:
+    return {
+        statement.scope.entity
+        for statement in estate.statements
+        if isinstance(statement.scope, On)
+        and statement.applies(estate.now)
+        and any(model.privileges[p].reach is Reach.ABOVE for p in touched(statement, model))
+    }
+
+
+def _spelled(entity: Entity, system: System) -> Iterable[Entity]:
+    above: Entity | None = entity
+    while above is not None:
+        yield above
+        above = spelled_parent(system.spelling, above)

@@ -1,0 +1,99 @@
+"""What is asked about every entity: each privilege by its name, each operation by its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.expression import (
+    REQUEST,
+    At,
+    Compare,
+    Every,
+    Holds,
+    IsSelf,
+    May,
+    Node,
+    Some,
+    children,
+)
+from lakewarden.kernel.model import ANY, NONE, Model, Operation
+from lakewarden.kernel.rows import Path, shape
+
+PRIVILEGE: Final = "privilege"
+OPERATION: Final = "operation"
+
+
+class Question(NamedTuple):
+    """A privilege or an operation; `kind` says which."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question about one type of entity (empty: no resource).
+
+    Answers are equal for entities whose classes are equal at `paths`, and their owners and
+    those of all above where `owner`; where `each`, more may tell entities apart.
+    """
+
+    question: Question
+    rule: Node
+    paths: tuple[Path, ...]
+    privileges: frozenset[str]
+    owner: bool
+    each: bool
+
+
+def questions(model: Model, type: str, about: frozenset[str] | None = None) -> Iterator[Asking]:
+    """All questions about a type; with `about`, those that turn on any of these privileges."""
+    for name, privilege in model.privileges.items():
+        rule = Holds(name)
+        operation = Operation(name, privilege.title, {ANY: rule, NONE: rule})
+        yield from _asking(model, Question(PRIVILEGE, name), operation, type, about)
+    for name, operation in model.operations.items():
+        yield from _asking(model, Question(OPERATION, name), operation, type, about)
+
+
+def _asking(
+    model: Model, question: Question, operation: Operation, type: str, about: frozenset[str] | None
+) -> Iterator[Asking]:
+    rule = operation.rule_or_none(type)
+    if rule is None:
+        return
+    found = shape(model, operation, type)
+    if about is not None and found.privileges.isdisjoint(about):
+        return
+    yield Asking(
+        question=question,
+        rule=rule,
+        paths=found.paths,
+        privileges=found.privileges,
+        owner=found.owner,
+        each=found.other and _tells_apart(model, rule, type, at_home=True),
+    )
+
+
+def _tells_apart(model: Model, node: Node, type: str, *, at_home: bool) -> bool:
+    """Whether a rule looks at more than classes and owners; `at_home`: it is about the type."""
+    match node:
+        case Every(source, _) | Some(source, _) if source.startswith(REQUEST):
+            return False  # nothing is sent along: there are none
+        case IsSelf() | Compare() | Every() | Some():
+            return True
+        case Holds(privilege) if privilege in model.self_privileges:
+            declared = model.types.get(type)
+            return not at_home or declared is None or declared.principal is not None
+        case At(selector, _) if selector.startswith(REQUEST):
+            return False  # nor does this lead anywhere
+        case May(name):
+            rule = model.operation(name).rule_or_none(type) if at_home else None
+            return not at_home or (
+                rule is not None and _tells_apart(model, rule, type, at_home=True)
+            )
+        case At():
+            at_home = False
+    return any(_tells_apart(model, inner, type, at_home=at_home) for inner in children(node))

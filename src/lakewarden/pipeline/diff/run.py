@@ -1,0 +1,281 @@
+"""The job that takes the difference of two policy sets, or of two indexes, stage by stage.
+
+read      the index or indexes are whole; what is stated before and after
+sign      (two indexes) what tells each entity from others
+compare   (two indexes) which entities differ, or are on one side alone
+judge     who may do what where something differs; what of it is gained, and what lost
+sum       by part, by user, by class of entities
+publish   the version counts
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.statement_file import principal_text, write_statement
+from lakewarden.pipeline import written
+from lakewarden.pipeline.diff import summing
+from lakewarden.pipeline.diff.crowd import Everyone, asked, everyone
+from lakewarden.pipeline.diff.judging import FOUND, Policies
+from lakewarden.pipeline.diff.policy import (
+    Placed,
+    after,
+    check_anchors,
+    policy_of,
+    turned_on,
+)
+from lakewarden.pipeline.diff.times import Times
+from lakewarden.pipeline.index.block import ENTITY
+from lakewarden.pipeline.index.estate import blocks_of, each_block, estate_of
+from lakewarden.pipeline.index.index import Index, open_index
+from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.memory import peak
+from lakewarden.pipeline.product import (
+    Content,
+    Draft,
+    Input,
+    Manifest,
+    draft,
+    key_of,
+    place,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakewarden.service.policy import Part
+
+KIND: Final = "diff"
+PARTS: Final = "parts"
+MEMBERS: Final = "members"
+BY_USER: Final = "by_user"
+BY_CLASS: Final = "by_entity_class"
+USERS: Final = "users"
+TABLES: Final = {
+    PARTS: summing.PARTS,
+    MEMBERS: summing.MEMBERS,
+    BY_USER: summing.BY_USER,
+    BY_CLASS: summing.BY_CLASS,
+}
+STAGES: Final = ("read", "judge", "sum")
+STAGES_OF_TIMES: Final = ("read", "sign", "compare", "judge", "sum")
+"""What a run goes through with one index, and with two."""
+
+
+class Result(NamedTuple):
+    """The manifest that counts now, what the run says of itself, and whether it made a version."""
+
+    manifest: Manifest
+    report: Mapping[str, Any]
+    is_new: bool
+
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        """What differs: counts by kind and direction, users and entities concerned."""
+        found: Mapping[str, Any] = self.manifest.facts["changes"]
+        return found
+
+
+def difference_of_policies(
+    source: Path,
+    files: Sequence[Part],
+    out: Path,
+    *,
+    spark: SparkSession,
+    only: bool = False,
+    progress: Progress = silent,
+) -> Result:
+    """What changes when the statements of `files` are put in place of those of an index.
+
+    `only`: the files hold the whole policy. Raises `BadInput` for a damaged index and for
+    malformed files, `Conflict` when another process works on `out`.
+    """
+    index = open_index(source)
+    before = estate_of(index)
+
+    def look(entities: Iterable[Entity]) -> Mapping[Entity, Placed]:
+        return _look(index, spark, entities)
+
+    policy = policy_of(files, index, look)
+    later = after(before, index.statements(), policy, index.system, only=only)
+    check_anchors(before, later, index.system, look)
+    users = everyone(before.acting, later.acting)
+    about = turned_on(before, later, index.system.model)
+    told = [
+        {
+            "statements": [write_statement(policy.statements[id]) for id in policy.statements],
+            "roles": sorted(map(principal_text, policy.roles)),
+            "members": sorted(map(list, ((*row.member, *row.of) for row in policy.members))),
+        }
+    ]
+    inputs = (_input(index), Input("policy", 0, _sha256(json.dumps(told, sort_keys=True))))
+    judge = Policies(asked(before, users), asked(later, users), users, about)
+
+    def found(one: Draft) -> _Found:
+        def run(folder: Path) -> dict[str, Any]:
+            rows = each_block(blocks_of(index, spark), judge.before, judge, FOUND)
+            written.write(rows, folder / "found")
+            is_class = written.read(spark, folder / "found", FOUND).where("gained is null")
+            return {"blocks": judge.before.blocks, "classes": is_class.count()}
+
+        one.stage("judge", run, "{blocks:,} blocks, {classes:,} classes in them")
+        rows = written.read(spark, one.kept("judge") / "found", FOUND)
+        return _Found(
+            rows,
+            rows.where("gained is null").select("class", "id", "example", F.col("n")),
+            rows.where("gained is null").select(
+                "class", F.lit("both").alias("side"), "block", "n", "bits"
+            ),
+        )
+
+    options = {"only": str(only)}
+    return _Job(spark, out, (index,), users, inputs, options, progress).run(found)
+
+
+def difference_of_times(
+    earlier: Path, later: Path, out: Path, *, spark: SparkSession, progress: Progress = silent
+) -> Result:
+    """What changed from one index to another; entities are the same where type and name are.
+
+    Raises `BadInput` for a damaged index and for indexes of different models, `Conflict` when
+    another process works on `out`.
+    """
+    sides = open_index(earlier), open_index(later)
+    if sides[0].system.model.digest != sides[1].system.model.digest:
+        raise BadInput("access can be compared under one model with the same settings only")
+    estates = estate_of(sides[0]), estate_of(sides[1])
+    users = everyone(*(estate.acting for estate in estates))
+    times = Times(spark, sides, (asked(estates[0], users), asked(estates[1], users)), users)
+
+    def found(one: Draft) -> _Found:
+        one.stage("sign", times.sign, "{before:,} and {after:,} entities")
+        one.stage("compare", times.compare(one.kept("sign")), "{entities:,} may differ")
+        one.stage("judge", times.judge(one.kept("compare")), "{pairs:,} pairs of profiles")
+        return _Found(*times.found(one.kept("compare"), one.kept("judge")))
+
+    inputs = (_input(sides[0]), _input(sides[1]))
+    return _Job(spark, out, sides, users, inputs, {}, progress).run(found)
+
+
+class _Found(NamedTuple):
+    """Parts by class, some rows of class, id, example and count, and the table `members`."""
+
+    parts: DataFrame
+    classes: DataFrame
+    members: DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One run: what it reads, and where it writes."""
+
+    spark: SparkSession
+    out: Path
+    indexes: tuple[Index, ...]
+    users: Everyone
+    inputs: tuple[Input, ...]
+    options: Mapping[str, str]
+    progress: Progress
+
+    def run(self, find: Callable[[Draft], _Found]) -> Result:
+        key = key_of(self.inputs, self.options)
+        with draft(self.out, KIND, key, self.progress) as one, peak() as memory:
+            one.stage("read", self._read, "{users:,} users")
+            found = find(one)
+            summed = one.stage("sum", lambda folder: self._sum(found, folder), "{parts:,} parts")
+            tables = self._publish(one)
+            facts = {
+                "realm": self.indexes[-1].realm,
+                "model": self.indexes[-1].system.model.name,
+                "changes": summed["changes"],
+            }
+            manifest = Manifest(KIND, 0, self.inputs, self.options, facts, tables)
+            more = {"peak_bytes": memory.bytes, "changes": summed["changes"]}
+            return Result(*one.finish(manifest, more))
+
+    def _read(self, folder: Path) -> dict[str, Any]:
+        columns = [
+            pa.array(range(len(self.users)), pa.int32()),
+            pa.array([user.name for user in self.users], pa.string()),
+        ]
+        table = pa.Table.from_arrays(columns, names=["number", "user"]).slice(1)
+        (folder / USERS).mkdir()
+        pq.write_table(table, folder / USERS / "part-00000.parquet", compression="zstd")
+        return {"users": len(self.users) - 1}
+
+    def _sum(self, found: _Found, folder: Path) -> dict[str, Any]:
+        first = F.min(F.struct("id", "example"))["example"]
+        classes = found.classes.groupBy("class").agg(
+            first.alias("example"), F.sum("n").alias("entities")
+        )
+        whole = summing.parts(summing.distinct_parts(found.parts), classes)
+        written.write(whole, folder / PARTS)
+        parts = written.read(self.spark, folder / PARTS, summing.PARTS)
+        written.write(found.members, folder / MEMBERS)
+        written.write(summing.by_user(parts, len(self.users)), folder / BY_USER)
+        written.write(summing.by_entity_class(parts), folder / BY_CLASS)
+        return {"parts": parts.count(), "changes": self._changes(parts, folder)}
+
+    def _changes(self, parts: DataFrame, folder: Path) -> dict[str, Any]:
+        rows = parts.groupBy("kind", "gained").agg(
+            F.sum("pairs").alias("pairs"), F.count("*").alias("parts")
+        )
+        found: dict[str, Any] = {
+            kind: {word: {"pairs": 0, "parts": 0} for word in ("gained", "lost")}
+            for kind in ("privilege", "operation")
+        }
+        for row in rows.collect():
+            word = "gained" if row["gained"] else "lost"
+            found[row["kind"]][word] = {"pairs": row["pairs"], "parts": row["parts"]}
+        users = written.read(self.spark, folder / BY_USER, summing.BY_USER)
+        classes = written.read(self.spark, folder / BY_CLASS, summing.BY_CLASS)
+        total = classes.agg(F.sum("entities")).first()
+        found["users"] = users.select("user").distinct().count()
+        found["entities"] = int((total and total[0]) or 0)
+        found["others"] = parts.where("others").count() > 0
+        return found
+
+    def _publish(self, one: Draft) -> dict[str, Content]:
+        place(one.kept("read") / USERS, one.folder / USERS)
+        for name in TABLES:
+            place(one.kept("sum") / name, one.folder / name)
+        tables = {USERS: "number int, user string", **TABLES}
+        return {
+            name: written.content(written.read(self.spark, one.folder / name, schema))
+            for name, schema in tables.items()
+        }
+
+
+def _input(index: Index) -> Input:
+    return Input(index.realm, index.manifest.version, _sha256(index.manifest.text()))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _look(index: Index, spark: SparkSession, entities: Iterable[Entity]) -> dict[Entity, Placed]:
+    wanted = sorted(set(entities))
+    if not wanted:
+        return {}
+    names = pa.table({"s": [e.type for e in wanted], "t": [e.name for e in wanted]})
+    bits = int(index.manifest.facts["bits"])
+    own = blocks_of(index, spark).where(F.shiftright("id", bits) == F.col("block"))
+    rows = own.where(F.col("what") == ENTITY).join(
+        F.broadcast(spark.createDataFrame(names)), ["s", "t"]
+    )
+    return {
+        Entity(row["s"], row["t"]): Placed(row["id"], row["a"], row["flag"])
+        for row in rows.select("s", "t", "id", "a", "flag").collect()
+    }

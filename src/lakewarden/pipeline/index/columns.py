@@ -1,0 +1,83 @@
+"""Columns of Arrow tables as arrays of numpy, without a Python object for each cell.
+
+Straight from the buffers: what pyarrow converts for numpy makes it import pandas, which takes
+longer than all that is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from lakewarden.kernel.errors import BadInput
+
+Ints = NDArray[np.int32]
+
+_NO_INTS: Ints = np.zeros(0, dtype=np.int32)
+_INT_BYTES = 4
+
+
+def read(folder: Path, *columns: str) -> pa.Table:
+    """Columns of a table of one or more files. Raises `BadInput` where there is no file."""
+    parts = []
+    for file in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(file) as parquet:
+            parts.append(parquet.read(list(columns)))
+    if not parts:
+        raise BadInput("is not whole; make the index anew", where=str(folder))
+    return pa.concat_tables(parts)
+
+
+def ints(column: pa.ChunkedArray | pa.Array) -> Ints:
+    """The numbers of 32 bits; no cell is null."""
+    return np.concatenate([_NO_INTS, *map(_ints, _chunks(column))])
+
+
+def flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """The truth of each cell; none is null."""
+    found = [np.zeros(0, dtype=np.bool_), *map(_flags, _chunks(column))]
+    return np.concatenate(found)
+
+
+def encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
+    """Different texts, and for each row the place of its own; not all need be of some row."""
+    if pa.types.is_dictionary(column.type):
+        whole = column.unify_dictionaries()
+        chunks = _chunks(whole)
+        texts = chunks[0].dictionary.to_pylist() if chunks else []
+        return texts, np.concatenate([_NO_INTS, *(_ints(chunk.indices) for chunk in chunks)])
+    once = column.combine_chunks().dictionary_encode()
+    return once.dictionary.to_pylist(), ints(once.indices)
+
+
+def numbered(column: pa.ChunkedArray, numbers: Mapping[str, int]) -> Ints:
+    """The number of each text. Raises `BadInput` for one that has none."""
+    texts, places = encoded(column)
+    table = np.array([numbers.get(text, -1) for text in texts], dtype=np.int32)
+    found: Ints = table[places] if len(places) else _NO_INTS
+    if (found < 0).any():
+        unknown = texts[int(places[int(np.argmin(found))])]
+        raise BadInput(f"`{unknown}` is unknown; make the index anew")
+    return found
+
+
+def _chunks(column: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _ints(cells: pa.Array) -> Ints:
+    if not len(cells):
+        return _NO_INTS
+    return np.frombuffer(cells.buffers()[1], np.int32, len(cells), cells.offset * _INT_BYTES)
+
+
+def _flags(cells: pa.Array) -> NDArray[np.bool_]:
+    if not len(cells):
+        return np.zeros(0, dtype=np.bool_)
+    bits = np.unpackbits(np.frombuffer(cells.buffers()[1], np.uint8), bitorder="little")
+    return bits[cells.offset : cells.offset + len(cells)].astype(np.bool_)

@@ -1,0 +1,164 @@
+"""What every task of a job has to know of the realm, and how a task judges a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.grants import Table, table
+from lakewarden.kernel.snapshot import Snapshot, assemble, membership
+from lakewarden.kernel.statement import Statement
+from lakewarden.pipeline import written
+from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
+from lakewarden.pipeline.index.index import BLOCKS, Index
+from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterator[pa.RecordBatch]
+NO_REVISION: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """The realm but for its entities: what decides, who acts as whom, and what is stated.
+
+    `statements` hold those that are implied, too. `now` is the moment for which it is asked;
+    ids from 0 to before `count` are in blocks of 2 to the power of `bits`.
+    """
+
+    model: str
+    settings: Mapping[str, str]
+    acting: Acting
+    ownerships: tuple[str, ...]
+    statements: tuple[Statement, ...]
+    now: float
+    bits: int
+    count: int
+    key: str = field(default_factory=lambda: uuid4().hex, compare=False)
+    """Tells this estate from others, so that a process prepares it once for many blocks."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return -(-self.count >> self.bits)
+
+    def own(self, block: int) -> tuple[int, int]:
+        """The ids that are the block's own: the first, and the one behind the last."""
+        return block << self.bits, min((block + 1) << self.bits, self.count)
+
+
+def estate_of(index: Index, statements: Iterable[Statement] | None = None) -> Estate:
+    """The estate of an index, as it was stated when that was made or as `statements` say."""
+    facts = index.manifest.facts
+    stated = tuple(index.statements() if statements is None else statements)
+    acting = index.acting()
+    for statement in stated:
+        for principal in sorted(statement.principals):
+            acting, _ = acting.numbered(principal)
+    implied = (membership(Entity(*cells)) for cells in facts["members"])
+    return Estate(
+        model=index.system.model.name,
+        settings=index.system.model.settings,
+        acting=acting,
+        ownerships=index.ownerships,
+        statements=(*stated, *implied),
+        now=index.now,
+        bits=int(facts["bits"]),
+        count=int(facts["count"]),
+    )
+
+
+def blocks_of(index: Index, spark: SparkSession) -> DataFrame:
+    """The rows of all blocks of an index; see `each_block`."""
+    return written.read(spark, index.folder / BLOCKS, ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An estate as tasks use it."""
+
+    system: System
+    people: People
+    table: Table
+
+
+def prepared(estate: Estate) -> Prepared:
+    """The estate, prepared once in each process."""
+    known = _PREPARED.get(estate.key)
+    if known is None:
+        _PREPARED.clear()
+        known = _PREPARED[estate.key] = _prepare(estate)
+    return known
+
+
+_PREPARED: dict[str, Prepared] = {}
+
+
+def _prepare(estate: Estate) -> Prepared:
+    system = load_system(estate.model, estate.settings)
+    statements = {statement.id: statement for statement in estate.statements}
+    index = table(statements, system.model, estate.acting, estate.now)
+    return Prepared(system, People(estate.acting, estate.ownerships), index)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A block as the kernel has compiled it. Its guests are in `snapshot`, too."""
+
+    number: int
+    block: Block
+    snapshot: Snapshot
+
+
+Judge = Callable[[Judged], Iterable[pa.RecordBatch]]
+
+
+def each_block(blocks: DataFrame, estate: Estate, judge: Judge, schema: str) -> DataFrame:
+    """What `judge` says of every block; `blocks` are the rows as the index keeps them."""
+
+    def run(batches: Batches) -> Batches:
+        known = prepared(estate)
+        for number, rows in _blocks(batches):
+            own = estate.own(number)
+            block = block_of(rows, own, known.system, known.people)
+            if block.stop - block.start != own[1] - own[0]:
+                raise WardenError(f"block {number} is not whole; make the index anew")
+            yield from judge(Judged(number, block, assemble(block.coded, known.table, NO_REVISION)))
+
+    return blocks.mapInArrow(run, schema)
+
+
+def _blocks(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
+    """The rows block by block; those of a block stand together in one file."""
+    waiting: list[pa.RecordBatch] = []
+    at = -1
+    for batch in batches:
+        numbers = batch.column("block")
+        for part in _runs(batch, numbers):
+            number = part.column("block")[0].as_py()
+            if waiting and number != at:
+                yield at, pa.Table.from_batches(waiting)
+                waiting = []
+            at = number
+            waiting.append(part)
+    if waiting:
+        yield at, pa.Table.from_batches(waiting)
+
+
+def _runs(batch: pa.RecordBatch, numbers: pa.Array) -> Iterator[pa.RecordBatch]:
+    """The batch, cut where another block begins."""
+    ends = pc.run_end_encode(numbers).run_ends.to_pylist() if len(batch) else []
+    begin = 0
+    for end in ends:
+        yield batch.slice(begin, end - begin)
+        begin = end

@@ -1,0 +1,104 @@
+"""Which entities a block needs beside its own: what lies above them, what they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakewarden.kernel.entity import Entity, Spelling
+from lakewarden.kernel.expression import REQUEST, Every, Node, Some, children
+from lakewarden.kernel.facts import spelled_parent
+from lakewarden.kernel.model import Model, Reach
+from lakewarden.kernel.scopes import Reaching
+from lakewarden.kernel.statement import On
+
+Ints = NDArray[np.int64]
+
+_BITS: Final = 32
+_ID: Final = (1 << _BITS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What leads out of a block, for the entities that may be guests anywhere.
+
+    `parents[i]` is the parent, or -1, of `ids[i]`; ascending. The relations of `sources[i]`
+    lead to `targets[i]`; ascending by source.
+    """
+
+    ids: Ints
+    parents: Ints
+    sources: Ints
+    targets: Ints
+
+    def beyond(self, pairs: Ints) -> Ints:
+        """Where the guests of some pairs lead in one step, as pairs of the same blocks."""
+        blocks, ids = pairs >> _BITS, pairs & _ID
+        parents = self.parents[np.searchsorted(self.ids, ids)]
+        above = pair(blocks[parents >= 0], parents[parents >= 0])
+        starts = np.searchsorted(self.sources, ids)
+        counts = np.searchsorted(self.sources, ids, side="right") - starts
+        before = np.repeat(np.cumsum(counts) - counts, counts)
+        places = np.repeat(starts, counts) + np.arange(int(counts.sum())) - before
+        return np.concatenate([above, pair(np.repeat(blocks, counts), self.targets[places])])
+
+
+def pair(blocks: Ints, ids: Ints) -> Ints:
+    """A block and an id as one number."""
+    return (blocks.astype(np.int64) << _BITS) | ids.astype(np.int64)
+
+
+def parts(pairs: Ints) -> tuple[Ints, Ints]:
+    """The blocks, and the ids."""
+    return pairs >> _BITS, pairs & _ID
+
+
+def closure(start: Ints, reached: Reached, bits: int) -> Ints:
+    """The pairs of blocks and guests, from those to begin with; a block's own ids left out."""
+    known = np.zeros(0, dtype=np.int64)
+    new = _outside(np.unique(start), bits)
+    while len(new):
+        known = np.union1d(known, new)
+        new = np.setdiff1d(_outside(np.unique(reached.beyond(new)), bits), known)
+    return known
+
+
+def _outside(pairs: Ints, bits: int) -> Ints:
+    blocks, ids = parts(pairs)
+    outside: Ints = pairs[ids >> bits != blocks]
+    return outside
+
+
+def anchors(scopes: Iterable[Reaching], spelling: Spelling) -> frozenset[Entity]:
+    """What is named by scopes that reach upwards from it, and all that is spelled above it.
+
+    Every block has to know the place of these. Of one that is nowhere stored the name says what
+    lies above it, up to the first that is stored; and that may lie elsewhere than its name says.
+    """
+    found: set[Entity] = set()
+    for reaching in scopes:
+        at = reaching.scope.entity if isinstance(reaching.scope, On) else None
+        while at is not None and at not in found and reaching.reach is Reach.ABOVE:
+            found.add(at)
+            at = spelled_parent(spelling, at)
+    return frozenset(found)
+
+
+def looked_at(model: Model) -> frozenset[str]:
+    """The relations that a field of the model or a rule of an operation looks at."""
+    kinds = {origin for field in model.fields.values() for origin in field.origin}
+    for operation in model.operations.values():
+        for rule in operation.rules.values():
+            kinds.update(_sources(rule))
+    return frozenset(kinds & set(model.relations))
+
+
+def _sources(node: Node) -> Iterator[str]:
+    if isinstance(node, (Every, Some)) and not node.source.startswith(REQUEST):
+        yield node.source
+    for inner in children(node):
+        yield from _sources(inner)

@@ -1,0 +1,263 @@
+"""An access index as it is kept: what its folder holds, and how it is read. Needs no Spark.
+
+OUT/manifest.json                  see `lakewarden.pipeline.product`
+OUT/versions/N/blocks/             the rows of every block
+OUT/versions/N/matches/            the entities of each block in each scope
+OUT/versions/N/principals/, memberships/
+OUT/versions/N/statements.jsonl    every statement, those that are implied left out
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from math import inf, isfinite
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.blocks import Stored
+from lakewarden.kernel.classes import partition
+from lakewarden.kernel.edges import Edges
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.facts import Coded
+from lakewarden.kernel.grants import Table, table
+from lakewarden.kernel.principal import GROUP, Principal
+from lakewarden.kernel.scopes import match
+from lakewarden.kernel.snapshot import CLASS_LIMIT, Snapshot, decisions, implied
+from lakewarden.kernel.statement import Statement, Where
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.pipeline.index.block import (
+    ATTRIBUTE,
+    EDGE,
+    ENTITY,
+    OWNER,
+    attributes_of,
+    edges_of,
+    tree_of,
+)
+from lakewarden.pipeline.index.columns import flags, ints, numbered, read
+from lakewarden.pipeline.index.own import own_rows
+from lakewarden.pipeline.product import Manifest, check_files, folder_of, read_manifest
+from lakewarden.service.collector import uncollected
+from lakewarden.service.state import People
+from lakewarden.service.system import System, load_system
+
+KIND: Final = "index"
+BLOCKS: Final = "blocks"
+MATCHES: Final = "matches"
+PRINCIPALS: Final = "principals"
+MEMBERSHIPS: Final = "memberships"
+STATEMENTS: Final = "statements.jsonl"
+
+PRINCIPAL_COLUMNS: Final = pa.schema(
+    [("kind", pa.string()), ("name", pa.string()), ("stored", pa.bool_())]
+)
+MEMBERSHIP_COLUMNS: Final = pa.schema([("member", pa.int32()), ("of", pa.int32())])
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index whose manifest was read; its tables are read when they are asked for."""
+
+    out: Path
+    manifest: Manifest
+    system: System
+
+    @property
+    def folder(self) -> Path:
+        """Where its tables are."""
+        return folder_of(self.out, self.manifest)
+
+    @property
+    def realm(self) -> str:
+        """The realm of the directory that it was made of."""
+        return str(self.manifest.facts["realm"])
+
+    @property
+    def revision(self) -> int | None:
+        """The revision of the store that the directory came from; None for another source."""
+        revision = self.manifest.facts["revision"]
+        return None if revision is None else int(revision)
+
+    @property
+    def store(self) -> str:
+        """What tells that store from others: `lakewarden.service.resume.mark`."""
+        return str(self.manifest.facts["store"])
+
+    @property
+    def now(self) -> float:
+        """A moment of the interval for which it holds."""
+        start, end = (self.manifest.facts[name] for name in ("from", "until"))
+        return moment(-inf if start is None else start, inf if end is None else end)
+
+    @property
+    def ownerships(self) -> tuple[str, ...]:
+        """The ownership types that owner rows have, by their number."""
+        return tuple(self.manifest.facts["ownerships"])
+
+    def statements(self) -> tuple[Statement, ...]:
+        """The statements of the realm, but for those that are implied."""
+        file = self.folder / STATEMENTS
+        lines = file.read_text("utf-8").split("\n")[:-1]
+        tables = [json.loads(line) for line in lines]
+        model, spelling = self.system.model, self.system.spelling
+        return read_statements(tables, model, spelling, str(file), builtin=True)
+
+    def acting(self) -> Acting:
+        """Who acts as whom."""
+        people = read(self.folder / PRINCIPALS, *PRINCIPAL_COLUMNS.names)
+        kinds, names, stored = (column.to_pylist() for column in people.columns)
+        principals = [Principal(*cells) for cells in zip(kinds, names, strict=True)]
+        edges = read(self.folder / MEMBERSHIPS, *MEMBERSHIP_COLUMNS.names)
+        members, groups = (column.to_pylist() for column in edges.columns)
+        return Acting.build(
+            [p for p, is_stored in zip(principals, stored, strict=True) if is_stored],
+            [(principals[m], principals[g]) for m, g in zip(members, groups, strict=True)],
+            principals,
+        )
+
+
+def moment(start: float, end: float) -> float:
+    """A moment of the interval from `start` to before `end`, always the same one."""
+    if isfinite(start):
+        return start
+    return end - 1 if isfinite(end) else 0.0
+
+
+def scopes_digest(grants: Table) -> str:
+    """Tells the scopes of these statements, and their numbers, from others."""
+    text = "\n".join(repr(reaching) for reaching in grants.scopes)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def open_index(out: Path, *, check: bool = True) -> Index:
+    """The index of a folder.
+
+    Raises `BadInput` where there is none, where it was made under another model than this
+    release has, and, with `check`, for a file that is not as it was written.
+    """
+    manifest = read_manifest(out, KIND)
+    facts = manifest.facts
+    try:
+        system = load_system(str(facts["model"]), dict(facts["settings"]))
+    except KeyError as error:
+        raise BadInput(f"is damaged: {error} is missing", where=str(out)) from None
+    if system.model.digest != facts.get("digest"):
+        message = f"was made under another version of the model `{system.model.name}`"
+        raise BadInput(f"{message}; make the index anew", where=str(out))
+    if check:
+        check_files(out, manifest)
+    return Index(out, manifest, system)
+
+
+def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -> Snapshot:
+    """The index as the kernel answers from it: as if the directory had been compiled.
+
+    With `people`, as if they had been in the directory in place of its own. Raises `BadInput`
+    where a part of the index does not belong to the others.
+    """
+    with uncollected():
+        coded = _coded(index, people)
+        found = {s.id: s for s in (*index.statements(), *implied(coded))}
+        grants = table(found, index.system.model, coded.acting, index.now)
+        if scopes_digest(grants) != index.manifest.facts["scopes"]:
+            message = "was made of other statements; make the index anew"
+            raise BadInput(message, where=str(index.out))
+        block = Stored(coded)
+        bitmaps = _bitmaps(index, len(grants.scopes))
+        if people is not None:
+            bitmaps = _by_groups(index, coded, grants, bitmaps)
+        return Snapshot(
+            coded=coded,
+            table=grants,
+            block=block,
+            bitmaps=bitmaps,
+            classes=partition(len(coded.tree), dict(enumerate(bitmaps)), CLASS_LIMIT),
+            owned_by=coded.owners.inverted(),
+            revision=revision,
+            decisions=decisions(revision),
+        )
+
+
+def _bitmaps(index: Index, count: int) -> tuple[BitMap, ...]:
+    """The entities of each scope, from all blocks."""
+    rows = read(index.folder / MATCHES, "scope", "bits")
+    parts: list[list[BitMap]] = [[] for _ in range(count)]
+    for scope, bits in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        parts[scope].append(BitMap.deserialize(bits))
+    return tuple(BitMap.union(BitMap(), *found) for found in parts)
+
+
+def _by_groups(
+    index: Index, coded: Coded, grants: Table, bitmaps: tuple[BitMap, ...]
+) -> tuple[BitMap, ...]:
+    """The bitmaps with those matched again that other memberships could have made others."""
+    fields = {n for n, f in index.system.model.fields.items() if f.origin == ("groups",)}
+    asked = [
+        number
+        for number, reaching in enumerate(grants.scopes)
+        if isinstance(reaching.scope, Where)
+        and any(criterion.field in fields for criterion in reaching.scope.criteria)
+    ]
+    if not asked or _in_groups(index.acting()) == _in_groups(coded.acting):
+        return bitmaps
+    again = match(Stored(coded), [grants.scopes[number] for number in asked])
+    fresh = dict(zip(asked, again, strict=True))
+    return tuple(fresh.get(number, rows) for number, rows in enumerate(bitmaps))
+
+
+def _in_groups(acting: Acting) -> set[tuple[Principal, Principal]]:
+    """Who is directly in which group."""
+    everyone = acting.principals
+    edges = ((everyone[m], everyone[g]) for m, groups in acting.of.items() for g in groups)
+    return {(member, group) for member, group in edges if group.kind == GROUP}
+
+
+def _coded(index: Index, people: People | None) -> Coded:
+    facts = index.manifest.facts
+    count = int(facts["count"])
+    rows = own_rows(index.folder / BLOCKS, int(facts["bits"]), count)
+    entities, owners, attributes = rows[ENTITY], rows[OWNER], rows[ATTRIBUTE]
+    stored = np.flatnonzero(flags(entities.column("flag"))).astype(np.uint32)
+    tree = tree_of(
+        entities.column("s"),
+        entities.column("t").to_pylist(),
+        ints(entities.column("a")),
+        ints(entities.column("b")),
+        BitMap(stored),
+    )
+    acting, owner = index.acting(), ints(owners.column("a"))
+    if people is not None:
+        known = acting.principals
+        acting = Acting.build(people.principals, people.memberships, known)
+        owner = np.array([acting.ids[one] for one in known], dtype=np.int32)[owner]
+    labels = {name: label for label, name in enumerate(index.ownerships)}
+    numbers = numbered(owners.column("s"), labels)
+    cells = (attributes.column(name).to_pylist() for name in ("id", "s", "t"))
+    return Coded(
+        model=index.system.model,
+        spelling=index.system.spelling,
+        tree=tree,
+        acting=acting,
+        relations=_relations(rows[EDGE], count, index.system),
+        owners=edges_of(count, ints(owners.column("id")), owner, numbers),
+        ownerships=index.ownerships,
+        attributes=attributes_of(zip(*cells, strict=True)),
+    )
+
+
+def _relations(edges: pa.Table, count: int, system: System) -> dict[str, Edges]:
+    kinds = sorted(system.model.relations)
+    codes = numbered(edges.column("s"), {kind: code for code, kind in enumerate(kinds)})
+    sources, targets = ints(edges.column("id")), ints(edges.column("a"))
+    found = {}
+    for code, kind in enumerate(kinds):
+        own = codes == code
+        found[kind] = edges_of(count, sources[own], targets[own], np.zeros(own.sum(), np.int32))
+    return found

@@ -1,0 +1,41 @@
+"""Which entities lie in which scope: the kernel's own matching, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+from pyroaring import BitMap
+
+from lakewarden.pipeline.index.estate import Judged
+
+MATCHES: Final = "scope int, block int, n long, bits binary"
+"""The entities of a block in a scope, by their ids; `n` counts them."""
+
+_ARROW = pa.schema(
+    [("scope", pa.int32()), ("block", pa.int32()), ("n", pa.int64()), ("bits", pa.binary())]
+)
+
+
+def matches(judged: Judged) -> Iterator[pa.RecordBatch]:
+    """The scopes in which entities of the block lie; the columns are `MATCHES`."""
+    found = (
+        (number, judged.block.everywhere(rows))
+        for number, rows in enumerate(judged.snapshot.bitmaps)
+    )
+    kept = [(number, rows) for number, rows in found if rows]
+    columns = [
+        pa.array([number for number, _ in kept], pa.int32()),
+        pa.array([judged.number] * len(kept), pa.int32()),
+        pa.array([len(rows) for _, rows in kept], pa.int64()),
+        pa.array([canonical(rows) for _, rows in kept], pa.binary()),
+    ]
+    yield pa.record_batch(columns, schema=_ARROW)
+
+
+def canonical(rows: BitMap) -> bytes:
+    """The bitmap's bytes: equal for equal sets, however they came about."""
+    same = BitMap(rows)
+    same.run_optimize()
+    return bytes(same.serialize())

@@ -1,0 +1,63 @@
+"""The rows of an index without those of guests, kind by kind and in the order of their ids.
+
+A block's rows stand together, ordered by kind and id, and its own ids are consecutive. So what
+is wanted are slices of the files, and nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
+from lakewarden.pipeline.index.columns import ints
+
+_KINDS: Final = (ENTITY, EDGE, OWNER, ATTRIBUTE)
+_COLUMNS: Final = ("id", "a", "b", "s", "t", "flag")
+
+
+def own_rows(folder: Path, bits: int, count: int) -> Mapping[int, pa.Table]:
+    """By kind, see `lakewarden.pipeline.index.block.ROWS`; `s` is dictionary-encoded.
+
+    Blocks hold 2 to the power of `bits` ids, of which there are `count`. Raises `BadInput` where
+    a block is missing.
+    """
+    found: dict[int, list[tuple[int, pa.Table]]] = {kind: [] for kind in _KINDS}
+    for file in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(file, read_dictionary=["s"]) as parquet:
+            table = parquet.read()
+        kept = table.select(_COLUMNS)
+        for parts in found.values():
+            parts.append((-1, kept.slice(0, 0)))  # so that there is one of each kind
+        for kind, block, start, stop in _slices(table, bits):
+            found[kind].append((block, kept.slice(start, stop - start)))
+    rows = {kind: _joined(parts) for kind, parts in found.items() if parts}
+    if not rows or not np.array_equal(ints(rows[ENTITY].column("id")), np.arange(count)):
+        raise BadInput("is not whole; make the index anew", where=str(folder))
+    return rows
+
+
+def _joined(parts: list[tuple[int, pa.Table]]) -> pa.Table:
+    """The parts in the order of their blocks."""
+    return pa.concat_tables([part for _, part in sorted(parts, key=lambda part: part[0])])
+
+
+def _slices(table: pa.Table, bits: int) -> Iterator[tuple[int, int, int, int]]:
+    """Kind, block, and from where to where own rows of that kind and block stand in the table."""
+    blocks, kinds, ids = (ints(table.column(name)) for name in ("block", "what", "id"))
+    cuts = np.flatnonzero(np.diff(blocks) | np.diff(kinds)) + 1
+    edges = [0, *cuts.tolist(), len(ids)]
+    for start, stop in pairwise(edges):
+        if start < stop:
+            block = int(blocks[start])
+            own = np.searchsorted(ids[start:stop], (block << bits, (block + 1) << bits))
+            first, last = (own + start).tolist()
+            if first < last:
+                yield int(kinds[start]), block, first, last

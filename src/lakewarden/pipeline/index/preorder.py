@@ -1,0 +1,122 @@
+"""Ids in preorder, without bringing all entities together: the containers alone say the order.
+
+What holds nothing (a *leaf*) lies, among the members of its container, before one container
+and behind another: in a *gap*. Containers and gaps follow on one another in a fixed sequence;
+the leaves, sorted by gap and name, fill it. So a table gets its id from the number of its gap
+and its rank in one global sort, and the ids are those of `lakewarden.kernel.numbering`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakewarden.kernel.errors import BadInput
+
+Ints = NDArray[np.int64]
+TOP: Final = -1
+"""Stands for what contains the entities that lie in nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """The entities that hold others: type, name and the container that each lies in."""
+
+    types: Sequence[str]
+    names: Sequence[str]
+    parents: Ints
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced:
+    """Where containers and gaps stand in the sequence.
+
+    `places[c]` is the place of container c, `ends[c]` that of its last gap. The gaps of the
+    container p (or `TOP`) are `gaps[first[p + 1]:first[p + 2]]`; `members[p]` are the (name,
+    type) of the containers directly in p, in order, where there are any. `size` counts places.
+    """
+
+    places: Ints
+    ends: Ints
+    gaps: Ints
+    first: Ints
+    members: dict[int, list[tuple[str, str]]]
+    size: int
+
+    def gap(self, parent: int, name: str, type: str) -> int:
+        """The place of the gap in which a leaf of this container lies."""
+        members = self.members.get(parent)
+        passed = 0 if members is None else bisect_left(members, (name, type))
+        return int(self.gaps[self.first[parent + 1] + passed])
+
+
+def sequence(containers: Containers) -> Sequenced:
+    """The sequence of containers and gaps; raises `BadInput` for a cycle."""
+    count = len(containers)
+    order = sorted(range(count), key=lambda c: (containers.names[c], containers.types[c]))
+    held: dict[int, list[int]] = {}
+    for container in order:
+        held.setdefault(int(containers.parents[container]), []).append(container)
+    first = np.zeros(count + 2, dtype=np.int64)
+    widths = [len(held.get(p, ())) + 1 for p in range(TOP, count)]
+    np.cumsum(widths, out=first[1:])
+    places, ends = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    gaps = np.zeros(int(first[-1]), dtype=np.int64)
+    at = 0
+    todo = [(TOP, 0)]
+    while todo:
+        parent, passed = todo.pop()
+        gaps[first[parent + 1] + passed] = at
+        inner = held.get(parent, ())
+        if passed < len(inner):
+            todo.append((parent, passed + 1))
+            todo.append((inner[passed], 0))
+            places[inner[passed]] = at + 1
+            at += 1
+        elif parent != TOP:
+            ends[parent] = at
+        at += 1
+    if (places < 0).any():
+        lost = int(np.flatnonzero(places < 0)[0])
+        raise BadInput(f"`{containers.types[lost]}:{containers.names[lost]}` lies below itself")
+    members = {
+        parent: [(containers.names[c], containers.types[c]) for c in inner]
+        for parent, inner in held.items()
+    }
+    return Sequenced(places, ends, gaps, first, members, at)
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """What makes ids of ranks.
+
+    `containers[c]` and `ends[c]` are the id of container c and the id behind its last member;
+    a leaf of rank r in the gap g has the id r + `before[g]`. `count` is the number of ids.
+    """
+
+    containers: Ints
+    ends: Ints
+    before: Ints
+    count: int
+
+
+def ids(sequenced: Sequenced, leaves: Ints) -> Ids:
+    """The ids, given how many leaves lie at each place of the sequence."""
+    is_container = np.zeros(sequenced.size, dtype=np.int64)
+    is_container[sequenced.places] = 1
+    behind = np.cumsum(leaves + is_container)
+    start = behind - leaves - is_container
+    return Ids(
+        containers=start[sequenced.places],
+        ends=behind[sequenced.ends],
+        before=np.cumsum(is_container) - is_container,
+        count=int(behind[-1]),
+    )

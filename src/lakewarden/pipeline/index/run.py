@@ -1,0 +1,328 @@
+"""The job that makes an access index of an ingested directory, stage by stage.
+
+read      the directory agrees with its manifest; its statements and its people
+number    what is only named; the containers; every leaf in its place; ids
+code      relations, owners and attributes between ids
+gather    each block with what it refers to
+match     which entities of each block lie in which scope
+publish   the version counts
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.grants import interval
+from lakewarden.kernel.principal import SERVICE_ADMINS, Principal, members_of
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.snapshot import membership
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import write_statement
+from lakewarden.pipeline import directory, written
+from lakewarden.pipeline.index import coding, gathering, index, numbering
+from lakewarden.pipeline.index.block import ROWS
+from lakewarden.pipeline.index.estate import Estate, each_block, prepared
+from lakewarden.pipeline.index.gathering import Tables
+from lakewarden.pipeline.index.guests import anchors, looked_at
+from lakewarden.pipeline.index.matching import MATCHES, matches
+from lakewarden.pipeline.index.preorder import sequence
+from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.ingest.version import read_from
+from lakewarden.pipeline.memory import peak
+from lakewarden.pipeline.product import (
+    Content,
+    Draft,
+    Input,
+    Manifest,
+    draft,
+    key_of,
+    place,
+)
+from lakewarden.pipeline.tables import spark_schema
+from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STAGES: Final = ("read", "number", "code", "gather", "match", "publish")
+
+
+class Result(NamedTuple):
+    """The manifest that counts now, what the run says of itself, and whether it made a version."""
+
+    manifest: Manifest
+    report: Mapping[str, Any]
+    is_new: bool
+
+
+def make_index(
+    source: Path,
+    out: Path,
+    *,
+    spark: SparkSession,
+    now: float | None = None,
+    bits: int = numbering.BLOCK_BITS,
+    progress: Progress = silent,
+) -> Result:
+    """Makes an index of the ingested directory `source` in the folder `out`.
+
+    Statements are in force as of `now` (default: the clock). A block holds 2 to the power of
+    `bits` entities. Raises `BadInput` for a directory that is damaged, `Conflict` when another
+    process works on `out`; `out` then holds what it held.
+    """
+    manifest = directory.read_manifest(source)
+    system = load_system(manifest.model, manifest.settings)
+    stated = directory.statements_of(source, manifest, system)
+    start, end = interval(stated, time.time() if now is None else now)
+    text = "".join(f"{json.dumps(write_statement(s), ensure_ascii=False)}\n" for s in stated)
+    inputs = (Input(manifest.realm, manifest.version, _sha256(manifest.text() + text)),)
+    facts = {
+        **origin(manifest, source),
+        "model": system.model.name,
+        "settings": dict(system.model.settings),
+        "digest": system.model.digest,
+        "bits": bits,
+        "from": start if isfinite(start) else None,
+        "until": end if isfinite(end) else None,
+    }
+    key = key_of(inputs, {name: str(value) for name, value in facts.items()})
+    with draft(out, index.KIND, key, progress) as one:
+        (one.folder / index.STATEMENTS).write_text(text, "utf-8")
+        job = _Job(spark, one, source, manifest, system, stated, index.moment(start, end), bits)
+        with peak() as memory:
+            more, tables = job.run()
+        found = Manifest(index.KIND, 0, inputs, {}, {**facts, **more}, tables)
+        return Result(*one.finish(found, {"peak_bytes": memory.bytes}))
+
+
+def origin(manifest: directory.Manifest, source: Path) -> dict[str, Any]:
+    """The realm; of a store's realm also the revision, and what tells the store from others.
+
+    Raises `BadInput` for a revision that is none.
+    """
+    options = manifest.options
+    revision = options.get("revision")
+    if revision is not None and not (revision.isascii() and revision.isdigit()):
+        raise BadInput("expected a revision", where=f"{source / directory.MANIFEST}: revision")
+    return {
+        "realm": manifest.realm if revision is None else options.get("realm", manifest.realm),
+        "revision": None if revision is None else int(revision),
+        "store": options.get("store", ""),
+    }
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One run: what it reads, and where it writes."""
+
+    spark: SparkSession
+    draft: Draft
+    source: Path
+    manifest: directory.Manifest
+    system: System
+    stated: tuple[Statement, ...]
+    now: float
+    bits: int
+
+    def run(self) -> tuple[dict[str, Any], dict[str, Content]]:
+        """All stages; facts for readers, and the tables that were written."""
+        self.draft.stage("read", self._read, "{entities:,} entities, {principals:,} principals")
+        acting, ownerships = self._people()
+        found = self.draft.stage("number", self._number, "{count:,} ids")
+        self.draft.stage("code", self._code(acting), "{edges:,} relations, {owners:,} owners")
+        estate = self._estate(acting, ownerships, int(found["count"]))
+        self.draft.stage("gather", self._gather(estate), "{rows:,} rows, {guests:,} guests")
+        self.draft.stage("match", self._match(estate), "{scopes:,} scopes, {rows:,} bitmaps")
+        facts = {
+            "count": estate.count,
+            "members": [list(entity) for entity in self._containers_of_members()],
+            "ownerships": list(ownerships),
+            "scopes": index.scopes_digest(prepared(estate).table),
+        }
+        return facts, self._publish(acting)
+
+    def _table(self, name: str) -> DataFrame:
+        folder = self.source / directory.VERSIONS / str(self.manifest.version) / name
+        return self.spark.read.schema(spark_schema(name)).parquet(read_from(folder))
+
+    def _rows(self, name: str) -> int:
+        return self.manifest.tables[name].rows
+
+    # read
+
+    def _read(self, folder: Path) -> dict[str, Any]:
+        directory.check_tables(self.source, self.manifest)
+        owners = self._table("owners") if self._rows("owners") else None
+        if owners is not None:
+            kept = ["owner_kind", "owner_name", "ownership"]
+            pq.write_table(
+                owners.select(*kept).distinct().orderBy(*kept).toArrow(), folder / "owners"
+            )
+        return {"entities": self._rows("entities"), "principals": self._rows("principals")}
+
+    def _people(self) -> tuple[Acting, tuple[str, ...]]:
+        """Who acts as whom, as `lakewarden.kernel.facts.code` makes it out; ownership types."""
+        manifest, source = self.manifest, self.source
+        principals = [Principal(*c) for c in directory.rows_of(source, manifest, "principals")]
+        memberships = [
+            MembershipRow(Principal(*c[:2]), Principal(*c[2:]))
+            for c in directory.rows_of(source, manifest, "memberships")
+        ]
+        mentioned = {SERVICE_ADMINS}
+        mentioned.update(p for statement in self.stated for p in statement.principals)
+        mentioned.update(members_of(entity.name) for entity in self._containers_of_members())
+        ownerships: set[str] = set()
+        file = self.draft.kept("read") / "owners"
+        if file.exists():
+            kinds, names, types = (c.to_pylist() for c in pq.read_table(file).columns)
+            mentioned.update(Principal(*cells) for cells in zip(kinds, names, strict=True))
+            ownerships.update(types)
+        acting = Acting.build(principals, memberships, mentioned)
+        return acting, ("", *sorted(ownerships - {""}))
+
+    def _containers_of_members(self) -> list[Entity]:
+        """The stored entities that have members of their own (metalakes)."""
+        types = sorted(self.system.model.membership_types)
+        if not types:
+            return []
+        entities = self._table("entities")
+        rows = entities.where(entities["type"].isin(types)).select("type", "name").toArrow()
+        return sorted(Entity(*c) for c in zip(*(x.to_pylist() for x in rows.columns), strict=True))
+
+    # number
+
+    def _number(self, folder: Path) -> dict[str, Any]:
+        named = []
+        if self._rows("relations"):
+            targets = self._table("relations").select("target_type", "target_name")
+            named.append(targets.toDF("type", "name"))
+        placed = numbering.placed(self.spark, self._table("entities"), named, self.system)
+        containers, stored = numbering.containers_of(placed)
+        order = sequence(containers)
+        total = self._rows("entities")
+        leaves = numbering.sort_leaves(self.spark, placed, containers, order, total, self.bits)
+        written.write(leaves, folder / "leaves")
+        leaves = written.read(self.spark, folder / "leaves", numbering.LEAVES)
+        found = numbering.numbered(leaves, containers, stored, order)
+        written.write(numbering.with_ids(self.spark, leaves, found), folder / "entities")
+        shutil.rmtree(folder / "leaves")
+        return {"count": found.ids.count, "containers": len(containers)}
+
+    @property
+    def _entities(self) -> DataFrame:
+        return written.read(self.spark, self.draft.kept("number") / "entities", numbering.ENTITIES)
+
+    # code
+
+    def _code(self, acting: Acting) -> Callable[[Path], dict[str, Any]]:
+        def code(folder: Path) -> dict[str, Any]:
+            made = {}
+            if self._rows("relations"):
+                made["edges"] = coding.edges(self._table("relations"), self._entities)
+            if self._rows("owners"):
+                made["owners"] = coding.owners(self._table("owners"), self._entities, acting)
+            if self._rows("attributes"):
+                made["attributes"] = coding.attributes(self._table("attributes"), self._entities)
+            for name, frame in made.items():
+                written.write(frame, folder / name)
+            tables = {"edges": "relations", "owners": "owners", "attributes": "attributes"}
+            return {name: self._rows(table) for name, table in tables.items()}
+
+        return code
+
+    def _coded(self, name: str, schema: str) -> DataFrame:
+        place = self.draft.kept("code") / name
+        if not place.exists():
+            return self.spark.createDataFrame([], schema)
+        return written.read(self.spark, place, schema)
+
+    # gather
+
+    def _gather(self, estate: Estate) -> Callable[[Path], dict[str, Any]]:
+        def gather(folder: Path) -> dict[str, Any]:
+            tables = Tables(
+                entities=self._entities,
+                edges=self._coded("edges", coding.EDGES),
+                owners=self._coded("owners", coding.OWNERS),
+                attributes=self._coded("attributes", coding.ATTRIBUTES),
+            )
+            kinds = sorted(looked_at(self.system.model))
+            named = sorted(anchors(prepared(estate).table.scopes, self.system.spelling))
+            common = gathering.everywhere(tables.entities, named)
+            pairs = gathering.guests_of(tables, common, kinds, estate.bits, estate.count)
+            rows = gathering.rows(tables, pairs, estate.bits)
+            ordered = rows.repartitionById(estate.blocks, "block")
+            ordered = ordered.sortWithinPartitions("block", "what", "id")
+            written.write(ordered, folder / index.BLOCKS)
+            return {"rows": self._blocks(folder).count(), "guests": pairs.count()}
+
+        return gather
+
+    def _blocks(self, folder: Path) -> DataFrame:
+        return written.read(self.spark, folder / index.BLOCKS, ROWS)
+
+    # match
+
+    def _estate(self, acting: Acting, ownerships: tuple[str, ...], count: int) -> Estate:
+        implied = (membership(entity) for entity in self._containers_of_members())
+        statements = (*self.stated, *implied)
+        model = self.system.model
+        return Estate(
+            model.name, model.settings, acting, ownerships, statements, self.now, self.bits, count
+        )
+
+    def _match(self, estate: Estate) -> Callable[[Path], dict[str, Any]]:
+        def match(folder: Path) -> dict[str, Any]:
+            blocks = self._blocks(self.draft.kept("gather"))
+            written.write(each_block(blocks, estate, matches, MATCHES), folder / index.MATCHES)
+            found = written.read(self.spark, folder / index.MATCHES, MATCHES)
+            return {"rows": found.count(), "scopes": found.select("scope").distinct().count()}
+
+        return match
+
+    # publish
+
+    def _publish(self, acting: Acting) -> dict[str, Content]:
+        folder = self.draft.folder
+        place(self.draft.kept("gather") / index.BLOCKS, folder / index.BLOCKS)
+        place(self.draft.kept("match") / index.MATCHES, folder / index.MATCHES)
+        stored = [id in acting.stored for id in range(len(acting.principals))]
+        people: list[list[Any]] = [
+            [p.kind for p in acting.principals],
+            [p.name for p in acting.principals],
+            stored,
+        ]
+        edges = {(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert
+        pairs = sorted(edges)
+        columns = [[m for m, _ in pairs], [g for _, g in pairs]]
+        _put(folder / index.PRINCIPALS, people, index.PRINCIPAL_COLUMNS)
+        _put(folder / index.MEMBERSHIPS, columns, index.MEMBERSHIP_COLUMNS)
+        names = (index.BLOCKS, index.MATCHES, index.PRINCIPALS, index.MEMBERSHIPS)
+        read = self.spark.read
+        return {n: written.content(read.parquet(read_from(folder / n))) for n in names}
+
+
+def _put(folder: Path, columns: list[list[Any]], schema: pa.Schema) -> None:
+    folder.mkdir()
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+    pq.write_table(
+        pa.table(arrays, schema=schema), folder / "part-00000.parquet", compression="zstd"
+    )

@@ -1,0 +1,206 @@
+"""What a `manifest.json` of dbt says about the relations of its project: versions 10 to 12.
+
+Read are sources, models, seeds and snapshots that dbt builds or reads as a table or a view:
+where they are, their tags and columns, whom their `meta` and their group name as owners, and
+the grants that dbt puts on them. Anything else is counted.
+
+SOURCE: dbt manifest schema v10, v11, v12 (schemas.getdbt.com); dbt documentation, grants,
+groups, meta.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.section import Section
+from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.ingest.json_file import parse
+
+VERSIONS: Final = range(10, 13)
+"""Versions of the manifest that are read."""
+
+RELATIONS: Final = frozenset({"model", "seed", "snapshot", "source"})
+"""Resources that are a table or a view."""
+
+_VERSION = re.compile(r"/manifest/v(\d+)\.json$")
+_EPHEMERAL = "ephemeral"
+_VIEWS = frozenset({"view", "materialized_view", "materialized view"})
+
+
+class Owner(NamedTuple):
+    """Whom the project names as owner; `is_group`: a group by its name, not a person."""
+
+    name: str
+    is_group: bool
+
+
+class Column(NamedTuple):
+    """A documented column."""
+
+    name: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One relation. `name` is what dbt calls it, `identifier` what the database does."""
+
+    id: str
+    database: str
+    schema: str
+    name: str
+    identifier: str
+    is_view: bool = False
+    is_described: bool = False
+    tags: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+    owners: tuple[Owner, ...] = ()
+    grants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    where: str = ""
+
+
+@dataclass(slots=True)
+class Dbt:
+    """A manifest: the adapter's name, the relations, and how many of what else there are."""
+
+    adapter: str
+    nodes: list[Node]
+    ignored: Counter[str]
+    notes: list[tuple[str, str]]
+
+
+def read(file: Path, name: str) -> Dbt:
+    """The manifest in a file, which messages call `name`. Raises `BadInput`."""
+    try:
+        text = file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise BadInput("not UTF-8", where=name) from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=name) from None
+    section = Section(parse(text, name), name)
+    metadata = Section(section.take("metadata"), section.at("metadata"))
+    _check_version(metadata)
+    groups = {id: _group(one) for id, one in section.named("groups").items()}
+    found = Dbt(metadata.text("adapter_type"), [], Counter(), [])
+    for key in ("nodes", "sources"):
+        for id, node in section.named(key).items():
+            found.nodes += _nodes(id, node, groups, found)
+    for key in ("exposures", "metrics", "semantic_models", "saved_queries", "unit_tests"):
+        inner = section.take(key)
+        if isinstance(inner, Mapping) and inner:
+            found.ignored[key.replace("_", " ")] += len(inner)
+    return found
+
+
+def _check_version(metadata: Section) -> None:
+    text = metadata.text("dbt_schema_version")
+    match = _VERSION.search(text)
+    if match is None or int(match[1]) not in VERSIONS:
+        expected = f"expected a manifest of version {VERSIONS[0]} to {VERSIONS[-1]}"
+        message = f"{expected}, got {quoted(text)}; build it with dbt 1.6 or later"
+        raise BadInput(message, where=metadata.at("dbt_schema_version"))
+
+
+def _group(section: Section) -> tuple[str, str, tuple[Owner, ...]]:
+    """Package and name of a group, and its owner: by mail a person, by name alone a group."""
+    owner = Section(section.take("owner") or {}, section.at("owner"))
+    package, name = section.text("package_name", ""), section.text("name")
+    for mail in owner.texts("email"):
+        return package, name, (Owner(mail, is_group=False),)
+    called = owner.text("name", "")
+    return package, name, (Owner(called, is_group=True),) if called else ()
+
+
+def _nodes(
+    id: str,
+    section: Section,
+    groups: Mapping[str, tuple[str, str, tuple[Owner, ...]]],
+    found: Dbt,
+) -> Iterator[Node]:
+    kind = section.text("resource_type")
+    config = Section(section.take("config") or {}, section.at("config"))
+    materialized = config.text("materialized", "")
+    if kind not in RELATIONS:
+        found.ignored[f"resource {kind}"] += 1
+    elif materialized == _EPHEMERAL:
+        found.ignored["ephemeral models"] += 1
+    elif config.flag("enabled", default=True):
+        yield _node(id, section, config, materialized, groups, found)
+    else:
+        found.ignored["disabled resources"] += 1
+
+
+def _node(
+    id: str,
+    section: Section,
+    config: Section,
+    materialized: str,
+    groups: Mapping[str, tuple[str, str, tuple[Owner, ...]]],
+    found: Dbt,
+) -> Node:
+    name = section.text("name")
+    shown = section.text("alias", "") or name
+    package = section.text("package_name", "")
+    group = section.text("group", "") or config.text("group", "")
+    owners = dict.fromkeys(
+        owner
+        for where, key in ((section, "meta"), (config, "meta"), (section, "source_meta"))
+        for owner in _owners(id, where, key, found)
+    )
+    if group:
+        for of, called, named in groups.values():
+            if called == group and of in ("", package):
+                owners |= dict.fromkeys(named)
+    return Node(
+        id=id,
+        database=section.text("database", ""),
+        schema=section.text("schema"),
+        name=shown,
+        identifier=section.text("identifier", "") or shown,
+        is_view=materialized in _VIEWS,
+        is_described=bool(section.text("description", "").strip()),
+        tags=_tags(section, config),
+        columns=tuple(_columns(section)),
+        owners=tuple(owners),
+        grants=_grants(config),
+        where=section.where,
+    )
+
+
+def _tags(section: Section, config: Section | None = None) -> tuple[str, ...]:
+    found = [*section.texts("tags"), *(() if config is None else config.texts("tags"))]
+    return tuple(dict.fromkeys(tag for tag in found if tag))
+
+
+def _columns(section: Section) -> Iterator[Column]:
+    for key, column in section.named("columns").items():
+        config = Section(column.take("config") or {}, column.at("config"))
+        yield Column(column.text("name", "") or key, _tags(column, config))
+
+
+def _owners(id: str, section: Section, key: str, found: Dbt) -> Iterator[Owner]:
+    """The owners that a `meta` names: a text or a list of texts under `owner`."""
+    meta = section.take(key)
+    value = meta.get("owner") if isinstance(meta, Mapping) else None
+    listed = value if isinstance(value, list) else [value]
+    for one in listed:
+        if isinstance(one, str) and one.strip():
+            yield Owner(one.strip(), is_group=False)
+        elif one is not None:
+            found.notes.append((id, f"an owner in `{key}` that is no text"))
+
+
+def _grants(config: Section) -> dict[str, tuple[str, ...]]:
+    """Grantees by privilege, as dbt's `grants` has them."""
+    value = config.take("grants")
+    if value is None:
+        return {}
+    grants = Section(value, config.at("grants"))
+    return {name.lstrip("+").lower(): grants.texts(name) for name in grants.names()}

@@ -1,0 +1,160 @@
+"""Running systems as sources: read over their own API into files, which are then read as files.
+
+There is no second reader: `lakewarden.pipeline.walk` copies, and the file sources understand.
+What the API did not show, and what it never shows, is told by the report under `not_read`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.ingest.cdap_file import CdapFile
+from lakewarden.pipeline.ingest.datahub_file import DatahubFile
+from lakewarden.pipeline.ingest.exchange import exchanges
+from lakewarden.pipeline.ingest.files import File, find
+from lakewarden.pipeline.ingest.gravitino_file import GravitinoFile
+from lakewarden.pipeline.ingest.identity import People
+from lakewarden.pipeline.ingest.source import Progress, Reading, Source
+from lakewarden.pipeline.walk import cdap, datahub, gravitino
+from lakewarden.pipeline.walk.export import Export
+from lakewarden.pipeline.walk.original import NOBODY, Credential, Original
+from lakewarden.service.system import System
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GRAVITINO: Final = "gravitino"
+DATAHUB: Final = "datahub"
+CDAP: Final = "cdap"
+KINDS: Final = (GRAVITINO, DATAHUB, CDAP)
+
+MISSING_SHOWN: Final = 1_000
+"""How many paths that were not shown a report names."""
+
+_SUFFIXES = (".jsonl", ".json")
+_IDENTITY = "identity.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The system of a kind at an address; `identity` and `principals` as `lakewarden import` has.
+
+    `edition` is the model where the system has several.
+    """
+
+    kind: str
+    address: str
+    credential: Credential = NOBODY
+    timeout: float = 30.0
+    trusted: Path | None = None
+    identity: Path | None = None
+    principals: Path | None = None
+    edition: str = ""
+
+    @property
+    def model(self) -> str:
+        return self.edition or self.kind
+
+    @property
+    def place(self) -> str:
+        """The address, who asks, and the files that go with it; of the credential a digest."""
+        secret = "".join(self.credential.header().values())
+        told = [self.kind, self.address, hashlib.sha256(secret.encode()).hexdigest()]
+        for file in (self.identity, self.principals):
+            told.append("" if file is None else hashlib.sha256(file.read_bytes()).hexdigest())
+        return "\n".join(told)
+
+    def fetch(self, folder: Path, progress: Progress) -> Sequence[str]:
+        """See `Distant`."""
+
+        def tell(asked: int, path: str) -> None:
+            progress("read", 0, 1, f"{asked:,} requests, {path}")
+
+        original = Original(self.address, self.credential, self.timeout, self.trusted, tell)
+        with original, Export(folder) as export:
+            self._walk(original, export)
+        missing = list(export.notes)
+        if self.identity is not None:
+            shutil.copy(self.identity, folder / _IDENTITY)
+            missing = [text for text in missing if "--identity" not in text]
+        hidden = [f"{path} ({status}): {why}" for path, status, why in sorted(original.withheld)]
+        missing += hidden[:MISSING_SHOWN]
+        if len(hidden) > MISSING_SHOWN:
+            missing.append(f"{len(hidden) - MISSING_SHOWN:,} more paths that were not shown")
+        return missing
+
+    def _walk(self, original: Original, export: Export) -> None:
+        if self.kind == GRAVITINO:
+            gravitino.walk(original, export)
+        elif self.kind == DATAHUB:
+            datahub.walk(original, export)
+        else:
+            cdap.walk(original, export, self._asked())
+
+    def _asked(self) -> list[Principal]:
+        """Whom a CDAP is asked about: it lists privileges by principal only."""
+        found = [Principal(USER, self.credential.user)] if self.credential.user else []
+        if self.principals is not None:
+            found += cdap.read_principals(self.principals.read_text("utf-8"), str(self.principals))
+        if self.identity is not None:
+            people = People()
+            for exchange in exchanges(self.identity, self.identity.name):
+                people.take(exchange.segments[2:], exchange.section())
+            found += [named.principal for named in people.found.values()]
+        return found
+
+    def copied(self, folder: Path, missing: Sequence[str]) -> Source:
+        """See `Distant`."""
+        if self.kind == GRAVITINO:
+            return Copied(self.kind, self.address, GravitinoFile(folder), missing)
+        if self.kind == DATAHUB:
+            return Copied(self.kind, self.address, DatahubFile(folder), missing)
+        return Copied(self.kind, self.address, CdapFile(folder, self.model), missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """The copy of a running system, read by the source of its files."""
+
+    kind: str
+    address: str
+    files: GravitinoFile | DatahubFile | CdapFile
+    missing: Sequence[str] = ()
+
+    @property
+    def model(self) -> str:
+        return self.files.model
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {**self.files.options, "address": self.address}
+
+    def inputs(self) -> Sequence[Input]:
+        """The files, whose lines count and not their order: a server owes none."""
+        return [Input(file.name, _of_lines(file)) for file in find(self.files.path, _SUFFIXES)]
+
+    def read(
+        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+    ) -> Reading:
+        """See `Source`."""
+        reading = self.files.read(spark, system, scratch, progress)
+        return replace(reading, not_read=(*reading.not_read, *self.missing))
+
+
+def _of_lines(file: File) -> str:
+    """A digest of the lines of a file in any order."""
+    try:
+        with file.path.open("rb") as stream:
+            lines = sorted(hashlib.sha256(line).digest() for line in stream)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=file.name) from None
+    return hashlib.sha256(b"".join(lines)).hexdigest()

@@ -1,0 +1,185 @@
+"""Owners by pattern for a directory that is there already: its owners change, nothing else does.
+
+The other tables are taken over as they are, after comparing them with the manifest, so that only
+the owners are computed. What people wrote beside the tables goes along into a new directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.relations import TABLES
+from lakewarden.pipeline import ownership as owning
+from lakewarden.pipeline.directory import (
+    STATEMENT_LINES,
+    STATEMENTS,
+    VERSIONS,
+    Content,
+    Input,
+    Manifest,
+    content_of,
+    lines_content,
+    read_manifest,
+)
+from lakewarden.pipeline.ingest.report import Report, Rows
+from lakewarden.pipeline.ingest.run import Result
+from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.ingest.stages import Found, Stages, digest
+from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
+from lakewarden.pipeline.tables import COLUMNS, spark_schema
+from lakewarden.service.system import load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KIND = "ownership"
+"""What the manifest of such a directory calls its source."""
+
+
+def own(
+    directory: Path,
+    rules: Path,
+    out: Path,
+    *,
+    spark: SparkSession,
+    semantics: str | None = None,
+    fresh: bool = False,
+    progress: Progress = silent,
+) -> Result:
+    """Applies the rules to the datasets of a directory; `out` gets the result as next version.
+
+    `semantics` counts instead of what the file of rules says. Raises `BadInput` for rules that
+    are malformed or a directory that is damaged or holds no realm of DataHub, and `Conflict`
+    when another process works on `out`.
+    """
+    before = read_manifest(directory)
+    system = load_system(before.model, before.settings)
+    if system.model.spelling != "datahub":
+        message = f"owners by pattern are for datasets of DataHub, not for {system.model.title}"
+        raise BadInput(message, where=str(directory))
+    ownership = owning.read(rules, semantics)
+    owning.check_in_java(spark, ownership, str(rules))
+    ruled = hashlib.sha256(rules.read_bytes()).hexdigest()
+    options = {"ownership": ruled, "semantics": ownership.semantics}
+    with draft(out, fresh=fresh) as one:
+        if one.previous is not None and one.previous.model != before.model:
+            message = f"holds a realm of the model `{one.previous.model}`"
+            raise BadInput(message, where=str(out))
+        stages = Stages(one.scratch)
+        version = directory / VERSIONS / str(before.version)
+        key = digest(before.text(), options)
+
+        def give(folder: Path) -> Found:
+            return _given(version, before, ownership, folder, spark)
+
+        found = stages.run("own", key, give)
+        progress("own", 1, 1, f"{found['added']} owners added, {found['removed']} removed")
+        rows = spark.read.schema(spark_schema("owners")).parquet(
+            read_from(one.scratch / "own" / "rows")
+        )
+
+        def write(_: Path) -> Found:
+            return _written(version, before, rows, found["total"], one, progress)
+
+        written = stages.run("write", key, write, place=one.folder)
+        manifest = Manifest(
+            model=before.model,
+            settings=before.settings,
+            realm=before.realm,
+            source=KIND,
+            version=0,
+            inputs=(Input(str(directory), hashlib.sha256(before.text().encode()).hexdigest()),),
+            tables={name: Content(*written["tables"][name]) for name in COLUMNS},
+            statements=before.statements,
+            options=options,
+            deleted=before.deleted,
+        )
+        report = _report(before, found, stages)
+        manifest, is_new = one.finish(manifest, report.table)
+        _take_along(directory / STATEMENTS, out / STATEMENTS)
+    steps = len(COLUMNS) + 1
+    progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
+    return Result(manifest, is_new, report)
+
+
+def _given(
+    version: Path,
+    before: Manifest,
+    ownership: owning.Ownership,
+    folder: Path,
+    spark: SparkSession,
+) -> dict[str, Any]:
+    """Computes the owners after the rules into the folder; how many, and how many differ."""
+
+    def table(name: str) -> DataFrame:
+        _check(version, name, before)
+        return spark.read.schema(spark_schema(name)).parquet(read_from(version / name))
+
+    owners, place = table("owners"), folder / "rows"
+    owning.apply(owners, table("entities"), ownership).write.parquet(written_to(place))
+    after = spark.read.schema(spark_schema("owners")).parquet(read_from(place))
+    return {
+        "total": after.count(),
+        "added": after.join(owners, owners.columns, "left_anti").count(),
+        "removed": owners.join(after, owners.columns, "left_anti").count(),
+    }
+
+
+def _check(version: Path, name: str, manifest: Manifest) -> None:
+    if content_of(version / name, name) != manifest.tables[name]:
+        raise BadInput("differs from its manifest", where=str(version / name))
+
+
+def _written(
+    version: Path,
+    before: Manifest,
+    owners: DataFrame,
+    total: int,
+    one: Draft,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Writes the owners, and copies every other table."""
+    tables: dict[str, Content] = {}
+    for done, name in enumerate(COLUMNS, 1):
+        if name == "owners":
+            tables[name] = one.write(name, owners, total)
+        else:
+            _check(version, name, before)
+            shutil.copytree(version / name, one.folder / name)
+            tables[name] = before.tables[name]
+        progress("write", done, len(COLUMNS) + 1, f"{tables[name].rows} {name}")
+    text = (version / STATEMENT_LINES).read_text("utf-8")
+    if lines_content(text) != before.statements:
+        raise BadInput("differs from its manifest", where=str(version / STATEMENT_LINES))
+    one.write_statements(text)
+    return {"tables": tables}
+
+
+def _report(before: Manifest, found: Found, stages: Stages) -> Report:
+    rows = {
+        name: Rows(content.rows, content.rows, 0)
+        for name, content in before.tables.items()
+        if name in TABLES
+    }
+    rows["owners"] = Rows(before.tables["owners"].rows, found["total"], 0)
+    return Report(
+        rows=rows,
+        quarantined={},
+        owners_added=found["added"],
+        owners_removed=found["removed"],
+        seconds=dict(stages.seconds),
+        reused=tuple(stages.reused),
+    )
+
+
+def _take_along(written: Path, out: Path) -> None:
+    """What people wrote, into a directory where nobody wrote anything yet."""
+    if written.is_dir() and not out.exists():
+        new = out.with_name(f".{out.name}-new")
+        shutil.rmtree(new, ignore_errors=True)
+        shutil.copytree(written, new)
+        new.rename(out)

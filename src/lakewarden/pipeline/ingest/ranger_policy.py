@@ -1,0 +1,290 @@
+"""Apache Ranger's policies, roles and users as its REST API and its console export them.
+
+A file holds one or more of these, as lists or one after the other:
+
+    policies     GET /service/public/v2/api/policy, the console's export and what plugins
+                 download (`{"policies": […], "tagPolicies": {"policies": […]}}`)
+    roles        GET /service/public/v2/api/roles: who holds a role
+    users        GET /service/xusers/users (`{"vXUsers": […]}`): who is in which group
+
+A key of a policy that is not known refuses the file: it may be one that takes access away.
+
+SOURCE: apache/ranger@8e7716cd3c36: REST and policy JSON as in ecosystem reference 6.1, 6.2;
+apache/ranger, VXUser (`name`, `groupNameList`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.section import Section
+from lakewarden.names.canonical import quoted
+
+ACCESS: Final = 0
+MASK: Final = 1
+ROW_FILTER: Final = 2
+
+TAG: Final = "tag"
+"""The type of services whose policies are about tags."""
+
+_TIME = "%Y/%m/%d %H:%M:%S"
+_NO_MASK = "MASK_NONE"
+_TYPES: Final = {"database": "hive", "catalog": "trino", "tag": TAG}
+"""What a service is of by the outermost level of its resources, where nothing else says it."""
+
+_MEANINGLESS: Final = (
+    *("guid", "version", "createdBy", "updatedBy", "createTime", "updateTime", "createDate"),
+    *("updateDate", "description", "resourceSignature", "isAuditEnabled", "policyLabels"),
+    *("options", "id"),
+)
+"""Keys of a policy that say nothing about who may do what."""
+
+
+class Level(NamedTuple):
+    """What a policy says about one level of a resource; `excludes`: all but these values."""
+
+    values: tuple[str, ...]
+    excludes: bool = False
+
+
+Resource = dict[str, Level]
+
+
+class Window(NamedTuple):
+    """From when until when, in seconds; `exact` unless it holds only now and then in between."""
+
+    start: float | None = None
+    end: float | None = None
+    exact: bool = True
+
+
+class Item(NamedTuple):
+    """Who has which accesses. A `conditional` one only under a condition."""
+
+    accesses: frozenset[str]
+    users: tuple[str, ...]
+    groups: tuple[str, ...]
+    roles: tuple[str, ...]
+    conditional: bool = False
+    delegates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy that is enabled. `limits` are masks and row filters that hide something."""
+
+    name: str
+    service: str
+    type: str
+    kind: int
+    resources: tuple[Resource, ...]
+    allow: tuple[Item, ...] = ()
+    allow_exceptions: tuple[Item, ...] = ()
+    deny: tuple[Item, ...] = ()
+    deny_exceptions: tuple[Item, ...] = ()
+    limits: tuple[Item, ...] = ()
+    denies_all_else: bool = False
+    overrides: bool = False
+    conditional: bool = False
+    windows: tuple[Window, ...] = ()
+    where: str = ""
+
+    @property
+    def restricts(self) -> bool:
+        """Whether the policy takes away what another one gives."""
+        return bool(self.deny or self.limits or self.denies_all_else)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Who holds a role."""
+
+    name: str
+    users: tuple[str, ...]
+    groups: tuple[str, ...]
+    roles: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Ranger:
+    """Everything that the files say. `groups_of` is by user; `disabled` counts policies."""
+
+    policies: list[Policy] = field(default_factory=list)
+    roles: dict[str, Role] = field(default_factory=dict)
+    groups_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    disabled: int = 0
+
+    def take(self, value: object, where: str) -> None:
+        """Adds what one record says. Raises `BadInput`."""
+        section = Section(value, where)
+        names = set(section.names())
+        if {"policies", "tagPolicies"} & names:
+            self._exported(section)
+        elif "vXUsers" in names:
+            for user in section.tables("vXUsers"):
+                self._user(user)
+        elif "resources" in names:
+            self._policy(section)
+        elif "groupNameList" in names:
+            self._user(section)
+        elif "roles" in names and "name" not in names:
+            for role in section.tables("roles"):
+                self._role(role)
+        elif {"name", "users"} <= names:
+            self._role(section)
+        else:
+            expected = "expected policies, roles or users as Ranger's REST API gives them"
+            raise BadInput(expected, where=where)
+
+    def _exported(self, section: Section) -> None:
+        if section.take("policyDeltas"):
+            raise BadInput("expected all policies, got changes", where=section.at("policyDeltas"))
+        tags = section.take("tagPolicies")
+        if tags is not None:
+            self._exported(Section(tags, section.at("tagPolicies")))
+        for policy in section.tables("policies"):
+            self._policy(policy)
+
+    def _user(self, section: Section) -> None:
+        self.groups_of[section.text("name")] = section.texts("groupNameList")
+
+    def _role(self, section: Section) -> None:
+        members = [
+            tuple(member.text("name") for member in section.tables(key))
+            for key in ("users", "groups", "roles")
+        ]
+        name = section.text("name")
+        self.roles[name] = Role(name, *members)
+
+    def _policy(self, section: Section) -> None:
+        policy, enabled = _read(section)
+        if enabled:
+            self.policies.append(policy)
+        else:
+            self.disabled += 1
+
+
+def _read(section: Section) -> tuple[Policy, bool]:
+    zone = section.text("zoneName", "")
+    if zone:
+        message = f"the policy is of the security zone {quoted(zone)}: zones have no counterpart"
+        raise BadInput(f"{message}, and without them it would reach further", where=section.where)
+    resources = [_resource(section, "resources")]
+    additional = section.take("additionalResources")
+    for index, one in enumerate(additional if isinstance(additional, list) else ()):
+        inner = Section({"resources": one}, f"{section.at('additionalResources')}[{index}]")
+        resources.append(_resource(inner, "resources"))
+    policy = Policy(
+        name=section.text("name"),
+        service=section.text("service"),
+        type=section.text("serviceType", "") or _TYPES.get(next(iter(resources[0]), ""), ""),
+        kind=_whole(section, "policyType"),
+        resources=tuple(resources),
+        allow=_items(section, "policyItems"),
+        allow_exceptions=_items(section, "allowExceptions", takes_all=True),
+        deny=_items(section, "denyPolicyItems", takes_all=True),
+        deny_exceptions=_items(section, "denyExceptions"),
+        limits=(*_masks(section), *_filters(section)),
+        denies_all_else=section.flag("isDenyAllElse"),
+        overrides=_whole(section, "policyPriority") > 0,
+        conditional=bool(section.take("conditions")),
+        windows=tuple(_window(one) for one in section.tables("validitySchedules")),
+        where=section.where,
+    )
+    enabled = section.flag("isEnabled", default=True)
+    for key in _MEANINGLESS:
+        section.take(key)
+    section.close()
+    return policy, enabled
+
+
+def _whole(section: Section, key: str) -> int:
+    return int(section.number(key) or 0)
+
+
+def _resource(section: Section, key: str) -> Resource:
+    found: Resource = {}
+    for level, inner in section.named(key).items():
+        values = inner.texts("values")
+        found[level] = Level(values, inner.flag("isExcludes"))
+        inner.take("isRecursive")
+        inner.close()
+        if not values:
+            raise BadInput("expected at least one value", where=inner.at("values"))
+    return found
+
+
+def _items(section: Section, key: str, *, takes_all: bool = False) -> tuple[Item, ...]:
+    return tuple(_item(one, takes_all=takes_all) for one in section.tables(key))
+
+
+def _item(section: Section, *, takes_all: bool = True) -> Item:
+    """`takes_all`: an access that is not allowed by the item counts, too."""
+    accesses = set()
+    for access in section.tables("accesses"):
+        type = access.text("type").lower()
+        if access.flag("isAllowed", default=True) or takes_all:
+            accesses.add(type)
+        access.close()
+    item = Item(
+        accesses=frozenset(accesses),
+        users=section.texts("users"),
+        groups=section.texts("groups"),
+        roles=section.texts("roles"),
+        conditional=bool(section.take("conditions")),
+        delegates=section.flag("delegateAdmin"),
+    )
+    section.close()
+    return item
+
+
+def _masks(section: Section) -> Iterator[Item]:
+    for one in section.tables("dataMaskPolicyItems"):
+        info = Section(one.take("dataMaskInfo") or {}, one.at("dataMaskInfo"))
+        item = _item(one)
+        if info.text("dataMaskType", "") != _NO_MASK:
+            yield item
+
+
+def _filters(section: Section) -> Iterator[Item]:
+    for one in section.tables("rowFilterPolicyItems"):
+        info = Section(one.take("rowFilterInfo") or {}, one.at("rowFilterInfo"))
+        item = _item(one)
+        if info.text("filterExpr", "").strip():
+            yield item
+
+
+def _window(section: Section) -> Window:
+    recurs = bool(section.take("recurrences"))
+    name = section.text("timeZone", "")
+    zone = _zone(name)
+    start, end = _moment(section, "startTime", zone), _moment(section, "endTime", zone)
+    section.close()
+    # Without a time zone the times are those of Ranger's own host, which nobody here knows.
+    if zone is None:
+        return Window(exact=False)
+    return Window(start, end, exact=not recurs)
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def _moment(section: Section, key: str, zone: ZoneInfo | None) -> float | None:
+    text = section.text(key, "")
+    if not text:
+        return None
+    try:
+        found = datetime.strptime(text, _TIME).replace(tzinfo=zone or UTC)
+    except ValueError:
+        expected = "expected a time such as `2026/11/21 00:00:00`"
+        raise BadInput(f"{expected}, got {quoted(text)}", where=section.at(key)) from None
+    return found.timestamp()

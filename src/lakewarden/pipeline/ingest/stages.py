@@ -1,0 +1,124 @@
+"""The stages of a run that are finished, kept so that a killed run need not repeat them.
+
+Each stage has a folder for what it writes and, beside it and written last, a marker:
+
+    SCRATCH/NAME/…       what the stage wrote
+    SCRATCH/NAME.json    the digest of what went in, the files with their sizes, what was found
+
+A stage counts as finished when its marker was made of the same input (the same files, options,
+model and release) and every file is still there in the same size. Whatever else lies around is
+removed before the stage begins.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from lakewarden import __version__
+
+FORMAT: Final = 1
+"""Raised when markers, or what stages write, change their meaning."""
+
+FETCHED: Final = 3_600.0
+"""How long, in seconds, a copy of a running system may be taken again."""
+
+Found = Mapping[str, Any]
+"""What a stage found, as JSON has it."""
+
+
+def digest(*parts: object) -> str:
+    """One digest of everything that a stage's result depends on, and of this release."""
+    text = json.dumps([FORMAT, __version__, *parts], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(slots=True)
+class Stages:
+    """The stages of one run in the folder `scratch`; `seconds` each took, when it was done.
+
+    `reused` are those that an earlier run had finished.
+    """
+
+    scratch: Path
+    seconds: dict[str, float] = field(default_factory=dict)
+    reused: list[str] = field(default_factory=list)
+
+    def run(
+        self,
+        name: str,
+        key: str | None,
+        work: Callable[[Path], Found],
+        *,
+        place: Path | None = None,
+        lasts: float | None = None,
+    ) -> Found:
+        """What the stage finds, now or in an earlier run on the same input.
+
+        `key` is the digest of the input, None where it is not known beforehand; `work` is
+        given the empty folder, `place` if it is not the usual one. `lasts`: how many seconds
+        an earlier result may be taken.
+        """
+        folder = self.scratch / name if place is None else place
+        if key is not None:
+            marker = self._finished(name, key, folder, lasts)
+            if marker is not None:
+                self.reused.append(name)
+                self.seconds[name] = marker["seconds"]
+                found: Found = marker["found"]
+                return found
+        self._marker(name).unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        began = time.monotonic()
+        found = work(folder)
+        self.seconds[name] = round(time.monotonic() - began, 3)
+        if key is not None:
+            self._mark(name, key, folder, found)
+        return found
+
+    def _marker(self, name: str) -> Path:
+        return self.scratch / f"{name}.json"
+
+    def _finished(
+        self, name: str, key: str, folder: Path, lasts: float | None
+    ) -> dict[str, Any] | None:
+        try:
+            marker: dict[str, Any] = json.loads(self._marker(name).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        if marker.get("key") != key or marker.get("files") != _files(folder):
+            return None
+        age = time.time() - marker["at"]
+        return None if lasts is not None and not 0 <= age <= lasts else marker
+
+    def _mark(self, name: str, key: str, folder: Path, found: Found) -> None:
+        marker = {
+            "key": key,
+            "at": time.time(),
+            "seconds": self.seconds[name],
+            "files": _files(folder),
+            "found": found,
+        }
+        new = self.scratch / f".{name}.json"
+        with new.open("w", encoding="utf-8") as file:
+            json.dump(marker, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self._marker(name))
+
+
+def _files(folder: Path) -> dict[str, int]:
+    """The size of every file in the folder and below it."""
+    return {
+        file.relative_to(folder).as_posix(): file.stat().st_size
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }

@@ -1,0 +1,222 @@
+"""A realm of our own store, as it is now or as it was at a revision.
+
+What decides is read: rows, statements, and the people of the realm's directory, spelt as the
+realm spells them. An older revision is what the change feed adds up to until then, so it is
+known for as long as the feed reaches back to the beginning. Defaults that cannot be changed are
+left out, for a directory has them anyway; deleted ones stay deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from lakewarden.aspects.row import (
+    DELETED,
+    Row,
+    attribute_row,
+    entity_row,
+    membership_row,
+    owner_row,
+    placement_row,
+    principal_row,
+    relation_row,
+    statement_row,
+)
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
+from lakewarden.kernel.statement_file import write_statement
+from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.ingest.source import Progress
+from lakewarden.pipeline.ingest.source import Reading as Given
+from lakewarden.pipeline.ingest.tabular import frame_of
+from lakewarden.service.effect import RealmChanged, decode
+from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.realm import CONTROL, Realm, people_of
+from lakewarden.service.replay import Rows
+from lakewarden.service.resume import mark
+from lakewarden.service.state import People
+from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Snapshot(NamedTuple):
+    """A realm as it was at a revision, with the people of its directory.
+
+    `mark` tells the store as it was then from others, see `lakewarden.service.resume.mark`.
+    """
+
+    realm: Realm
+    revision: int
+    facts: Facts
+    mark: str
+
+
+def snapshot(reading: Reading, name: str = "", revision: int | None = None) -> Snapshot:
+    """A realm of a store, the only one where no name is given, at the newest revision or another.
+
+    Raises `BadInput` where no name is given and there are several, or the revision is not known
+    (any more), and `Unknown` for a realm that is not there.
+    """
+    newest = reading.revision
+    if revision is not None and not 0 < revision <= newest:
+        raise BadInput(f"expected a revision from 1 to {newest}", where="--revision")
+    if revision is None or revision == newest:
+        realm = _chosen(name, {realm.name: realm for realm in reading.realms()})
+        system = load_system(realm.model, realm.settings)
+        people = reading.facts(people_of(realm.directory), None)
+        facts = _with(reading.facts(realm.name, system), people)
+        return Snapshot(realm, newest, facts, mark(reading))
+    return _as_of(reading, name, revision)
+
+
+def _chosen(name: str, realms: Mapping[str, Realm]) -> Realm:
+    governed = sorted(set(realms) - {CONTROL})
+    listed = ", ".join(governed)
+    if not name and len(governed) != 1:
+        raise BadInput(f"name one of the realms with --realm: {listed or 'there is none'}")
+    if name and name not in realms:
+        raise Unknown("realm", name, f"there are: {listed}")
+    return realms[name or governed[0]]
+
+
+def _with(own: Facts, people: Facts) -> Facts:
+    """The realm's facts, with a directory's people as stored."""
+    principals = dict.fromkeys((*own.principals, *people.principals))
+    memberships = dict.fromkeys((*own.memberships, *people.memberships))
+    return replace(own, principals=tuple(principals), memberships=tuple(memberships))
+
+
+def _as_of(reading: Reading, name: str, revision: int) -> Snapshot:
+    """What the change feed adds up to until the revision."""
+    realms: dict[str, Realm] = {}
+    systems: dict[str, System] = {}
+    scopes: dict[str, Rows] = {}
+    try:
+        feed = reading.feed(0)
+    except FeedGone:
+        message = f"revision {revision} is not known any more: the change feed was pruned"
+        raise BadInput(f"{message}; leave --revision out for the newest") from None
+    for row in feed:
+        if row.revision > revision:
+            break
+        effect = decode(row, systems.get(row.scope))
+        if not isinstance(effect, RealmChanged):
+            scopes.setdefault(row.scope, Rows()).take(effect)
+        elif effect.realm is None:
+            for known in (realms, systems, scopes):
+                known.pop(effect.name, None)
+        else:
+            realms[effect.name] = effect.realm
+            systems[effect.name] = load_system(effect.realm.model, effect.realm.settings)
+    realm = _chosen(name, realms)
+    own, people = (
+        _facts(scopes.get(scope, Rows())) for scope in (realm.name, people_of(realm.directory))
+    )
+    return Snapshot(realm, revision, _with(own, people), mark(reading, revision))
+
+
+def _facts(rows: Rows) -> Facts:
+    return Facts(
+        entities=[EntityRow(*row) for row in rows.entities.items()],
+        relations=[row for found in rows.relations.values() for row in found],
+        attributes=[
+            AttributeRow(entity, name, value)
+            for entity, kept in rows.attributes.items()
+            for name, values in kept.items()
+            for value in values
+        ],
+        owners=[row for found in rows.owners.values() for row in found],
+        principals=tuple(rows.principals),
+        memberships=tuple(rows.memberships),
+        statements=tuple(rows.statements.values()),
+    )
+
+
+@dataclass(slots=True)
+class Stored:
+    """A realm of the store that `place` names, without any secret."""
+
+    place: str
+    snapshot: Snapshot
+    _rows: list[Row] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        return "store"
+
+    @property
+    def model(self) -> str:
+        return self.snapshot.realm.model
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Those of the realm, which its rows are read under."""
+        return self.snapshot.realm.settings
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """From where an index that is made of the directory goes on in the store."""
+        found = self.snapshot
+        return {"realm": found.realm.name, "revision": str(found.revision), "store": found.mark}
+
+    @property
+    def name(self) -> str:
+        """The store and the realm, as reports call them."""
+        return f"{self.place}#{self.snapshot.realm.name}"
+
+    def inputs(self) -> Sequence[Input]:
+        """The realm's rows in any order."""
+        lines = sorted(json.dumps((row.table, *row.cells)) for row in self._all())
+        return [Input(self.name, hashlib.sha256("\n".join(lines).encode()).hexdigest())]
+
+    def read(self, spark: SparkSession, system: System, scratch: Path, progress: Progress) -> Given:
+        """See `Source`. The rows are on the driver already."""
+        progress("read", 0, 1, f"revision {self.snapshot.revision}")
+        told = [f"read at revision {self.snapshot.revision} of the store"]
+        told.append("documents, tokens, secrets and links: they decide nothing in the realm")
+        return Given(frame_of(spark, self._all()), not_read=told)
+
+    def _all(self) -> list[Row]:
+        if not self._rows:
+            system = load_system(self.model, self.settings)
+            self._rows += rows(self.snapshot, system, self.name)
+        return self._rows
+
+
+def rows(found: Snapshot, system: System, place: str) -> Iterator[Row]:
+    """The snapshot as normalised rows, people as the realm's system spells them."""
+    facts = found.facts
+    for entity, parent in facts.entities:
+        yield entity_row(entity, place)
+        if parent is not None:
+            yield placement_row(entity, parent, place)
+    yield from (relation_row(*row, place) for row in facts.relations)
+    yield from (attribute_row(*row, place) for row in facts.attributes)
+    yield from (owner_row(*row, place) for row in facts.owners)
+    people = People(frozenset(facts.principals), frozenset(facts.memberships)).spelled(system)
+    yield from (principal_row(principal, place) for principal in sorted(people.principals))
+    yield from (membership_row(*row, place) for row in sorted(people.memberships))
+    yield from _statements(found, system, place)
+
+
+def _statements(found: Snapshot, system: System, place: str) -> Iterator[Row]:
+    fixed = set(_fixed(system.model.defaults))
+    for statement in found.facts.statements:
+        if statement.id not in fixed:
+            yield statement_row(write_statement(statement), place)
+    for id in sorted(found.realm.deleted):
+        yield Row(DELETED, (id,), place)
+
+
+def _fixed(defaults: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """The ids of defaults that nobody can change."""
+    for table in defaults:
+        if not table.get("editable", False):
+            yield str(table["id"])

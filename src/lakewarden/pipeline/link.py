@@ -1,0 +1,329 @@
+"""The job that links: which entities of ingested realms are one asset, by rules.
+
+What fits one pattern in two realms with equal variables is linked, if there is one such entity
+in either. Where there are several, and where rules lead from one entity to different ones of a
+realm, at once or over others, nothing says which is meant: these are named and not linked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.pipeline import directory, link_rules
+from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.ingest.version import read_from, written_to
+from lakewarden.pipeline.link_classes import clashing
+from lakewarden.pipeline.link_directory import (
+    COLUMNS,
+    Draft,
+    Input,
+    Manifest,
+    Row,
+    digest,
+    draft,
+    rows_of,
+    write_rows,
+)
+from lakewarden.pipeline.link_rules import Rule, Rules
+from lakewarden.pipeline.tables import spark_schema
+from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+MAX_NAMES: Final = 10_000
+"""How many entities a report names, the ambiguous ones first; it counts all of them."""
+
+AMBIGUOUS: Final = "ambiguous"
+ALONE: Final = "no counterpart"
+OUTSIDE: Final = "fits no rule"
+MAX_CLASHES: Final = 100
+"""How many classes that contradict themselves a report shows link by link."""
+
+REASONS: Final = (AMBIGUOUS, ALONE, OUTSIDE)
+"""Why an entity of a type that the rules speak of is not linked."""
+
+_END = ("realm", "type", "name")
+_STATUS: Final = {OUTSIDE: 0, ALONE: 1, AMBIGUOUS: 2}
+_LINKED: Final = 3
+
+
+class Left(NamedTuple):
+    """An entity that is not linked, and why."""
+
+    realm: str
+    type: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run linked, and what it did not.
+
+    `links` by rule, `linked` entities by realm, `left` by realm and reason; `named` are at most
+    `MAX_NAMES` of those that are not linked; `clashes` are the links, each clear alone, that would
+    have made two entities of one realm the same asset, by class, at most `MAX_CLASHES` classes.
+    """
+
+    links: Mapping[str, int]
+    linked: Mapping[str, int]
+    left: Mapping[str, Mapping[str, int]]
+    named: Sequence[Left] = ()
+    clashes: Sequence[Sequence[Row]] = ()
+
+    def table(self) -> dict[str, Any]:
+        """The report as JSON."""
+        return {
+            "links": dict(self.links),
+            "linked": dict(self.linked),
+            "left": {realm: dict(counts) for realm, counts in self.left.items()},
+            "named": [one._asdict() for one in self.named],
+            "clashes": [
+                [dict(zip(COLUMNS, row, strict=True)) for row in rows] for rows in self.clashes
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The version that counts after a run, whether this run made it, and what happened."""
+
+    manifest: Manifest
+    is_new: bool
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class _Realm:
+    """A realm that was ingested: its system, where its entities are, and their digest."""
+
+    name: str
+    system: System
+    place: Path
+    sha256: str
+    frame: Any = field(default=None, compare=False)
+
+
+def link(
+    rules: Path,
+    realms: Mapping[str, Path],
+    out: Path,
+    *,
+    spark: SparkSession,
+    progress: Progress = silent,
+) -> Result:
+    """Links the entities of ingested directories, by the rules of a file, into `out`.
+
+    Spark has to reach the directories and `out` under the paths that are valid here. Raises
+    `BadInput` for what is wrong with rules and directories; `out` then holds what it held.
+    """
+    found = link_rules.read(rules)
+    read = {name: _opened(name, realms[name]) for name in found.realms if name in realms}
+    link_rules.check(found, {name: one.system for name, one in read.items()}, str(rules))
+    with draft(out) as one:
+        entities = {name: _entities(spark, realm, found) for name, realm in read.items()}
+        progress("read", 1, 1, f"{len(read)} realms")
+        matches = _kept(_matches(entities, found), one, "matches")
+        pairs = _kept(_pairs(matches, found, spark), one, "pairs")
+        progress("check", 1, 1, "compared")
+        _write(pairs, one)
+        rows = rows_of(one.links)
+        clashes = clashing(rows, found.never)
+        if clashes:
+            pairs = _kept(_marked(pairs, clashes, one), one, "marked")
+            _write(pairs, one)
+            rows = rows_of(one.links)
+        progress("write", 0, 1, f"{len(rows)} links")
+        status = _kept(_status(entities, matches, pairs), one, "status")
+        report = replace(_report(rows, status, found), clashes=clashes[:MAX_CLASHES])
+        manifest = Manifest(
+            keeper=found.keeper,
+            rules=hashlib.sha256(rules.read_bytes()).hexdigest(),
+            version=0,
+            inputs=tuple(
+                Input(name, realm.system.model.name, realm.sha256)
+                for name, realm in sorted(read.items())
+            ),
+            rows=len(rows),
+            sha256=digest(rows),
+        )
+        manifest, is_new = one.finish(manifest, report.table())
+    progress("write", 1, 1, f"version {manifest.version}{'' if is_new else ', as before'}")
+    return Result(manifest, is_new, report)
+
+
+def _opened(name: str, path: Path) -> _Realm:
+    """An ingested realm; raises `BadInput` where its entities are not what its manifest says."""
+    manifest = directory.read_manifest(path)
+    place = path / directory.VERSIONS / str(manifest.version) / "entities"
+    content = directory.content_of(place, "entities")
+    if content != manifest.tables["entities"]:
+        raise BadInput("the entities differ from what the manifest says", where=str(path))
+    system = load_system(manifest.model, manifest.settings)
+    return _Realm(name, system, place, content.sha256)
+
+
+def _entities(spark: SparkSession, realm: _Realm, rules: Rules) -> DataFrame:
+    """The entities of the types that the rules speak of."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    frame = spark.read.schema(spark_schema("entities")).parquet(read_from(realm.place))
+    chosen = frame.filter(F.col("type").isin(*rules.types(realm.name)))
+    return chosen.select(F.lit(realm.name).alias("realm"), "type", "name")
+
+
+def _matches(entities: Mapping[str, DataFrame], rules: Rules) -> DataFrame:
+    """Every entity that fits a rule's pattern: the rule, the key that it has, the entity.
+
+    `many` are those of its realm that have the key.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    frames = [
+        _fitting(entities[realm], rule, realm) for rule in rules.rules for realm in rule.realms
+    ]
+    fitting = reduce(lambda one, other: one.unionByName(other), frames)
+    alike = Window.partitionBy("rule", "key", "realm")
+    return fitting.withColumn("many", F.count("*").over(alike))
+
+
+def _fitting(entities: DataFrame, rule: Rule, realm: str) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    pattern = rule.realms[realm]
+    places = {word: number for number, word in enumerate(pattern.variables, 1)}
+    key = [_variable(pattern.java, places[word], rule) for word in rule.variables]
+    fits = (F.col("type") == pattern.type) & F.col("name").rlike(pattern.java)
+    return entities.filter(fits).select(
+        F.lit(rule.name).alias("rule"), F.array(*key).alias("key"), *_END
+    )
+
+
+def _variable(java: str, place: int, rule: Rule) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    found = F.regexp_extract("name", java, place)
+    return F.lower(found) if rule.ignore_case else found
+
+
+def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
+    """Pairs of entities that one rule links, once each: those that are ambiguous are marked."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    alone = matches.filter("many = 1")
+    ends = [
+        alone.select("rule", "key", *(F.col(name).alias(f"{end}_{name}") for name in _END))
+        for end in ("one", "other")
+    ]
+    pairs = ends[0].join(ends[1], ["rule", "key"]).filter("one_realm < other_realm")
+    both = COLUMNS[:-1]
+    pairs = pairs.groupBy(*both).agg(F.min("rule").alias("rule"))
+    if rules.never:
+        rows = [
+            (*(part for end in one for part in (end.realm, *end.entity)),)
+            for one in sorted(rules.never)
+        ]
+        never = spark.createDataFrame(rows, ", ".join(f"{name} string" for name in both))
+        pairs = pairs.join(never, list(both), "left_anti")
+    one = [f"one_{name}" for name in _END]
+    other = [f"other_{name}" for name in _END]
+    counted = pairs
+    for at, to, count in ((one, "other_realm", "ones"), (other, "one_realm", "others")):
+        many = pairs.groupBy(*at, to).agg(F.count("*").alias(count))
+        counted = counted.join(many, [*at, to])
+    ambiguous = (F.col("ones") > 1) | (F.col("others") > 1)
+    return counted.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
+
+
+def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: Draft) -> DataFrame:
+    """The pairs, those of classes that contradict themselves marked as ambiguous, too."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    place = one.scratch / "clashes"
+    write_rows([row for rows in clashes for row in rows], place)
+    wrong = pairs.sparkSession.read.parquet(read_from(place)).withColumn("_wrong", F.lit(True))
+    marked = pairs.join(wrong, list(COLUMNS), "left")
+    ambiguous = F.col(AMBIGUOUS) | F.coalesce("_wrong", F.lit(False))
+    return marked.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
+
+
+def _kept(frame: DataFrame, one: Draft, name: str) -> DataFrame:
+    """The same rows, written down, so that they are computed once."""
+    place = one.scratch / name
+    frame.write.parquet(written_to(place))
+    return frame.sparkSession.read.schema(frame.schema).parquet(read_from(place))
+
+
+def _write(pairs: DataFrame, one: Draft) -> None:
+    """Writes the links in order, in place of those that were written."""
+    shutil.rmtree(one.links, ignore_errors=True)
+    links = pairs.filter(f"not {AMBIGUOUS}").select(*COLUMNS).orderBy(*COLUMNS)
+    links.write.option("compression", "zstd").parquet(written_to(one.links))
+    for file in one.links.iterdir():
+        if file.suffix != ".parquet":
+            file.unlink()
+
+
+def _status(entities: Mapping[str, DataFrame], matches: DataFrame, pairs: DataFrame) -> DataFrame:
+    """Every entity of the types that the rules speak of, once, with what became of it.
+
+    `status` is the number of the best that any rule could do: see `REASONS`, whose end is
+    being linked.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    marked = [(frame, OUTSIDE) for frame in entities.values()]
+    marked += [(matches, ALONE), (matches.filter("many > 1"), AMBIGUOUS)]
+    marked += [(_ends(pairs.filter(AMBIGUOUS)), AMBIGUOUS)]
+    frames = [
+        frame.select(*_END, F.lit(_STATUS[reason]).alias("status")) for frame, reason in marked
+    ]
+    linked = _ends(pairs.filter(f"not {AMBIGUOUS}")).select(*_END, F.lit(_LINKED).alias("status"))
+    every = reduce(lambda one, other: one.unionByName(other), [*frames, linked])
+    return every.groupBy(*_END).agg(F.max("status").alias("status"))
+
+
+def _report(rows: Sequence[tuple[str, ...]], status: DataFrame, rules: Rules) -> Report:
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    counts = status.groupBy("realm", "status").count().collect()
+    found = {(row[0], row[1]): row[2] for row in counts}
+    links = dict.fromkeys((rule.name for rule in rules.rules), 0)
+    ends: dict[str, set[tuple[str, ...]]] = {realm: set() for realm in rules.realms}
+    for row in rows:
+        links[row[-1]] += 1
+        for end in (row[:3], row[3:6]):
+            ends[end[0]].add(end)
+    linked = {realm: len(entities) for realm, entities in ends.items()}
+    for realm, count in linked.items():
+        if found.get((realm, _LINKED), 0) != count:  # INVARIANT: nothing is lost on the way
+            raise WardenError(f"linked entities do not add up in realm `{realm}`")
+    left = {
+        realm: {reason: found.get((realm, _STATUS[reason]), 0) for reason in REASONS}
+        for realm in rules.realms
+    }
+    alone = status.filter(F.col("status") < _LINKED)
+    named = alone.orderBy(F.desc("status"), *_END).limit(MAX_NAMES).collect()
+    reasons = {number: reason for reason, number in _STATUS.items()}
+    rest = [Left(row[0], row[1], row[2], reasons[row[3]]) for row in named]
+    return Report(links, linked, left, rest)
+
+
+def _ends(pairs: DataFrame) -> DataFrame:
+    """The entities at either end."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    frames = [
+        pairs.select(*(F.col(f"{end}_{name}").alias(name) for name in _END))
+        for end in ("one", "other")
+    ]
+    return frames[0].unionByName(frames[1])

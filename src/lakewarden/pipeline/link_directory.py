@@ -1,0 +1,237 @@
+"""A directory of links: what is in it, and how it is written and read. Reading needs no Spark.
+
+    DIR/manifest.json                the version that counts, with a digest of its links
+    DIR/versions/N/links/*.parquet   both ends of each link, and the rule that says so
+    DIR/versions/N/report.json       what was linked, and what was not; for people
+
+A writer makes a version beside the others and switches the manifest last: whoever reads sees
+the old version or the new one. The same links again make no new version.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.section import Section
+from lakewarden.service.link import Asset, Link, link
+
+FORMAT: Final = 1
+KIND: Final = "links"
+MANIFEST: Final = "manifest.json"
+REPORT: Final = "report.json"
+COLUMNS: Final = (
+    *("one_realm", "one_type", "one_name", "other_realm", "other_type", "other_name", "rule"),
+)
+
+_VERSIONS, _NEW, _SCRATCH, _LOCK = "versions", ".new", ".scratch", ".lock"
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A realm whose entities were linked: its model, and the digest of what was read."""
+
+    realm: str
+    model: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a directory holds; holds no time, so that the same input gives the same manifest."""
+
+    keeper: str
+    rules: str
+    version: int
+    inputs: tuple[Input, ...]
+    rows: int
+    sha256: str
+
+    def text(self) -> str:
+        """The file's text."""
+        table = {"format": FORMAT, "kind": KIND, **asdict(self)}
+        return json.dumps(table, indent=2, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A directory that was read."""
+
+    manifest: Manifest
+    rows: Sequence[Row]
+
+    def links(self, realms: Container[str]) -> Iterator[tuple[Link, str]]:
+        """The links between these realms, with their keeper."""
+        for one_realm, one_type, one_name, realm, type, name, _ in self.rows:
+            if one_realm in realms and realm in realms:
+                one = Asset(one_realm, Entity(one_type, one_name))
+                yield link(one, Asset(realm, Entity(type, name))), self.manifest.keeper
+
+
+def is_links(path: Path) -> bool:
+    """Whether a directory says of itself that it holds links."""
+    try:
+        data = json.loads((path / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(data, Mapping) and data.get("kind") == KIND
+
+
+def read(path: Path) -> Linked:
+    """The links of a directory. Raises `BadInput` for one that is none or is damaged."""
+    manifest = read_manifest(path)
+    rows = rows_of(path / _VERSIONS / str(manifest.version) / KIND)
+    if (len(rows), digest(rows)) != (manifest.rows, manifest.sha256):
+        raise BadInput("the links differ from what the manifest says", where=str(path))
+    return Linked(manifest, rows)
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of a directory; raises `BadInput` when there is none of this format."""
+    file = path / MANIFEST
+    if not is_links(path):
+        raise BadInput("no directory of links", where=str(path))
+    section = Section(json.loads(file.read_text("utf-8")), str(file))
+    section.take("kind")
+    if section.take("format") != FORMAT:
+        raise BadInput(f"expected the number {FORMAT}", where=section.at("format"))
+    version, rows = (_count(section, key) for key in ("version", "rows"))
+    inputs = []
+    for one in section.tables("inputs"):
+        inputs.append(Input(one.text("realm"), one.text("model"), one.text("sha256")))
+        one.close()
+    found = Manifest(
+        keeper=section.text("keeper"),
+        rules=section.text("rules"),
+        version=version,
+        inputs=tuple(inputs),
+        rows=rows,
+        sha256=section.text("sha256"),
+    )
+    section.close()
+    return found
+
+
+def _count(section: Section, key: str) -> int:
+    value = section.take(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadInput("expected a whole number", where=section.at(key))
+    return value
+
+
+def rows_of(folder: Path) -> list[Row]:
+    """The rows of a written table, in the order of its files."""
+    rows: list[Row] = []
+    for file in sorted(folder.glob("*.parquet")):
+        try:
+            table = pq.read_table(file)
+        except (pa.ArrowException, OSError) as error:
+            reason = str(error).splitlines()[0].lower()
+            raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
+        if table.schema.names != list(COLUMNS):
+            raise BadInput(f"expected the columns {', '.join(COLUMNS)}", where=str(file))
+        rows += zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return rows
+
+
+def write_rows(rows: Sequence[Row], folder: Path) -> None:
+    """Writes rows as `rows_of` reads them, into a new folder."""
+    folder.mkdir(parents=True)
+    columns = [pa.array([row[at] for row in rows], pa.string()) for at in range(len(COLUMNS))]
+    pq.write_table(pa.table(columns, names=list(COLUMNS)), folder / "part-0.parquet")
+
+
+def digest(rows: Sequence[Row]) -> str:
+    """SHA-256 over the rows in their order."""
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    return found.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The next version of a directory; `previous` is the manifest that counts now."""
+
+    out: Path
+    previous: Manifest | None
+
+    @property
+    def scratch(self) -> Path:
+        """A folder that is gone after the run."""
+        return self.out / _SCRATCH
+
+    @property
+    def links(self) -> Path:
+        """Where the links are written."""
+        return self.out / _NEW / KIND
+
+    def finish(self, manifest: Manifest, report: Mapping[str, Any]) -> tuple[Manifest, bool]:
+        """The manifest that counts now, and whether it is a new one."""
+        before = self.previous
+        if before is not None and before == replace(manifest, version=before.version):
+            return before, False
+        versions = self.out / _VERSIONS
+        versions.mkdir(exist_ok=True)
+        numbers = [int(folder.name) for folder in versions.iterdir() if folder.name.isdecimal()]
+        manifest = replace(manifest, version=max(numbers, default=0) + 1)
+        text = json.dumps({"version": manifest.version, **report}, indent=2, ensure_ascii=False)
+        (self.out / _NEW / REPORT).write_text(text + "\n", "utf-8")
+        (self.out / _NEW).rename(versions / str(manifest.version))
+        new = self.out / f".{MANIFEST}-{os.getpid()}"
+        try:
+            with new.open("w", encoding="utf-8") as file:
+                file.write(manifest.text())
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self.out / MANIFEST)
+        finally:
+            new.unlink(missing_ok=True)
+        return manifest, True
+
+
+@contextmanager
+def draft(out: Path) -> Iterator[Draft]:
+    """A draft of the next version of a directory, which is made if it is not there.
+
+    Raises `BadInput` when the folder is somebody else's, `Conflict` when another process works
+    on it.
+    """
+    if out.exists() and not is_links(out):
+        ours = {_VERSIONS, _NEW, _SCRATCH, _LOCK}
+        if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
+            raise BadInput("expected an empty folder, or one of links", where=str(out))
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"another process works on `{out}`") from None
+        one = Draft(out, read_manifest(out) if is_links(out) else None)
+        _sweep(out)
+        one.scratch.mkdir()
+        (out / _NEW).mkdir()
+        try:
+            yield one
+        finally:
+            _sweep(out)
+
+
+def _sweep(out: Path) -> None:
+    for name in (_SCRATCH, _NEW):
+        shutil.rmtree(out / name, ignore_errors=True)

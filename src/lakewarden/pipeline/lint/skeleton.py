@@ -1,0 +1,150 @@
+"""An index as the rules see a realm: all in numbers, with names that are looked up when asked.
+
+The entities of each scope come from the index, where the kernel matched them block by block;
+types, places, owners and relations come as columns of numbers. Ten million entities take some
+hundred megabytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyroaring import BitMap
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.kernel.blocks import Stored
+from lakewarden.kernel.edges import Edges
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.facts import Coded
+from lakewarden.kernel.snapshot import Snapshot, decisions
+from lakewarden.kernel.tree import Tree
+from lakewarden.pipeline import written
+from lakewarden.pipeline.index.block import EDGE, ENTITY, OWNER, edges_of
+from lakewarden.pipeline.index.estate import NO_REVISION, blocks_of, estate_of, prepared
+from lakewarden.pipeline.index.index import MATCHES, Index, scopes_digest
+from lakewarden.pipeline.index.matching import MATCHES as COLUMNS
+from lakewarden.pipeline.lint.names import Ids, Names, Register
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """A realm without its names: the `snapshot` notes in `register` which ones it is asked for."""
+
+    snapshot: Snapshot
+    register: Register
+    entities: DataFrame
+
+    def look_up(self) -> None:
+        """Finds all that was asked for."""
+        spark, register = self.entities.sparkSession, self.register
+        found: list[tuple[int, Entity]] = []
+        if register.asked_ids:
+            ids = pa.table({"id": pa.array(sorted(register.asked_ids), pa.int32())})
+            found += _named(self.entities.join(F.broadcast(spark.createDataFrame(ids)), "id"))
+        if register.asked_entities:
+            wanted = sorted(register.asked_entities)
+            table = pa.table({"s": [e.type for e in wanted], "t": [e.name for e in wanted]})
+            frame = F.broadcast(spark.createDataFrame(table))
+            found += _named(self.entities.join(frame, ["s", "t"]))
+        register.learn(found)
+
+
+def _named(rows: DataFrame) -> list[tuple[int, Entity]]:
+    columns = (column.to_pylist() for column in rows.select("id", "s", "t").toArrow().columns)
+    return [(id, Entity(type, name)) for id, type, name in zip(*columns, strict=True)]
+
+
+def skeleton(index: Index, spark: SparkSession) -> Skeleton:
+    """The skeleton of an index. Raises `BadInput` where its scopes are of other statements."""
+    estate = estate_of(index)
+    table = prepared(estate).table
+    if scopes_digest(table) != index.manifest.facts["scopes"]:
+        raise BadInput("was made of other statements; make the index anew", where=str(index.out))
+    bits = int(index.manifest.facts["bits"])
+    own = blocks_of(index, spark).where(F.shiftright("id", bits) == F.col("block"))
+    entities = own.where(F.col("what") == ENTITY)
+    register = Register()
+    coded = Coded(
+        model=index.system.model,
+        spelling=index.system.spelling,
+        tree=_tree(entities, estate.count, register),
+        acting=estate.acting,
+        relations=_relations(own, index, estate.count),
+        owners=_owners(own, index, estate.count),
+        ownerships=index.ownerships,
+        attributes={},
+    )
+    snapshot = Snapshot(
+        coded=coded,
+        table=table,
+        block=Stored(coded),
+        bitmaps=_bitmaps(index, spark, len(table.scopes)),
+        classes=None,
+        owned_by=coded.owners.inverted(),
+        revision=NO_REVISION,
+        decisions=decisions(NO_REVISION),
+    )
+    return Skeleton(snapshot, register, entities)
+
+
+def _tree(entities: DataFrame, count: int, register: Register) -> Tree:
+    kinds = tuple(sorted(row["s"] for row in entities.select("s").distinct().collect()))
+    code = F.array_position(F.array(*map(F.lit, kinds)), F.col("s")) - 1
+    ids, codes, parents, ends, stored = _columns(
+        entities.select("id", code.cast("int"), "a", "b", F.col("flag").cast("int"))
+    )
+    if len(ids) != count:
+        raise BadInput("an index whose blocks are not whole; make it anew")
+    types = np.zeros(count, dtype=np.uint16)
+    above, behind = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
+    types[ids], above[ids], behind[ids] = codes, parents, ends
+    return Tree(
+        kinds=kinds,
+        codes={kind: number for number, kind in enumerate(kinds)},
+        types=types,
+        parents=above,
+        ends=behind,
+        names=Names(register, count),
+        stored=BitMap(ids[stored != 0].astype(np.uint32)),
+        displaced=BitMap(),
+        named={kind: Ids(register, kind) for kind in kinds},
+        cyclic=False,
+    ).settled()
+
+
+def _relations(own: DataFrame, index: Index, count: int) -> dict[str, Edges]:
+    found = {}
+    for kind in index.system.model.relations:
+        rows = own.where((F.col("what") == EDGE) & (F.col("s") == kind))
+        sources, targets = _columns(rows.select("id", "a"))
+        found[kind] = edges_of(count, sources, targets, np.zeros(len(targets), np.int32))
+    return found
+
+
+def _owners(own: DataFrame, index: Index, count: int) -> Edges:
+    labels = F.array(*map(F.lit, index.ownerships))
+    label = F.array_position(labels, F.col("s")) - 1
+    rows = own.where(F.col("what") == OWNER).select("id", "a", label.cast("int"))
+    return edges_of(count, *_columns(rows))
+
+
+def _bitmaps(index: Index, spark: SparkSession, count: int) -> tuple[BitMap, ...]:
+    rows = written.read(spark, index.folder / MATCHES, COLUMNS).select("scope", "bits").toArrow()
+    parts: list[list[BitMap]] = [[] for _ in range(count)]
+    for scope, bits in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        parts[scope].append(BitMap.deserialize(bits))
+    return tuple(BitMap.union(BitMap(), *found) for found in parts)
+
+
+def _columns(frame: DataFrame) -> list[Ints]:
+    return [np.asarray(column, dtype=np.int32) for column in frame.toArrow().columns]

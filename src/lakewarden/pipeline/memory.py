@@ -1,0 +1,71 @@
+"""How much memory a job takes, with everything that it started: Spark's Java, Python workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+_PROC: Final = Path("/proc")
+_PAUSE: Final = 0.5
+_KIB: Final = 1024
+
+
+class Peak:
+    """The most that was seen. `bytes` counts what processes share once for each; 0: unknown."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def look(self) -> None:
+        """Takes what this process and all below it hold right now."""
+        self.bytes = max(self.bytes, sum(map(_resident, _below(os.getpid()))))
+
+
+@contextmanager
+def peak() -> Iterator[Peak]:
+    """Looks every half second while the block runs. Where there is no /proc, nothing is seen."""
+    seen, over = Peak(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_PAUSE):
+            seen.look()
+
+    watching = threading.Thread(target=watch, name="memory", daemon=True)
+    watching.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        watching.join()
+        seen.look()
+
+
+def _below(root: int) -> list[int]:
+    """The process and all that descend from it."""
+    members: dict[int, list[int]] = {}
+    for folder in _PROC.glob("[0-9]*"):
+        parent = _field(folder / "status", "PPid:")
+        if parent is not None:
+            members.setdefault(parent, []).append(int(folder.name))
+    found = [root]
+    for process in found:
+        found += members.get(process, ())
+    return found
+
+
+def _resident(process: int) -> int:
+    return (_field(_PROC / str(process) / "status", "VmRSS:") or 0) * _KIB
+
+
+def _field(file: Path, name: str) -> int | None:
+    try:
+        for line in file.read_text().splitlines():
+            if line.startswith(name):
+                return int(line.split()[1])
+    except (OSError, ValueError):  # it has ended meanwhile
+        pass
+    return None

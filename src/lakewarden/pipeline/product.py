@@ -1,0 +1,292 @@
+"""What a job makes: a folder with versions, of which a manifest names the one that counts.
+
+    OUT/manifest.json                  kind, version, inputs, options, tables, files with digests
+    OUT/versions/N/TABLE/*.parquet     the tables
+    OUT/versions/N/report.json         what happened; for people
+    OUT/.work/KEY/                     finished stages of a run that was cut short
+
+A version is made beside the others, and the manifest is switched last: whoever reads sees the
+old version or the new one, and a job that fails leaves the old one. A run with the same inputs
+and options as one that was cut short takes over the stages that were finished. The same
+content again makes no new version.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.section import Section
+from lakewarden.pipeline.ingest.source import Progress
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+REPORT: Final = "report.json"
+
+_VERSIONS, _NEW, _WORK, _LOCK, _DONE = "versions", ".new", ".work", ".lock", ".done.json"
+_SWEPT: Final = "swept-"
+_CHUNK: Final = 1 << 20
+
+
+class Content(NamedTuple):
+    """How many rows a table has, and a digest of them that does not depend on their order."""
+
+    rows: int
+    digest: str
+
+
+class Input(NamedTuple):
+    """What was read: its name, its version, and the digest of what it says of itself."""
+
+    name: str
+    version: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What the folder holds; holds no time, so that the same input gives the same manifest.
+
+    `facts` are what readers have to know beside the tables. `files` are the digests of the
+    bytes of every file of the version.
+    """
+
+    kind: str
+    version: int
+    inputs: tuple[Input, ...]
+    options: Mapping[str, str]
+    facts: Mapping[str, Any]
+    tables: Mapping[str, Content]
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The file's text."""
+        table = {
+            "format": FORMAT,
+            **asdict(self),
+            "inputs": [one._asdict() for one in self.inputs],
+            "tables": {name: content._asdict() for name, content in self.tables.items()},
+        }
+        return json.dumps(table, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+    def says_as(self, other: Manifest) -> bool:
+        """Whether both hold the same, in whatever files."""
+        return replace(self, version=0, files={}) == replace(other, version=0, files={})
+
+
+def folder_of(out: Path, manifest: Manifest) -> Path:
+    """Where the tables of a version are."""
+    return out / _VERSIONS / str(manifest.version)
+
+
+def read_manifest(out: Path, kind: str) -> Manifest:
+    """The manifest of a folder. Raises `BadInput` when it is none of this kind and format."""
+    file = out / MANIFEST
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except OSError:
+        raise BadInput(f"no {kind}: `{MANIFEST}` is missing", where=str(out)) from None
+    except ValueError:
+        raise BadInput("expected JSON", where=str(file)) from None
+    section = Section(data, str(file))
+    found = section.take("kind")
+    if found != kind:
+        raise BadInput(f"expected a folder of the kind `{kind}`", where=section.at("kind"))
+    if section.take("format") != FORMAT:
+        message = f"expected the number {FORMAT}; make it anew"
+        raise BadInput(message, where=section.at("format"))
+    try:
+        return Manifest(
+            kind=kind,
+            version=int(data["version"]),
+            inputs=tuple(Input(**one) for one in data["inputs"]),
+            options=dict(data["options"]),
+            facts=dict(data["facts"]),
+            tables={name: Content(**one) for name, one in data["tables"].items()},
+            files=dict(data["files"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"is damaged: {error}", where=str(file)) from None
+
+
+def check_files(out: Path, manifest: Manifest) -> None:
+    """Raises `BadInput` for a file of the version that is missing, or not what was written."""
+    folder = folder_of(out, manifest)
+    for name, sha256 in manifest.files.items():
+        file = folder / name
+        if not file.is_file():
+            raise BadInput("is missing; make the version anew", where=str(file))
+        if _sha256(file) != sha256:
+            raise BadInput("is not as it was written; make the version anew", where=str(file))
+
+
+def _sha256(file: Path) -> str:
+    found = hashlib.sha256()
+    with file.open("rb") as content:
+        while chunk := content.read(_CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+class Stage(NamedTuple):
+    """A finished stage: what it found, how long it took, and whether an earlier run did it."""
+
+    found: Mapping[str, Any]
+    seconds: float
+    reused: bool
+
+
+class Draft:
+    """The next version of the folder `out`; `previous` is the manifest that counts now."""
+
+    def __init__(self, out: Path, previous: Manifest | None, key: str, progress: Progress) -> None:
+        self.out = out
+        self.previous = previous
+        self.stages: dict[str, Stage] = {}
+        self._kept: dict[str, Path] = {}
+        self._work = out / _WORK / key
+        self._progress = progress
+
+    @property
+    def folder(self) -> Path:
+        """Where the version is written."""
+        return self.out / _NEW
+
+    def kept(self, stage: str) -> Path:
+        """Where a stage that is finished has written what the next run may take over."""
+        return self._kept[stage]
+
+    def stage(
+        self, name: str, make: Callable[[Path], Mapping[str, Any]], say: str = ""
+    ) -> Mapping[str, Any]:
+        """What a stage finds, in an empty folder of its own; if it was finished, what it found.
+
+        `say` is a format of what is found, shown when it is done. No two runs have the same
+        folder: what outlives the driver on a cluster, and writes on, writes where nobody looks.
+        """
+        marker = self._work / f"{name}{_DONE}"
+        if marker.is_file():
+            known = json.loads(marker.read_text("utf-8"))
+            self._kept[name] = self._work / known["folder"]
+            self.stages[name] = Stage(known["found"], known["seconds"], reused=True)
+            self._progress(name, 1, 1, "done by an earlier run")
+            return self.stages[name].found
+        for left in self._work.glob(f"{name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
+        folder = self._work / f"{name}.{uuid4().hex[:12]}"
+        folder.mkdir(parents=True)
+        self._progress(name, 0, 1, "")
+        began = time.monotonic()
+        found = dict(make(folder))
+        seconds = round(time.monotonic() - began, 3)
+        _put(marker, json.dumps({"folder": folder.name, "found": found, "seconds": seconds}))
+        self._kept[name] = folder
+        self.stages[name] = Stage(found, seconds, reused=False)
+        self._progress(name, 1, 1, say.format(**found))
+        return found
+
+    def finish(
+        self, manifest: Manifest, report: Mapping[str, Any]
+    ) -> tuple[Manifest, dict[str, Any], bool]:
+        """The manifest that counts now, the whole report, and whether the version is a new one."""
+        stages = {name: (one.seconds, one.reused) for name, one in self.stages.items()}
+        whole = {
+            "inputs": [one._asdict() for one in manifest.inputs],
+            "rows": {name: content.rows for name, content in manifest.tables.items()},
+            "seconds": {name: seconds for name, (seconds, _) in stages.items()},
+            "reused": [name for name, (_, reused) in stages.items() if reused],
+            **report,
+        }
+        before = self.previous
+        if before is not None and before.says_as(manifest):
+            return before, {"version": before.version, **whole}, False
+        versions = self.out / _VERSIONS
+        versions.mkdir(exist_ok=True)
+        numbers = [int(folder.name) for folder in versions.iterdir() if folder.name.isdecimal()]
+        manifest = replace(manifest, version=max(numbers, default=0) + 1, files=self._files())
+        whole = {"version": manifest.version, **whole}
+        _put(self.folder / REPORT, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+        self.folder.rename(versions / str(manifest.version))
+        _put(self.out / MANIFEST, manifest.text())
+        return manifest, whole, True
+
+    def _files(self) -> dict[str, str]:
+        files = sorted(file for file in self.folder.rglob("*") if file.is_file())
+        return {str(file.relative_to(self.folder)): _sha256(file) for file in files}
+
+
+def _put(file: Path, text: str) -> None:
+    """Writes a file in one step: it is there whole, or not at all."""
+    new = file.with_name(f".{file.name}-{os.getpid()}")
+    try:
+        with new.open("w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def place(made: Path, where: Path) -> None:
+    """Puts the files of a finished stage where the version is written; the stage keeps them."""
+    where.mkdir(parents=True)
+    for file in sorted(made.iterdir()):
+        try:
+            os.link(file, where / file.name)
+        except OSError:  # a file system that has no links
+            shutil.copyfile(file, where / file.name)
+
+
+def key_of(inputs: tuple[Input, ...], options: Mapping[str, str], *more: str) -> str:
+    """What tells a run from one with other inputs or options."""
+    text = json.dumps([inputs, sorted(options.items()), more])
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
+
+
+@contextmanager
+def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Draft]:
+    """A draft of the next version of a folder, which is made if it is not there.
+
+    Stages that a run of the same `key` finished are taken over; those of other runs are swept,
+    and all of them once the version is made. Raises `BadInput` when the folder is somebody
+    else's, `Conflict` when another process works on it.
+    """
+    previous = read_manifest(out, kind) if (out / MANIFEST).exists() else None
+    if previous is None and out.exists():
+        ours = {_VERSIONS, _NEW, _WORK, _LOCK}
+        if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
+            raise BadInput(f"expected an empty folder, or one of the kind `{kind}`", where=str(out))
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"another process works on `{out}`") from None
+        one = Draft(out, previous, key, progress)
+        _sweep(out, keep=key)
+        one.folder.mkdir()
+        yield one
+        _sweep(out, keep=None)
+
+
+def _sweep(out: Path, keep: str | None) -> None:
+    shutil.rmtree(out / _NEW, ignore_errors=True)
+    for folder in (out / _WORK).glob("*"):
+        if folder.name != keep:
+            # In one step no stage counts any more: a kill in between must not leave the mark of
+            # one whose files are gone.
+            swept = folder.with_name(f"{_SWEPT}{uuid4().hex}")
+            folder.rename(swept)
+            shutil.rmtree(swept, ignore_errors=True)

@@ -1,0 +1,201 @@
+"""Whom a residue means: the stored users, by the numbers of their principals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import and_, or_
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.grants import Grant, Table
+from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
+from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.who import Crowd
+from lakewarden.pipeline.index.estate import Estate, prepared
+from lakewarden.pipeline.review.residue import (
+    Admins,
+    All,
+    Any,
+    Everybody,
+    Free,
+    Given,
+    Itself,
+    One,
+    Owned,
+    Owners,
+    Residue,
+    Residues,
+    Told,
+)
+
+Own = Owned | Itself
+"""What differs from entity to entity of one class."""
+
+Ownership = Callable[[Own], BitMap]
+"""Whom `Owned` and `Itself` mean on one entity, or on a made-up one."""
+
+Telling = Mapping[Told, BitMap]
+"""The users of whom stored attributes say something."""
+
+_UNTOLD: Final[Telling] = {}
+
+
+class People:
+    """The stored users of an estate, and whom its statements name."""
+
+    def __init__(self, acting: Acting, ownerships: tuple[str, ...], table: Table) -> None:
+        self.model = table.model
+        self.acting = acting
+        self.crowd = Crowd(acting)
+        self.ownerships = ownerships
+        self.grants = {effect: _by_id(table, effect) for effect in Effect}
+
+    def of(self, principals: Iterable[int]) -> BitMap:
+        """The users that act as any of the principals."""
+        return self.crowd.of(principals)
+
+    def one(self, principal: int, *, exactly: bool) -> BitMap:
+        """The users that act as the principal (-1: nobody); `exactly`: itself alone."""
+        if principal < 0:
+            return BitMap()
+        return BitMap([principal]) & self.crowd.everyone if exactly else self.of([principal])
+
+    def addressed(self) -> frozenset[int]:
+        """The principals to whom any statement speaks."""
+        grants = (grant for by_id in self.grants.values() for grant in by_id.values())
+        return frozenset[int]().union(*(grant.principals for grant in grants))
+
+    def named(self, residues: Iterable[Residue], effect: Effect) -> frozenset[int]:
+        """The principals to whom statements of the effect, in the residues, speak."""
+        form = Given if effect is Effect.ALLOW else Free
+        grants = self.grants[effect]
+        return frozenset[int]().union(
+            *(
+                grants[residue.privilege, id].principals
+                for residue in residues
+                if isinstance(residue, form)
+                for id in residue.statements
+            )
+        )
+
+
+def people_of(estate: Estate) -> People:
+    """The people of an estate, worked out once in each process."""
+    known = _PEOPLE.get(estate.key)
+    if known is None:
+        _PEOPLE.clear()
+        table = prepared(estate).table
+        known = _PEOPLE[estate.key] = People(estate.acting, estate.ownerships, table)
+    return known
+
+
+_PEOPLE: dict[str, People] = {}
+
+
+def _by_id(table: Table, effect: Effect) -> dict[tuple[str, str], Grant]:
+    sides = table.allow if effect is Effect.ALLOW else table.deny
+    return {
+        (privilege, grant.statement.id): grant
+        for privilege, grouped in sides.items()
+        for grant in grouped.every
+    }
+
+
+class Audience:
+    """The users whom the residues of a collection mean."""
+
+    def __init__(self, people: People, residues: Residues, telling: Telling = _UNTOLD) -> None:
+        self._people = people
+        self._residues = residues
+        self.telling = telling
+        self._known: dict[int, BitMap] = {}
+
+    def stated(self, number: int) -> BitMap:
+        """Those whom statements alone let in: nobody owns anything. Not to be changed."""
+        users = self._known.get(number)
+        if users is None:
+            users = self._known[number] = self._users(number, None)
+        return users
+
+    def with_owners(self, number: int, ownership: Ownership) -> BitMap:
+        """Those who are let in where ownership is as told. Not to be changed."""
+        if not self._residues.is_own(number):
+            return self.stated(number)
+        return self._users(number, ownership)
+
+    def _users(self, number: int, ownership: Ownership | None) -> BitMap:
+        """The reading of a residue; without ownership nobody owns anything, or is an entity."""
+        match self._residues[number]:
+            case All(parts):
+                return reduce(and_, (self._part(part, ownership) for part in parts))
+            case Any(parts):
+                return reduce(or_, (self._part(part, ownership) for part in parts))
+            case Owners(_, _, _, principals):
+                return BitMap() if ownership is None else self._people.of(principals)
+            case One(_, exactly, principal):
+                at = -1 if ownership is None else principal
+                return self._people.one(at, exactly=exactly)
+            case (Owned() | Itself()) as atom:
+                return BitMap() if ownership is None else ownership(atom)
+            case residue:
+                return self._atom(residue)
+
+    def _part(self, number: int, ownership: Ownership | None) -> BitMap:
+        return self.stated(number) if ownership is None else self.with_owners(number, ownership)
+
+    def _atom(self, residue: Residue) -> BitMap:
+        people = self._people
+        match residue:
+            case Everybody():
+                return people.crowd.everyone
+            case Given():
+                return people.of(people.named([residue], Effect.ALLOW))
+            case Free():
+                return people.crowd.everyone - people.of(people.named([residue], Effect.DENY))
+            case Admins():
+                return people.of([people.acting.ids[SERVICE_ADMINS]])
+            case Told():
+                return self.telling.get(residue, BitMap())
+            case _:
+                return BitMap()
+
+    def opens(self, number: int) -> tuple[str, ...]:
+        """What lets in somebody more: owning, or being, the entity at which place.
+
+        Where nothing does so alone but all of it together, that is said as one.
+        """
+        if not self._residues.is_own(number):
+            return ()
+        stated, everyone = self.stated(number), self._people.crowd.everyone
+        atoms = [a for a in self._residues.leaves(number) if isinstance(a, (Owned, Itself))]
+
+        def more(opened: Iterable[Own]) -> bool:
+            chosen = frozenset(opened)
+            found = self.with_owners(number, lambda a: everyone if a in chosen else BitMap())
+            return found != stated
+
+        alone = sorted({spoken(atom) for atom in atoms if more([atom])})
+        if not alone and more(atoms):
+            return (" and ".join(sorted(set(map(spoken, atoms)))),)
+        return tuple(alone)
+
+
+def spoken(atom: Own) -> str:
+    """The owner, or the entity as a principal, in words.
+
+    >>> spoken(Owned(("schema",), None)), spoken(Owned((), ("",))), spoken(Itself((), True))
+    ('owner of schema', 'owner (without a type)', 'self')
+    """
+    at = " > ".join(atom.path)
+    if isinstance(atom, Itself):
+        return f"self at {at}" if at else "self"
+    types = "" if atom.types is None else ", ".join(t or "without a type" for t in atom.types)
+    return "owner" + (f" of {at}" if at else "") + (f" ({types})" if types else "")
+
+
+def principals_of(people: People, ids: Iterable[int]) -> list[Principal]:
+    """The principals with these numbers, in order."""
+    return [people.acting.principals[id] for id in sorted(ids)]

@@ -1,0 +1,129 @@
+"""Charts as SVG: bars with their names and numbers. Colours come from the page's classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from lakewarden.pipeline.review.markup import Markup, element, together
+
+WIDTH: Final = 720
+_NAMES: Final = 260
+_NUMBERS: Final = 90
+_LINE: Final = 26
+_BAR: Final = 16
+_LONGEST: Final = 38
+_HEIGHT: Final = 180
+_FOOT: Final = 40
+_COLOURS: Final = 3
+
+
+class Bar(NamedTuple):
+    """One thing that is counted."""
+
+    name: str
+    value: int
+
+
+def bars(title: str, found: Sequence[Bar]) -> Markup:
+    """Horizontal bars, one below the other; the longest one fills the width."""
+    if not found:
+        return element("p", "Nothing to show.", class_="nothing")
+    most = max(1, *(bar.value for bar in found))
+    room = WIDTH - _NAMES - _NUMBERS
+    lines = [
+        _line(bar, number * _LINE, max(1.0, bar.value / most * room) if bar.value else 0.0)
+        for number, bar in enumerate(found)
+    ]
+    return _svg(title, len(found) * _LINE, lines, found)
+
+
+def _line(bar: Bar, top: int, length: float) -> Markup:
+    middle = top + _LINE / 2
+    return element(
+        "g",
+        element("title", f"{bar.name}: {bar.value:,}"),
+        element("text", shortened(bar.name), x=_NAMES - 10, y=middle, class_="name"),
+        element(
+            "rect",
+            x=_NAMES,
+            y=top + (_LINE - _BAR) / 2,
+            width=round(length, 1),
+            height=_BAR,
+            rx=2,
+            class_="bar0",
+        ),
+        element("text", bar.value, x=round(_NAMES + length + 8, 1), y=middle, class_="number"),
+    )
+
+
+def columns(
+    title: str, names: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]
+) -> Markup:
+    """Groups of upright bars: for each name one bar of every series."""
+    most = max([1, *(value for _, values in series for value in values)])
+    room = (WIDTH - 20) / max(1, len(names))
+    width = room * 0.8 / max(1, len(series))
+    drawn: list[Markup] = []
+    for place, name in enumerate(names):
+        left = 10 + place * room
+        for number, (of, values) in enumerate(series):
+            value = values[place]
+            high = max(1.0, value / most * _HEIGHT) if value else 0.0
+            drawn.append(
+                element(
+                    "g",
+                    element("title", f"{of}, {name}: {value:,}"),
+                    element(
+                        "rect",
+                        x=round(left + room * 0.1 + number * width, 1),
+                        y=round(_HEIGHT - high, 1),
+                        width=round(width * 0.9, 1),
+                        height=round(high, 1),
+                        class_=f"bar{number % _COLOURS}",
+                    ),
+                )
+            )
+        middle = round(left + room / 2, 1)
+        drawn.append(element("text", name, x=middle, y=_HEIGHT + 20, class_="below"))
+    line = element("line", x1=0, y1=_HEIGHT, x2=WIDTH, y2=_HEIGHT, class_="axis")
+    flat = [
+        Bar(f"{of}, {n}", v) for of, values in series for n, v in zip(names, values, strict=True)
+    ]
+    legend = element(
+        "p",
+        *(
+            element("span", element("span", class_=f"dot bar{number % _COLOURS}"), of)
+            for number, (of, _) in enumerate(series)
+        ),
+        class_="legend",
+        aria_hidden="true",
+    )
+    return together(legend, _svg(title, _HEIGHT + _FOOT, [line, *drawn], flat))
+
+
+def _svg(title: str, height: int, parts: Sequence[Markup], found: Sequence[Bar]) -> Markup:
+    """The chart, with the same said in words for who cannot see it."""
+    words = "; ".join(f"{bar.name}: {bar.value:,}" for bar in found)
+    return element(
+        "svg",
+        element("title", title),
+        element("desc", words),
+        *parts,
+        viewBox=f"0 0 {WIDTH} {height}",
+        role="img",
+        aria_label=f"{title}. {words}",
+        xmlns="http://www.w3.org/2000/svg",
+    )
+
+
+def shortened(name: str) -> str:
+    """The name, its middle left out where it is too long.
+
+    >>> shortened("a" * 50)
+    'aaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaa'
+    """
+    if len(name) <= _LONGEST:
+        return name
+    half = (_LONGEST - 1) // 2
+    return f"{name[:half]}…{name[-(_LONGEST - 1 - half) :]}"

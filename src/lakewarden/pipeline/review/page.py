@@ -1,0 +1,332 @@
+"""The report of a review: one page that needs nothing else, to be read by people.
+
+It loads nothing, runs nothing and sends nothing: the policy in its head says so to the browser.
+Every name on it was written by others and is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import resources
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from lakewarden.kernel.model import WAYS
+from lakewarden.pipeline.review.chart import Bar, bars, columns
+from lakewarden.pipeline.review.markup import Markup, element, together
+from lakewarden.pipeline.review.schemas import (
+    BY_ASSET,
+    BY_CONTAINER,
+    BY_DOMAIN,
+    BY_TAG,
+    INACTIVE,
+    ORPHANS,
+    QUESTIONS,
+    REVIEW,
+)
+from lakewarden.pipeline.review.summary import ROWS, TOP, Rows, Summary, bound_names
+
+_FEW: Final = 4
+"""How many members of a list a cell shows."""
+
+_WAY_WORDS: Final = dict(zip(WAYS, ("see", "read", "change"), strict=True))
+
+_GROUP_TITLES: Final = {
+    BY_CONTAINER: ("By container", "Container"),
+    BY_DOMAIN: ("By domain", "Domain"),
+    BY_TAG: ("By tag", "Tag"),
+}
+
+
+class Heading(NamedTuple):
+    """A column of a table: its title, what is in its cells, and whether that is a number."""
+
+    title: str
+    cell: Callable[[Mapping[str, Any]], object]
+    is_number: bool = False
+
+
+def page(said: Summary) -> str:
+    """The whole page."""
+    style = resources.files(__package__).joinpath("page.css").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    title = f"Access review of {said.source.facts['realm']}"
+    sections = _sections(said)
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+    body = element(
+        "body",
+        element("a", "Skip to the findings", href="#findings", class_="skip"),
+        _header(said, title),
+        _contents([(id, heading) for id, heading, _ in sections]),
+        element("main", *(_section(*section) for section in sections), id="findings"),
+        _footer(),
+    )
+    whole = element("html", head, body, lang="en")
+    return f"<!doctype html>\n{whole}\n"
+
+
+def _header(said: Summary, title: str) -> Markup:
+    facts, index, age = said.source.facts, said.source.index, said.source.age
+    population = facts["population"]
+    settings = ", ".join(f"{k} = {v}" for k, v in sorted(facts["settings"].items()))
+    versions = ", ".join(f"{one.name} version {one.version}" for one in index.inputs)
+    if facts["revision"] is not None:
+        versions += f" (revision {facts['revision']} of its store)"
+    shown = {
+        "System": f"{facts['model']}" + (f" ({settings})" if settings else ""),
+        "Source": f"{versions}; access index version {index.version}",
+        "Index written": f"{age['written']} ({_age(age['age_seconds'])} ago)",
+        "Statements in force": _interval(facts["from"], facts["until"]),
+        "Population": ", ".join(f"{population[n]:,} {n}" for n in ("entities", "users")),
+        "Checksum": population["checksum"],
+    }
+    pairs = (part for k, v in shown.items() for part in (element("dt", k), element("dd", v)))
+    return element(
+        "header",
+        element("h1", title),
+        element("p", "Who can do what on which assets, and through what.", class_="lead"),
+        element("dl", *pairs, class_="facts"),
+        element("ul", *_cards(said), class_="cards"),
+    )
+
+
+def _age(seconds: int) -> str:
+    """A span of time in words.
+
+    >>> _age(59), _age(7_200), _age(90_000)
+    ('59 seconds', '2 hours', '25 hours')
+    """
+    for size, word in ((172_800, "days"), (3_600, "hours"), (60, "minutes")):
+        unit = 86_400 if word == "days" else size
+        if seconds >= size:
+            count = seconds // unit
+            return f"{count} {word if count != 1 else word[:-1]}"
+    return f"{seconds} seconds"
+
+
+def _interval(start: float | None, end: float | None) -> str:
+    def moment(at: float | None) -> str:
+        return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+    bounds = [("from", moment(start)), ("until", moment(end))]
+    said = " ".join(f"{word} {at}" for word, at in bounds if at)
+    return said or "without a limit in time"
+
+
+def _cards(said: Summary) -> list[Markup]:
+    shown = (
+        (said.counts[BY_ASSET], "assets"),
+        (said.users, "users"),
+        (said.counts[QUESTIONS], "questions"),
+        (said.counts[REVIEW], "classes of equal access"),
+        (said.counts[ORPHANS], "orphans"),
+        (said.counts[INACTIVE], "inactive"),
+    )
+    return [element("li", element("strong", n), element("span", words)) for n, words in shown]
+
+
+def _contents(entries: Sequence[tuple[str, str]]) -> Markup:
+    links = (element("li", element("a", title, href=f"#{id}")) for id, title in entries)
+    return element("nav", element("ul", *links), aria_label="Contents")
+
+
+def _section(id: str, title: str, content: Markup) -> Markup:
+    heading = element("h2", title, id=f"{id}-title")
+    return element("section", heading, content, id=id, aria_labelledby=f"{id}-title")
+
+
+def _sections(said: Summary) -> list[tuple[str, str, Markup]]:
+    found = [
+        ("reach", "How many users reach how many assets", _reach(said)),
+        ("questions", "What most users may do", _questions(said)),
+        ("classes", "The widest access", _classes(said)),
+        ("people", "Who reaches most", _people(said)),
+    ]
+    found += [
+        (group.replace("_", "-"), _GROUP_TITLES[group][0], _group(group, rows))
+        for group, rows in said.groups.items()
+        if rows
+    ]
+    return [
+        *found,
+        ("owners", "Owners and orphans", _owners(said)),
+        ("inactive", "Inactive users", _inactive(said)),
+    ]
+
+
+def _reach(said: Summary) -> Markup:
+    series = [(_WAY_WORDS[way], values) for way, values in said.spread.items()]
+    told = "Assets by the number of users whom statements let in; what owners may comes on top."
+    names = bound_names()
+    rows = [{"way": way, **dict(zip(names, values, strict=True))} for way, values in series]
+    headings = [Heading("Who may", itemgetter("way"))]
+    headings += [Heading(name, itemgetter(name), True) for name in names]
+    chart = columns("Assets by the number of users who reach them", names, series)
+    return together(element("p", told), chart, _table("Assets by number of users", headings, rows))
+
+
+def _questions(said: Summary) -> Markup:
+    shown = [Bar(f"{row['name']} on {_kind(row)}", row["n_users"]) for row in said.questions[:TOP]]
+    headings = (
+        Heading("Question", itemgetter("name")),
+        Heading("Asked of", _kind),
+        Heading("Users", itemgetter("n_users"), True),
+        Heading("Reachable", itemgetter("reachable"), True),
+        Heading("Of", itemgetter("entities"), True),
+        Heading("Classes", itemgetter("classes"), True),
+        Heading("", lambda row: _flag("depends on the request") if row["request"] else ""),
+    )
+    told = (
+        "Privileges and operations by the number of users who may do them on at least one"
+        " entity. An operation is judged by its whole rule. Where it depends on what comes with a"
+        " request, it is judged for a request that brings nothing."
+    )
+    return together(
+        element("p", told),
+        bars("Questions by number of users", shown),
+        _table("Questions by number of users", headings, said.questions, said.counts[QUESTIONS]),
+    )
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    return row["type"] or "the platform"
+
+
+def _flag(words: str) -> Markup:
+    return element("span", words, class_="tag")
+
+
+def _classes(said: Summary) -> Markup:
+    headings = (
+        Heading("Question", itemgetter("name")),
+        Heading("Asked of", _kind),
+        Heading("Entities", itemgetter("n_entities"), True),
+        Heading("Such as", itemgetter("example")),
+        Heading("Users", itemgetter("n_users"), True),
+        Heading("Allowed to", lambda row: _few(row["allow"])),
+        Heading("Denied to", lambda row: _few(row["deny"])),
+        Heading("By statements", lambda row: _few(row["statements"])),
+        Heading("On top", lambda row: _few(row["owners_too"])),
+    )
+    told = (
+        "Entities on which everybody gets the same answer for the same reasons, by users times"
+        " entities. “On top” says whom ownership lets in besides."
+    )
+    shown = _table("The widest access", headings, said.wide, said.counts[REVIEW])
+    return together(element("p", told), shown)
+
+
+def _few(values: Sequence[str]) -> str:
+    more = len(values) - _FEW
+    return ", ".join(values[:_FEW]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _people(said: Summary) -> Markup:
+    def sum_of(way: str) -> Callable[[Mapping[str, Any]], int]:
+        return lambda row: row[way] + row[f"{way}_as_owner"]
+
+    headings = [Heading("User", itemgetter("name"))]
+    for way in WAYS:
+        headings.append(Heading(f"May {_WAY_WORDS[way]}", sum_of(way), True))
+        headings.append(Heading("as owner", itemgetter(f"{way}_as_owner"), True))
+    shown = [Bar(row["name"], max(sum_of(way)(row) for way in WAYS)) for row in said.people[:TOP]]
+    return together(
+        bars("Users by the number of assets that they reach", shown),
+        _table("Users by reach", headings, said.people, said.users),
+    )
+
+
+def _group(group: str, rows: Rows) -> Markup:
+    headings = [
+        Heading(_GROUP_TITLES[group][1], itemgetter("name")),
+        Heading("Assets", itemgetter("assets"), True),
+    ]
+    for way in WAYS:
+        title = f"Users who {_WAY_WORDS[way]} any"
+        headings.append(Heading(title, itemgetter(f"{way}_users"), True))
+    return _table(_GROUP_TITLES[group][0], headings, rows)
+
+
+def _owners(said: Summary) -> Markup:
+    owners = (
+        Heading("Owner", itemgetter("owner")),
+        Heading("Assets", itemgetter("assets"), True),
+        Heading("", lambda row: "" if row["stored"] else _flag("not stored")),
+        Heading("", lambda row: _flag("removed") if row["removed"] else ""),
+    )
+    orphans = (
+        Heading("Asset", itemgetter("name")),
+        Heading("Type", itemgetter("type")),
+        Heading("In", lambda row: row["container"] or ""),
+        Heading("Reason", itemgetter("reason")),
+        Heading("Owners", lambda row: _few(row["owners"])),
+    )
+    shown = [Bar(type, n) for type, n in said.orphans_by[:TOP]]
+    return together(
+        element("h3", "Owners"),
+        _table("Owners by number of assets", owners, said.owners),
+        element("h3", "Orphans"),
+        element("p", "Assets that may have owners and have none who is there."),
+        bars("Orphans by type", shown),
+        _table("Orphans", orphans, said.orphans, said.counts[ORPHANS]),
+    )
+
+
+def _inactive(said: Summary) -> Markup:
+    headings = (
+        Heading("User", itemgetter("name")),
+        Heading("Reason", itemgetter("reason")),
+    )
+    return together(
+        bars("Inactive users by reason", [Bar(reason, n) for reason, n in said.inactive_by]),
+        _table("Inactive users", headings, said.inactive, said.counts[INACTIVE]),
+    )
+
+
+def _table(caption: str, headings: Sequence[Heading], rows: Rows, of: int | None = None) -> Markup:
+    """Rows under headings that stay in sight; `of` is how many there are in all."""
+    if not rows:
+        return element("p", "Nothing to show.", class_="nothing")
+    more = f"; the first {len(rows):,} of {of:,}" if of is not None and of > len(rows) else ""
+    head = (
+        element("th", h.title, scope="col", class_="n" if h.is_number else "name") for h in headings
+    )
+    body = (element("tr", *_cells(headings, row)) for row in rows[:ROWS])
+    table = element(
+        "table",
+        element("caption", f"{caption}{more}"),
+        element("thead", element("tr", *head)),
+        element("tbody", *body),
+    )
+    return element("div", table, class_="scroll", role="region", aria_label=caption, tabindex=0)
+
+
+def _cells(headings: Sequence[Heading], row: Mapping[str, Any]) -> list[Markup]:
+    cells = []
+    for place, heading in enumerate(headings):
+        value = heading.cell(row)
+        if place == 0:
+            cells.append(element("th", value, scope="row", class_="name"))
+        else:
+            cells.append(element("td", value, class_="n" if heading.is_number else "name"))
+    return cells
+
+
+def _footer() -> Markup:
+    told = (
+        "This page is a summary; the tables beside it hold everything. It was made from a frozen"
+        " population: the same checksum is the same population."
+    )
+    return element("footer", element("p", told))

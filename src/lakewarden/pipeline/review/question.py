@@ -1,0 +1,195 @@
+"""What a review asks: every privilege and every operation, of each type of entity.
+
+Questions of one type that have the same rule are one *matter*: they have the same classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from lakewarden.kernel.expression import (
+    REQUEST,
+    At,
+    Compare,
+    Every,
+    Holds,
+    May,
+    Node,
+    NotDenied,
+    Some,
+    children,
+)
+from lakewarden.kernel.model import ANY, WAYS, Model, Privilege, Source
+from lakewarden.kernel.privileges import offered_on
+from lakewarden.pipeline.review.residue import Told
+
+PRIVILEGE = "privilege"
+OPERATION = "operation"
+
+SUBJECT = "subject."
+"""How the attributes of who asks begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A privilege or an operation; `request`: what comes with a request may change the answer."""
+
+    kind: str
+    name: str
+    title: str
+    request: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """A rule on entities of one type, and the questions that have it; none: asked for ways."""
+
+    rule: Node
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """What is asked of entities of one type.
+
+    `ways[w]` is the place, in `matters`, of how such an entity is reached by the way `WAYS[w]`;
+    None where it cannot be.
+    """
+
+    matters: tuple[Matter, ...]
+    ways: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The privileges and operations to ask about, by name; None: all."""
+
+    privileges: frozenset[str] | None = None
+    operations: frozenset[str] | None = None
+    _agendas: dict[tuple[str, str], Agenda] = field(default_factory=dict, compare=False)
+
+    def agenda(self, model: Model, type: str) -> Agenda:
+        """What is asked of entities of `type` (empty: without a resource); remembered."""
+        known = self._agendas.get((model.digest, type))
+        if known is None:
+            known = self._agendas[model.digest, type] = self._agenda(model, type)
+        return known
+
+    def _agenda(self, model: Model, type: str) -> Agenda:
+        questions: dict[Node, list[Question]] = {}
+        for rule, question in self._questions(model, type):
+            questions.setdefault(rule, []).append(question)
+        ways: list[Node | None] = []
+        for way in WAYS:
+            name = model.reaching(way, type) if type else None
+            rule_of_way = None if name is None else model.operations[name].rule_or_none(type)
+            ways.append(rule_of_way)
+            if rule_of_way is not None:
+                questions.setdefault(rule_of_way, [])
+        places = {rule: place for place, rule in enumerate(questions)}
+        return Agenda(
+            matters=tuple(Matter(rule, tuple(found)) for rule, found in questions.items()),
+            ways=tuple(None if rule is None else places[rule] for rule in ways),
+        )
+
+    def _questions(self, model: Model, type: str) -> Iterator[tuple[Node, Question]]:
+        asked = _asked_for(model, type)
+        for privilege in model.privileges.values():
+            is_wanted = self.privileges is None or privilege.name in self.privileges
+            if is_wanted and _bears_on(model, privilege, type, asked):
+                question = Question(PRIVILEGE, privilege.name, privilege.title, request=False)
+                yield Holds(privilege.name), question
+        for operation in model.operations.values():
+            rule = operation.rule_or_none(type)
+            if rule is not None and (self.operations is None or operation.name in self.operations):
+                asks = asks_request(model, rule, type)
+                yield rule, Question(OPERATION, operation.name, operation.title, asks)
+
+
+def _bears_on(model: Model, privilege: Privilege, type: str, asked: frozenset[str]) -> bool:
+    """Whether the privilege means anything on entities of the type.
+
+    It is offered there, or a grant of it reaches them and it is `asked` for by an operation.
+    """
+    if not type or not privilege.on:
+        return not type and not privilege.on
+    if ANY in privilege.on or type in privilege.on:
+        return True
+    reaches = type not in model.types or offered_on(model, privilege, type)
+    return reaches and privilege.name in asked
+
+
+def _asked_for(model: Model, type: str) -> frozenset[str]:
+    """The privileges that operations on entities of the type ask for."""
+    return frozenset(
+        node.privilege
+        for operation in model.operations.values()
+        for rule in [operation.rule_or_none(type)]
+        if rule is not None
+        for node in parts(model, rule, type)
+        if isinstance(node, (Holds, NotDenied))
+    )
+
+
+def chosen(
+    model: Model, privileges: Iterable[str] | None, operations: Iterable[str] | None
+) -> Chosen:
+    """The names, looked up; raises `Unknown`. The word `none` stands for no name at all."""
+    return Chosen(
+        None if privileges is None else _names(privileges, lambda n: model.privilege(n).name),
+        None if operations is None else _names(operations, lambda n: model.operation(n).name),
+    )
+
+
+def _names(words: Iterable[str], look_up: Callable[[str], str]) -> frozenset[str]:
+    return frozenset(look_up(word) for word in words if word != "none")
+
+
+def asks_request(model: Model, rule: Node, type: str) -> bool:
+    """Whether the rule looks at anything that comes with a request."""
+    return any(_is_of_request(model, node) for node in parts(model, rule, type))
+
+
+def _is_of_request(model: Model, node: Node) -> bool:
+    match node:
+        case At(selector, _):
+            return selector.startswith(REQUEST)
+        case Every(source, _) | Some(source, _):
+            return source.startswith(REQUEST)
+        case Compare():
+            return model.attributes[node.attribute].source is not Source.STORED
+        case _:
+            return False
+
+
+def parts(model: Model, rule: Node, type: str = "") -> Iterator[Node]:
+    """The nodes of a rule, those of other operations that it names counted in.
+
+    Rules that `may` names are those of any type, unless the place is that of the target.
+    """
+    seen: set[str] = set()
+    todo = [(rule, type)]
+    while todo:
+        node, at = todo.pop()
+        yield node
+        if isinstance(node, May) and node.operation not in seen:
+            seen.add(node.operation)
+            named = model.operation(node.operation)
+            of_type = named.rule_or_none(at) if at else None
+            rules = named.rules.values() if of_type is None else (of_type,)
+            todo.extend((inner, at) for inner in rules)
+        is_elsewhere = isinstance(node, (At, Every, Some))
+        todo.extend((inner, "" if is_elsewhere else at) for inner in children(node))
+
+
+def told(model: Model) -> tuple[Told, ...]:
+    """What rules of the model ask about the stored attributes of who asks."""
+    found = {
+        Told(node.attribute, node.operator, node.value)
+        for operation in model.operations.values()
+        for rule in operation.rules.values()
+        for node in parts(model, rule)
+        if isinstance(node, Compare) and node.attribute.startswith(SUBJECT)
+    }
+    return tuple(sorted(found, key=repr))

@@ -1,0 +1,358 @@
+"""A rule over many entities at once, reduced to what each of them leaves of it.
+
+The values are columns: for each entity the place of its residue in a short list. What depends
+on ownership of the entity itself, or of what its path leads to, stays a symbol, so that classes
+do not split by owner; behind a relation the owners are named, for there each entity differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.algebra import Algebra
+from lakewarden.kernel.among import Among, related_ids
+from lakewarden.kernel.expression import ANCESTORS, REQUEST, SELF, Compare, Holds, May, Node
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.subject import Subject
+from lakewarden.pipeline.review.column import Codes, Column, column_of, joined
+from lakewarden.pipeline.review.covering import Covering
+from lakewarden.pipeline.review.residue import (
+    EVERYBODY,
+    NOBODY,
+    Admins,
+    Free,
+    Given,
+    Itself,
+    One,
+    Owned,
+    Owners,
+    Path,
+    Residues,
+    Told,
+    Types,
+)
+
+Ids = NDArray[np.int32]
+
+SUBJECT = "subject."
+"""How the attributes of who asks begin."""
+
+_ANYBODY = Subject(Principal(USER, ""), frozenset(), frozenset(), frozenset(), BitMap(), BitMap())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spots:
+    """Entities, each once, and the path that led to them; `named`: through a relation.
+
+    `moves` remembers where selectors lead from here.
+    """
+
+    ids: Ids
+    path: Path = ()
+    named: bool = False
+    moves: dict[str, tuple[Spots, Ids]] = field(default_factory=dict)
+    known: dict[Node, Column] = field(default_factory=dict)
+
+
+class Reduction(Algebra[Column, Spots]):
+    """Residues for every entity of some; each rule is reduced for one type at a time."""
+
+    def __init__(self, snapshot: Snapshot, residues: Residues) -> None:
+        self.snapshot = snapshot
+        self.residues = residues
+        self._covering = Covering(snapshot)
+        self._among = Among(snapshot, _ANYBODY)
+        self._tree = snapshot.coded.tree
+        self._persons = self._principals()
+        declared = (snapshot.model.types.get(kind) for kind in self._tree.kinds)
+        self._users = np.array([t is not None and t.principal == USER for t in declared], bool)
+        self._owner_codes: tuple[Codes, list[tuple[tuple[int, int], ...]]] | None = None
+
+    # who the entities are, and who owns them
+
+    def _principals(self) -> Codes:
+        """For each entity the number of the principal that it is, -1: unknown, -2: no such type."""
+        coded, tree = self.snapshot.coded, self._tree
+        found = np.full(len(tree), -2, dtype=np.int64)
+        kinds = {t.name for t in coded.model.types.values() if t.principal is not None}
+        codes = [tree.codes[kind] for kind in sorted(kinds & tree.codes.keys())]
+        for id in np.flatnonzero(np.isin(tree.types, codes)).tolist():
+            principal = coded.model.principal_kind(tree.entity(id))
+            known = None if principal is None else coded.acting.ids.get(Principal(*principal))
+            found[id] = -1 if known is None else known
+        return found
+
+    def persons(self, ids: Ids) -> Codes:
+        """The numbers of the principals that the entities are; below zero: none."""
+        return np.where(ids >= 0, self._persons[ids], -2)
+
+    @property
+    def owners(self) -> tuple[Codes, list[tuple[tuple[int, int], ...]]]:
+        """For each entity a code, and what it stands for: (owner, ownership) pairs."""
+        if self._owner_codes is None:
+            self._owner_codes = self._owners()
+        return self._owner_codes
+
+    def _owners(self) -> tuple[Codes, list[tuple[tuple[int, int], ...]]]:
+        codes = np.zeros(len(self._tree), dtype=np.int64)
+        everyone = np.arange(len(self._tree), dtype=np.int32)
+        places, owners, labels = self.snapshot.coded.owners.flat(everyone)
+        found: dict[tuple[tuple[int, int], ...], int] = {(): 0}
+        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        pairs = list(zip(owners.tolist(), labels.tolist(), strict=True))
+        bounds = pairwise([*starts.tolist(), len(pairs)])
+        for place, (start, end) in zip(places[starts].tolist(), bounds, strict=True):
+            codes[place] = found.setdefault(tuple(pairs[start:end]), len(found))
+        return codes, list(found)
+
+    # the algebra
+
+    def evaluate(self, node: Node, place: Spots) -> Column:
+        if not isinstance(node, (Holds, May)):
+            return super().evaluate(node, place)
+        known = place.known.get(node)
+        if known is None:
+            known = place.known[node] = super().evaluate(node, place)
+        return known
+
+    def _all_alike(self, number: int, place: Spots) -> Column:
+        return Column(np.zeros(len(place.ids), dtype=np.int64), (number,))
+
+    def constant(self, truth: bool, place: Spots) -> Column:
+        return self._all_alike(EVERYBODY if truth else NOBODY, place)
+
+    def all_of(self, values: Iterator[Column]) -> Column:
+        return self._folded(values, NOBODY, self.residues.all_of)
+
+    def any_of(self, values: Iterator[Column]) -> Column:
+        return self._folded(values, EVERYBODY, self.residues.any_of)
+
+    def _folded(
+        self, values: Iterator[Column], last: int, join: Callable[[tuple[int, int]], int]
+    ) -> Column:
+        """The columns put together; nothing more is asked once all say `last`."""
+        found = next(values)
+        for more in values if found.of != (last,) else ():
+            codes, stands = joined([(found.codes, len(found.of)), (more.codes, len(more.of))])
+            rows = stands.tolist()
+            found = column_of(codes, [join((found.of[a], more.of[b])) for a, b in rows])
+            if found.of == (last,):
+                break
+        return found
+
+    def holds(self, privilege: str, place: Spots) -> Column:
+        covers = self._covering.of(privilege)
+        owned = any(cover.owners for cover in covers.of)
+        parts = [(covers.codes[place.ids], len(covers.of))]
+        parts.append(self._owner_part(place) if owned else self._nothing(place))
+        is_own = privilege in self.snapshot.model.self_privileges
+        persons, people = self._person_part(place, users=True) if is_own else self._no_one(place)
+        parts.append((persons, len(people)))
+        codes, stands = joined(parts)
+        numbers = []
+        for cover, owner, person in stands.tolist():
+            number = self._held(privilege, covers.of[cover], owner, place)
+            if people[person] is not None:
+                own = self._itself(place, people[person], exactly=True)
+                number = self.residues.any_of((number, own))
+            numbers.append(number)
+        return column_of(codes, numbers)
+
+    def _held(self, privilege: str, cover: Covering.Cover, owner: int, place: Spots) -> int:
+        """What covers an entity, said as a residue."""
+        residues = self.residues
+        opened = [self._owned(place, owner, *clause) for clause in cover.owners]
+        if cover.allows:
+            opened.append(residues.number(Given(privilege, cover.allows)))
+        return residues.all_of((residues.any_of(opened), self._free(privilege, cover)))
+
+    def _free(self, privilege: str, cover: Covering.Cover) -> int:
+        if not cover.denies:
+            return EVERYBODY
+        return self.residues.number(Free(privilege, cover.denies))
+
+    def not_denied(self, privilege: str, place: Spots) -> Column:
+        covers = self._covering.of(privilege)
+        codes, stands = joined([(covers.codes[place.ids], len(covers.of))])
+        kept = [covers.of[cover] for (cover,) in stands.tolist()]
+        return column_of(codes, [self._free(privilege, cover) for cover in kept])
+
+    # ownership
+
+    def _nothing(self, place: Spots) -> tuple[Codes, int]:
+        return np.zeros(len(place.ids), dtype=np.int64), 1
+
+    def _owner_part(self, place: Spots) -> tuple[Codes, int]:
+        """The owners of the entities as codes, where they are to be named."""
+        if not place.named:
+            return self._nothing(place)
+        codes, found = self.owners
+        return codes[place.ids], len(found)
+
+    def _owned(
+        self, place: Spots, owner: int, types: Types = None, statements: tuple[str, ...] = ()
+    ) -> int:
+        if not place.named:
+            return self.residues.number(Owned(place.path, types, statements))
+        names = self.snapshot.coded.ownerships
+        pairs = self.owners[1][owner]
+        chosen = sorted({o for o, label in pairs if types is None or names[label] in types})
+        return self.residues.number(Owners(place.path, types, statements, tuple(chosen)))
+
+    def owner(self, levels: tuple[str, ...], place: Spots) -> Column:
+        return self.any_of(self._owner_at(level, place) for level in levels)
+
+    def _owner_at(self, level: str, place: Spots) -> Column:
+        if level != SELF:
+            spots, places = self._moved(level, place)
+            return self._owner_at(SELF, spots).taken(places)
+        codes, stands = joined([self._owner_part(place)])
+        return Column(codes, tuple(self._owned(place, owner) for (owner,) in stands.tolist()))
+
+    # the entity as a principal
+
+    def _no_one(self, place: Spots) -> tuple[Codes, list[int | None]]:
+        return np.zeros(len(place.ids), dtype=np.int64), [None]
+
+    def _person_part(self, place: Spots, *, users: bool) -> tuple[Codes, list[int | None]]:
+        """Which principals the entities are: None for none, and -1 where it need not be named."""
+        persons = self._persons[place.ids]
+        is_one = persons > -2
+        if users:
+            is_one &= self._users[self._tree.types[place.ids]]
+        if not place.named:
+            return is_one.astype(np.int64), [None, -1]
+        shown = np.where(is_one, persons, -2)
+        found, codes = np.unique(shown, return_inverse=True)
+        people = [None if n == -2 else n for n in found.tolist()]
+        return codes.reshape(-1).astype(np.int64), people
+
+    def _itself(self, place: Spots, person: int | None, *, exactly: bool) -> int:
+        if not place.named:
+            return self.residues.number(Itself(place.path, exactly))
+        return self.residues.number(One(place.path, exactly, -1 if person is None else person))
+
+    def is_self(self, place: Spots) -> Column:
+        codes, people = self._person_part(place, users=False)
+        codes, stands = joined([(codes, len(people))])
+        numbers = [
+            NOBODY if people[n] is None else self._itself(place, people[n], exactly=False)
+            for (n,) in stands.tolist()
+        ]
+        return column_of(codes, numbers)
+
+    def service_admin(self, place: Spots) -> Column:
+        return self._all_alike(self.residues.number(Admins()), place)
+
+    # other places
+
+    def may(self, operation: str, place: Spots) -> Column:
+        declared = self.snapshot.model.operation(operation)
+        kinds = self._tree.types[place.ids]
+        found = np.unique(kinds).tolist()
+        if len(found) == 1:
+            rule = declared.rule_or_none(self._tree.kinds[found[0]])
+            return self.constant(False, place) if rule is None else self.evaluate(rule, place)
+        parts = []
+        for kind in found:
+            rows = np.flatnonzero(kinds == kind)
+            rule = declared.rule_or_none(self._tree.kinds[kind])
+            inner = Spots(place.ids[rows], place.path, place.named)
+            column = self.constant(False, inner) if rule is None else self.evaluate(rule, inner)
+            parts.append((rows, column))
+        return self._scattered(len(place.ids), parts)
+
+    def _scattered(self, size: int, parts: Sequence[tuple[NDArray[np.int64], Column]]) -> Column:
+        """Columns of some of the rows each, as one; nobody where none of them says anything."""
+        codes = np.zeros(size, dtype=np.int64)
+        numbers = [NOBODY]
+        for rows, column in parts:
+            codes[rows] = column.codes + len(numbers)
+            numbers.extend(column.of)
+        codes, stands = joined([(codes, len(numbers))])
+        return column_of(codes, [numbers[n] for (n,) in stands.tolist()])
+
+    def _moved(self, selector: str, place: Spots) -> tuple[Spots, Ids]:
+        """Where a selector leads: the entities there, and for each row its place, or -1."""
+        known = place.moves.get(selector)
+        if known is None:
+            at = self.snapshot.step(place.ids, selector)
+            known = place.moves[selector] = _gathered(at, (*place.path, selector), place.named)
+        return known
+
+    def elsewhere(self, selector: str, inner: Node, place: Spots) -> Column:
+        if selector.startswith(REQUEST):
+            return self.constant(False, place)
+        spots, places = self._moved(selector, place)
+        if not len(spots.ids):
+            return self.constant(False, place)
+        return self.evaluate(inner, spots).taken(places)
+
+    def related(self, source: str, inner: Node, place: Spots, *, every: bool) -> Column:
+        if source.startswith(REQUEST):
+            return self.constant(False, place)
+        if source == ANCESTORS:
+            return self._siblings(inner, place, every=every)
+        return self._related(source, inner, place, every=every)
+
+    def _siblings(self, inner: Node, place: Spots, *, every: bool) -> Column:
+        """What lies above is the same for all that lie in one container."""
+        above = self._tree.above[place.ids]
+        _, first, places = np.unique(above, return_index=True, return_inverse=True)
+        one_each = Spots(place.ids[first], place.path, place.named)
+        column = self._related(ANCESTORS, inner, one_each, every=every)
+        return column.taken(places.reshape(-1).astype(np.int32))
+
+    def _related(self, source: str, inner: Node, place: Spots, *, every: bool) -> Column:
+        rows, targets = related_ids(self.snapshot, source, place.ids)
+        if not len(rows):
+            return self.constant(False, place)
+        spots, places = _gathered(targets, (*place.path, source), named=True)
+        column = self.constant(False, spots)
+        if len(spots.ids):
+            column = self.evaluate(inner, spots)
+        column = column.taken(places)
+        numbers = np.array(column.of, dtype=np.int64)[column.codes]
+        return self._of_sets(len(place.ids), rows, numbers, every=every)
+
+    def _of_sets(self, size: int, rows: Ids, numbers: Codes, *, every: bool) -> Column:
+        """What the residues of all that each row leads to come to."""
+        join = self.residues.all_of if every else self.residues.any_of
+        order = np.lexsort((numbers, rows))
+        rows, numbers = rows[order], numbers[order]
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        codes = np.zeros(size, dtype=np.int64)
+        known: dict[bytes, int] = {}
+        found = [NOBODY]
+        for row, part in zip(rows[starts].tolist(), np.split(numbers, starts[1:]), strict=True):
+            key = part.tobytes()
+            if key not in known:
+                known[key] = len(found)
+                found.append(join(part.tolist()))
+            codes[row] = known[key]
+        codes, stands = joined([(codes, len(found))])
+        return column_of(codes, [found[n] for (n,) in stands.tolist()])
+
+    def compare(self, node: Compare, place: Spots) -> Column:
+        if node.attribute.startswith(SUBJECT):
+            told = Told(node.attribute, node.operator, node.value)
+            return self._all_alike(self.residues.number(told), place)
+        truths = self._among.compare(node, place.ids)
+        codes, stands = joined([(truths.astype(np.int64), 2)])
+        return Column(codes, tuple((NOBODY, EVERYBODY)[n] for (n,) in stands.tolist()))
+
+
+def _gathered(at: Ids, path: Path, named: bool) -> tuple[Spots, Ids]:
+    """The entities among `at`, each once, and for each row its place among them, or -1."""
+    ids, places = np.unique(at, return_inverse=True)
+    places = places.reshape(-1)
+    absent = int(len(ids) > 0 and ids[0] < 0)
+    spots = Spots(ids[absent:].astype(np.int32), path, named)
+    return spots, (places - absent).astype(np.int32)

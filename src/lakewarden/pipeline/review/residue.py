@@ -1,0 +1,303 @@
+"""What is left of a rule once everything is known but who asks.
+
+On each entity a rule comes down to statements that cover it, and to ownership. Entities on
+which the same is left are one class: everybody gets the same answer on them, owners aside.
+What is left is said in terms of the estate (statements by their ids, never local numbers), so
+its digest is the same wherever, and whenever, it is worked out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+Path = tuple[str, ...]
+"""The selectors that lead from the target of the question to another entity."""
+
+Types = tuple[str, ...] | None
+"""Ownership types; None: any."""
+
+DIGEST_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Nobody:
+    """Nobody may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Everybody:
+    """Every user may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Those to whom one of these ALLOWs gives the privilege."""
+
+    privilege: str
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Those to whom none of these DENYs denies the privilege."""
+
+    privilege: str
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """The owners, of some types, of the entity at the path, whoever they are.
+
+    `statements` are ALLOWs that speak to them; none where the rule itself asks.
+    """
+
+    path: Path
+    types: Types
+    statements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Itself:
+    """The user, or whoever acts as the group or role, that the entity at the path is.
+
+    `exactly`: that very user, and none who acts as it.
+    """
+
+    path: Path
+    exactly: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """As `Owned`, of an entity that a relation leads to: these principals."""
+
+    path: Path
+    types: Types
+    statements: tuple[str, ...]
+    principals: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """As `Itself`, of an entity that a relation leads to: this principal; -1: none known."""
+
+    path: Path
+    exactly: bool
+    principal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Admins:
+    """The service administrators."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Those whose stored attribute compares so."""
+
+    attribute: str
+    operator: str
+    value: str | bool | int | float | tuple[str | bool | int | float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Those of whom all parts hold; parts by their numbers."""
+
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """Those of whom some part holds; parts by their numbers."""
+
+    parts: tuple[int, ...]
+
+
+Residue = (
+    Nobody | Everybody | Given | Free | Owned | Itself | Owners | One | Admins | Told | All | Any
+)
+
+_FORMS: Final[Mapping[str, Callable[..., Residue]]] = {
+    form.__name__: form
+    for form in (
+        *(Nobody, Everybody, Given, Free, Owned, Itself, Owners, One, Admins, Told),
+        *(All, Any),
+    )
+}
+
+NOBODY: Final = 0
+EVERYBODY: Final = 1
+
+
+class Residues:
+    """Residues by number, each once. Numbers are of this collection, digests of the estate."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Residue, int] = {}
+        self._residues: list[Residue] = []
+        self._digests: dict[int, bytes] = {}
+        self._own: list[bool] = []
+        self._joined: dict[tuple[bool, frozenset[int]], int] = {}
+        self._plain: dict[int, int] = {}
+        self._leaves: dict[int, frozenset[Residue]] = {}
+        self.number(Nobody())
+        self.number(Everybody())
+
+    def __len__(self) -> int:
+        return len(self._residues)
+
+    def __getitem__(self, number: int) -> Residue:
+        return self._residues[number]
+
+    def number(self, residue: Residue) -> int:
+        """The residue's number; parts of `All` and `Any` have theirs already."""
+        known = self._numbers.get(residue)
+        if known is None:
+            known = self._numbers[residue] = len(self._residues)
+            self._residues.append(residue)
+            self._own.append(self._is_own(residue))
+        return known
+
+    def digest(self, number: int) -> bytes:
+        """What tells the residue from others, in any collection."""
+        known = self._digests.get(number)
+        if known is None:
+            text = self.text(number).encode()
+            known = self._digests[number] = blake2b(text, digest_size=DIGEST_BYTES).digest()
+        return known
+
+    def text(self, number: int) -> str:
+        """The residue for another collection; its parts by their digests."""
+        residue = self._residues[number]
+        if isinstance(residue, (All, Any)):
+            cells: list[object] = [sorted(self.digest(part).hex() for part in residue.parts)]
+        else:
+            cells = [getattr(residue, name) for name in residue.__slots__]
+        return json.dumps([type(residue).__name__, *cells], ensure_ascii=False)
+
+    def _is_own(self, residue: Residue) -> bool:
+        if isinstance(residue, (All, Any)):
+            return any(self._own[part] for part in residue.parts)
+        return isinstance(residue, (Owned, Itself, Owners, One))
+
+    def is_own(self, number: int) -> bool:
+        """Whether the residue turns on who owns what, or on who one is."""
+        return self._own[number]
+
+    def all_of(self, parts: Iterable[int]) -> int:
+        """The residue of which all parts hold, as simple as it can be said."""
+        return self._join(frozenset(parts), every=True)
+
+    def any_of(self, parts: Iterable[int]) -> int:
+        """The residue of which some part holds, as simple as it can be said."""
+        return self._join(frozenset(parts), every=False)
+
+    def _join(self, given: frozenset[int], *, every: bool) -> int:
+        known = self._joined.get((every, given))
+        if known is None:
+            known = self._joined[every, given] = self._joined_anew(given, every=every)
+        return known
+
+    def _joined_anew(self, given: frozenset[int], *, every: bool) -> int:
+        form, other = (All, Any) if every else (Any, All)
+        empty, full = (EVERYBODY, NOBODY) if every else (NOBODY, EVERYBODY)
+        flat: set[int] = set()
+        for number in given:
+            part = self._residues[number]
+            flat.update(part.parts if isinstance(part, form) else (number,))
+        flat.discard(empty)
+        if full in flat:
+            return full
+        parts = self._put_together(flat, Free if every else Given)
+        # What holds together with, or beside, something that it already needs says nothing.
+        kept = {n for n in parts if not self._is_said(n, parts, other)}
+        if not kept:
+            return empty
+        return kept.pop() if len(kept) == 1 else self.number(form(tuple(sorted(kept))))
+
+    def _is_said(self, number: int, parts: set[int], other: type[All] | type[Any]) -> bool:
+        part = self._residues[number]
+        return isinstance(part, other) and not parts.isdisjoint(part.parts)
+
+    def _put_together(self, parts: set[int], form: type[Given] | type[Free]) -> set[int]:
+        """The parts, with those of one privilege that say more by more statements as one."""
+        stated: dict[str, set[str]] = {}
+        rest: set[int] = set()
+        for number in parts:
+            part = self._residues[number]
+            if isinstance(part, form):
+                stated.setdefault(part.privilege, set()).update(part.statements)
+            else:
+                rest.add(number)
+        made = (form(name, tuple(sorted(found))) for name, found in stated.items())
+        return rest.union(self.number(one) for one in made)
+
+    def plain(self, number: int) -> int:
+        """The same with whoever a relation leads to not named: what makes a class."""
+        known = self._plain.get(number)
+        if known is None:
+            known = self._plain[number] = self._plain_anew(number)
+        return known
+
+    def _plain_anew(self, number: int) -> int:
+        match self._residues[number]:
+            case Owners(path, types, statements, _):
+                return self.number(Owned(path, types, statements))
+            case One(path, exactly, _):
+                return self.number(Itself(path, exactly))
+            case All(parts):
+                return self.all_of(self.plain(part) for part in parts)
+            case Any(parts):
+                return self.any_of(self.plain(part) for part in parts)
+            case _:
+                return number
+
+    def leaves(self, number: int) -> frozenset[Residue]:
+        """All that the residue is made of."""
+        known = self._leaves.get(number)
+        if known is None:
+            residue = self._residues[number]
+            known = frozenset({residue})
+            if isinstance(residue, (All, Any)):
+                known = frozenset[Residue]().union(*(self.leaves(part) for part in residue.parts))
+            self._leaves[number] = known
+        return known
+
+    def within(self, number: int) -> frozenset[int]:
+        """The residue and all its parts."""
+        residue = self._residues[number]
+        if isinstance(residue, (All, Any)):
+            return frozenset({number}).union(*(self.within(part) for part in residue.parts))
+        return frozenset({number})
+
+
+def read(texts: Mapping[bytes, str]) -> tuple[Residues, dict[bytes, int]]:
+    """Residues from their texts by digest, in a collection of their own, and their numbers."""
+    residues = Residues()
+    numbers: dict[bytes, int] = {}
+
+    def number(digest: bytes) -> int:
+        if digest not in numbers:
+            word, *cells = json.loads(texts[digest])
+            form = _FORMS[word]
+            if form in (All, Any):
+                parts = tuple(sorted(number(bytes.fromhex(part)) for part in cells[0]))
+                residue: Residue = All(parts) if form is All else Any(parts)
+            else:
+                residue = form(*map(_tuples, cells))
+            numbers[digest] = residues.number(residue)
+        return numbers[digest]
+
+    for digest in texts:
+        number(digest)
+    return residues, numbers
+
+
+def _tuples(value: object) -> object:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

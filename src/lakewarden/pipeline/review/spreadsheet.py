@@ -1,0 +1,128 @@
+"""Tables of a review as CSV, for people with spreadsheets: no cell is taken for a formula.
+
+A cell that begins with `=`, `+`, `-`, `@`, a tab or a line break would be computed by a
+spreadsheet, and names are written by others: such a text is put behind an apostrophe. Numbers
+stay numbers. Every text is quoted; lists are one text, their members apart by `; `.
+SOURCE: OWASP, CSV Injection.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.pipeline.review.schemas import (
+    BY_CONTAINER,
+    BY_DOMAIN,
+    BY_PRINCIPAL,
+    BY_TAG,
+    INACTIVE,
+    ORPHANS,
+    OWNERS,
+    QUESTIONS,
+    REVIEW,
+    ROLE_SETS,
+)
+
+EXPORTED: Final = (
+    *(QUESTIONS, REVIEW, ROLE_SETS, BY_PRINCIPAL, BY_DOMAIN, BY_TAG, BY_CONTAINER),
+    *(OWNERS, ORPHANS, INACTIVE),
+)
+"""The tables that are exported."""
+
+LIMIT: Final = 100_000
+"""A table of more rows is left to those who can read Parquet."""
+
+LONGEST: Final = 32_767
+"""What a cell of common spreadsheets holds, in characters; a list that is longer is cut."""
+
+MEMBERS: Final = 25
+"""How many members of a list a cell names; the tables have them all."""
+
+_RISKY: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+_APART: Final = "; "
+
+
+def safe(text: str) -> str:
+    """The text as a spreadsheet takes it: as text.
+
+    >>> safe("=1+1"), safe("orders"), safe("-x")
+    ("'=1+1", 'orders', "'-x")
+    """
+    # What looks like it after blanks or a full-width sign is taken for one, too.
+    begin = text.lstrip(" \u00a0\ufeff")[:1].translate(
+        {0xFF1D: "=", 0xFF0B: "+", 0xFF0D: "-", 0xFF20: "@"}
+    )
+    return f"'{text}" if begin.startswith(_RISKY) else text
+
+
+def export(folder: Path, out: Path) -> list[Path]:
+    """Writes the tables of a version in `folder` as files in `out`; returns the files."""
+    files = []
+    for name in EXPORTED:
+        source = folder / name
+        rows = sum(pq.read_metadata(file).num_rows for file in source.glob("*.parquet"))
+        if rows <= LIMIT:
+            files.append(out / f"{name}.csv")
+            write(files[-1], _shown(pq.read_table(source)))
+    return files
+
+
+def _shown(table: pa.Table) -> pa.Table:
+    """The columns that people can read, in canonical order of the rows."""
+    kept = [field.name for field in table.schema if not _is_for_programs(field.type)]
+    shown = table.select(kept)
+    plain = [(f.name, "ascending") for f in shown.schema if not pa.types.is_list(f.type)]
+    return shown.sort_by(plain)
+
+
+def _is_for_programs(type: pa.DataType) -> bool:
+    of_numbers = pa.types.is_list(type) and pa.types.is_integer(type.value_type)
+    return bool(pa.types.is_binary(type) or of_numbers)
+
+
+def write(file: Path, table: pa.Table) -> None:
+    """Writes one table."""
+    with file.open("w", encoding="utf-8", newline="") as out:
+        lines = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
+        lines.writerow([safe(name) for name in table.column_names])
+        for batch in table.to_batches(max_chunksize=10_000):
+            columns = (column.to_pylist() for column in batch.columns)
+            lines.writerows(map(_cells, zip(*columns, strict=True)))
+
+
+def _cells(row: Sequence[Any]) -> list[Any]:
+    return [_cell(value) for value in row]
+
+
+def _cell(value: object) -> object:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return value
+        case str():
+            return safe(value)
+        case _:
+            return safe(_listed(value if isinstance(value, Iterable) else [value]))
+
+
+def _listed(values: Iterable[object]) -> str:
+    """The members in one text: the first ones, as far as a cell holds them."""
+    texts = [str(value) for value in values]
+    kept: list[str] = []
+    room = LONGEST - 40
+    for text in texts[:MEMBERS]:
+        room -= len(text) + len(_APART)
+        if room < 0:
+            break
+        kept.append(text)
+    more = len(texts) - len(kept)
+    return _APART.join([*kept, f"and {more:,} more"] if more else kept)

@@ -1,0 +1,148 @@
+"""What the report of a review says, read from its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.model import WAYS
+from lakewarden.pipeline.product import Manifest
+from lakewarden.pipeline.review.schemas import (
+    BY_ASSET,
+    BY_CONTAINER,
+    BY_DOMAIN,
+    BY_PRINCIPAL,
+    BY_TAG,
+    INACTIVE,
+    ORPHANS,
+    OWNERS,
+    QUESTIONS,
+    REVIEW,
+)
+
+TOP: Final = 15
+"""How many rows a chart shows."""
+
+ROWS: Final = 50
+"""How many rows a table shows."""
+
+BOUNDS: Final = (1, 2, 6, 21, 101, 1_001, 10_001)
+"""Where the groups of the distribution begin, in users."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a review is of: the manifest of the index, facts of the review, and the index's age."""
+
+    index: Manifest
+    facts: Mapping[str, Any]
+    age: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The content of the report; `counts` has the rows of every table that is spoken of.
+
+    `spread` has for each way how many assets are open to so many users, by the groups of
+    `BOUNDS`, nobody first.
+    """
+
+    source: Source
+    counts: Mapping[str, int]
+    users: int
+    wide: Rows
+    questions: Rows
+    spread: Mapping[str, Sequence[int]]
+    people: Rows
+    groups: Mapping[str, Rows]
+    owners: Rows
+    orphans: Rows
+    orphans_by: Sequence[tuple[str, int]]
+    inactive: Rows
+    inactive_by: Sequence[tuple[str, int]]
+
+
+def summed(folder: Path, source: Source) -> Summary:
+    """What the tables in the folder say."""
+
+    def read(name: str, *columns: str) -> pa.Table:
+        return pq.read_table(folder / name, columns=list(columns) or None)
+
+    questions = read(QUESTIONS)
+    review = read(REVIEW, *_OF_REVIEW)
+    people = read(BY_PRINCIPAL, "name", *WAYS, *(f"{way}_as_owner" for way in WAYS))
+    orphans = read(ORPHANS, "type", "name", "container", "reason", "owners")
+    inactive, owners = read(INACTIVE), read(OWNERS)
+    groups = {name: read(name) for name in (BY_DOMAIN, BY_TAG, BY_CONTAINER)}
+    counts = {QUESTIONS: questions, REVIEW: review, ORPHANS: orphans, INACTIVE: inactive}
+    files = sorted((folder / BY_ASSET).glob("*.parquet"))
+    assets = sum(pq.read_metadata(file).num_rows for file in files)
+    return Summary(
+        source=source,
+        counts={BY_ASSET: assets, **{name: t.num_rows for name, t in {**counts, **groups}.items()}},
+        users=people.num_rows,
+        wide=_top(review, lambda row: row["n_users"] * row["n_entities"]),
+        questions=_top(questions, lambda row: row["n_users"]),
+        spread={way: _spread(read(BY_ASSET, f"{way}_users").column(0)) for way in WAYS},
+        people=_top(people, lambda row: max(row[w] + row[f"{w}_as_owner"] for w in WAYS)),
+        groups={name: _top(found, lambda row: row["assets"]) for name, found in groups.items()},
+        owners=_top(owners, lambda row: row["assets"]),
+        orphans=orphans.sort_by([("type", "ascending"), ("name", "ascending")])
+        .slice(0, ROWS)
+        .to_pylist(),
+        orphans_by=_counted(orphans.column("type")),
+        inactive=inactive.slice(0, ROWS).to_pylist(),
+        inactive_by=_counted(inactive.column("reason")),
+    )
+
+
+_OF_REVIEW: Final = (
+    *("kind", "name", "type", "class", "n_entities", "example", "n_users", "owners_too"),
+    *("allow", "deny", "statements"),
+)
+
+
+def _top(table: pa.Table, size: Callable[[Mapping[str, Any]], int]) -> Rows:
+    """The largest rows; of equal ones the first."""
+    rows: list[dict[str, Any]] = []
+    for batch in table.to_batches(max_chunksize=10_000):
+        rows += batch.to_pylist()
+        rows.sort(key=lambda row: (-size(row), str(row["name" if "name" in row else "owner"])))
+        del rows[ROWS:]
+    return [row for row in rows if size(row)]
+
+
+def _counted(column: pa.ChunkedArray) -> list[tuple[str, int]]:
+    counts = ((c["values"], c["counts"]) for c in pc.value_counts(column).to_pylist())
+    return sorted(counts, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _spread(users: pa.ChunkedArray) -> list[int]:
+    """How many assets are open to how many users; what has no such way is left out."""
+    known = pc.drop_null(users).to_numpy()
+    places = np.searchsorted(BOUNDS, known, side="right")
+    return [int(n) for n in np.bincount(places, minlength=len(BOUNDS) + 1)]
+
+
+def bound_names() -> list[str]:
+    """The groups of the distribution, in words.
+
+    >>> bound_names()[:4]
+    ['nobody', '1', '2–5', '6–20']
+    """
+    names = ["nobody"]
+    for low, high in zip(BOUNDS, [*BOUNDS[1:], None], strict=True):
+        if high is None:
+            names.append(f"{low:,} or more")
+        else:
+            names.append(f"{low:,}" if high == low + 1 else f"{low:,}–{high - 1:,}")
+    return names

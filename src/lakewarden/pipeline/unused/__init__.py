@@ -1,0 +1,1 @@
+"""What is granted and not used: access logs against an index, and a proposal of less."""

@@ -1,0 +1,371 @@
+"""What was found: statements, privileges and memberships that were not used, and broad ones."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyroaring import BitMap
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.grants import Table, touched
+from lakewarden.kernel.hierarchy import reached
+from lakewarden.kernel.principal import ANY_GROUP, GROUP
+from lakewarden.kernel.scopes import normal
+from lakewarden.kernel.statement import Effect, Statement, Where
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.kernel.who import Crowd
+from lakewarden.pipeline.unused.formula import Cell, Cost, least, weights
+from lakewarden.pipeline.unused.narrower import Narrower, most
+from lakewarden.pipeline.unused.proposal import Change, Proposer, Used
+from lakewarden.pipeline.unused.ways import ACTED, OWNERS, USED
+from lakewarden.pipeline.unused.wording import actor_texts, scope_text, texts_of_scopes
+
+_TEXT: Final = pa.string()
+_COUNT: Final = pa.int64()
+_TEXTS: Final = pa.list_(pa.string())
+
+USES: Final = pa.schema(
+    [
+        *((name, _TEXT) for name in ("statement", "privilege", "principal")),
+        *((name, _COUNT) for name in ("n", "users", "entities")),
+        ("last_used", _TEXT),
+    ]
+)
+"""What was used: a privilege of a statement by way of a principal."""
+
+UNUSED_STATEMENTS: Final = pa.schema(
+    [
+        *(("statement", _TEXT), ("title", _TEXT), ("privileges", _TEXTS), ("principals", _TEXTS)),
+        *(("scope", _TEXT), ("entities", _COUNT), ("users", _COUNT), ("spare", pa.bool_())),
+        *(("last_used", _TEXT), ("kept", _TEXT)),
+    ]
+)
+"""ALLOWs in force of which nothing was used. `entities` and `users`: how many they are for.
+
+`spare`: accesses could go through it, and all of them could go another way that takes less.
+`last_used` is the last day on which any could. `kept` says why nothing is proposed.
+"""
+
+UNUSED_PRIVILEGES: Final = pa.schema(
+    [
+        *((name, _TEXT) for name in ("statement", "privilege", "principal")),
+        *(("spare", pa.bool_()), ("last_used", _TEXT), ("kept", _TEXT)),
+    ]
+)
+"""Of statements that were used otherwise: a privilege that was not, by way of a principal."""
+
+OVER_BROAD: Final = pa.schema(
+    [
+        *(("statement", _TEXT), ("privilege", _TEXT), ("scope", _TEXT), ("entities", _COUNT)),
+        *(("touched", _COUNT), ("users", _COUNT), ("active", _COUNT), ("narrower", _TEXT)),
+        ("kept", _TEXT),
+    ]
+)
+"""Privileges of statements that reach far more than was touched, or far more users than used it.
+
+`entities` lie in the scope, `touched` of them were needed; `users` have it, `active` used it.
+"""
+
+UNUSED_MEMBERSHIPS: Final = pa.schema([("member", _TEXT), ("of", _TEXT), ("may_widen", pa.bool_())])
+"""Memberships that no access needed. `may_widen`: taking it away could also allow something."""
+
+SCHEMAS: Final[Mapping[str, pa.Schema]] = {
+    "uses": USES,
+    "unused_statements": UNUSED_STATEMENTS,
+    "unused_privileges": UNUSED_PRIVILEGES,
+    "over_broad": OVER_BROAD,
+    "unused_memberships": UNUSED_MEMBERSHIPS,
+}
+
+FEW: Final = 10
+"""What reaches fewer entities, or users, than this is not broad."""
+
+Rows = list[tuple[object, ...]]
+
+
+@dataclass(slots=True)
+class Use:
+    """What was used of a privilege of a statement by way of a principal."""
+
+    narrower: Narrower
+    n: int = 0
+    last: str = ""
+    places: BitMap = field(default_factory=BitMap)
+    users: BitMap = field(default_factory=BitMap)
+
+    def join(self, row: Mapping[str, Any]) -> None:
+        """Takes in what another block, or another way, says."""
+        self.last = max(self.last, row["last"])
+        if row["n"]:
+            self.n += row["n"]
+            self.places |= BitMap.deserialize(row["bits"])
+            self.users |= BitMap.deserialize(row["users"])
+            self.narrower.take(row["narrower"])
+
+
+Uses = dict[str, dict[tuple[str, int], Use]]
+"""By statement; by privilege and principal."""
+
+
+class Said(NamedTuple):
+    """What the blocks say together.
+
+    `uses` are those of the ways that count, `spare` those of all ways; `acted` are pairs of a
+    user and what it acted as.
+    """
+
+    uses: Uses
+    spare: Uses
+    acted: frozenset[tuple[int, int]]
+
+    def anchors(self) -> set[Entity]:
+        """Entities that statements could be anchored at instead; all of them are stored."""
+        uses = (use for of in self.uses.values() for use in of.values())
+        levels = (level for use in uses for level in use.narrower.levels)
+        return {entity for level in levels for entity in level or ()}
+
+
+Sizes = Callable[[Statement, str], int]
+"""How many entities a privilege of a statement is for."""
+
+
+def sizes_of(grants: Table, by_scope: Mapping[int, int]) -> Sizes:
+    """The sizes, from how many entities lie in each scope."""
+
+    def size(statement: Statement, word: str) -> int:
+        reach = grants.model.privilege(word).reach
+        return by_scope.get(grants.numbers.get(normal(statement.scope, reach), -1), 0)
+
+    return size
+
+
+def together(rows: Sequence[Mapping[str, Any]], grants: Table, pieces: int, sizes: Sizes) -> Said:
+    """The rows of `lakewarden.pipeline.unused.ways.SAID` of all blocks."""
+    used = [row for row in rows if row["what"] == USED]
+    acted = ((row["access"], row["principal"]) for row in rows if row["what"] == ACTED)
+    counts: Counter[Cell] = Counter()
+    for row in used:
+        counts[_cell(row)] += row["n"]
+    known = weights(grants.model)
+
+    def cost(cell: Cell) -> Cost:
+        statement = grants.statements[cell[0]]
+        alone = replace(statement, privileges=frozenset({cell[1]}))
+        weight = sum(known[name] for name in touched(alone, grants.model))
+        return weight, sizes(statement, cell[1]), -counts[cell]
+
+    cost = cache(cost)
+    chosen = {way: least(json.loads(way), cost) for way in {row["way"] for row in used}}
+    found = Said({}, {}, frozenset(acted))
+    for row in used:
+        cell = _cell(row)
+        limit = most(grants.statements[cell[0]].scope, grants.model, pieces)
+        for uses in (found.uses, found.spare) if cell in chosen[row["way"]] else (found.spare,):
+            of = uses.setdefault(cell[0], {})
+            if cell[1:] not in of:
+                of[cell[1:]] = Use(Narrower(limit))
+            of[cell[1:]].join(row)
+    return found
+
+
+def _cell(row: Mapping[str, Any]) -> Cell:
+    return row["statement"], row["word"], row["principal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Rows by table, and what is proposed."""
+
+    tables: Mapping[str, Rows]
+    changes: tuple[Change, ...]
+
+
+class Finder:
+    """Compares what is stated with what was used.
+
+    `sizes` say how many entities a privilege of a statement is for; broad is what of which at
+    most `share` was used.
+    """
+
+    def __init__(
+        self, grants: Table, acting: Acting, proposer: Proposer, sizes: Sizes, share: float
+    ) -> None:
+        self._model = grants.model
+        self._grants = grants
+        self._acting = acting
+        self._crowd = Crowd(acting)
+        self._proposer = proposer
+        self._entities = sizes
+        self._share = share
+
+    def find(self, said: Said) -> Findings:
+        """Everything that was found, in the order of the statements' ids."""
+        tables: dict[str, Rows] = {name: [] for name in SCHEMAS}
+        changes = []
+        for statement in self._stated():
+            id = statement.id
+            used = {key: use for key, use in said.uses.get(id, {}).items() if use.n}
+            spare = said.spare.get(id, {})
+            kept = self._proposer.kept(statement)
+            tables["uses"] += self._uses(statement, used)
+            if not used:
+                tables["unused_statements"].append(self._idle(statement, spare, kept))
+            else:
+                tables["unused_privileges"] += self._partly(statement, used, spare, kept)
+                tables["over_broad"] += self._broad(statement, used, kept)
+            change = self._proposer.change(statement, _of(used))
+            changes += [] if change is None else [change]
+        tables["unused_memberships"] += self._memberships(said.acted)
+        return Findings(tables, tuple(changes))
+
+    def _stated(self) -> Iterator[Statement]:
+        """The ALLOWs in force, but for those that memberships imply."""
+        for id, statement in sorted(self._grants.statements.items()):
+            is_stated = statement.effect is Effect.ALLOW and not id.startswith(IMPLIED_ID)
+            if is_stated and self._grants.in_force(id):
+                yield statement
+
+    def _users(self, statement: Statement) -> int:
+        return len(self._crowd.of(self._acting.ids[p] for p in statement.principals))
+
+    def _name(self, principal: int) -> str:
+        return (
+            "owners" if principal == OWNERS else principal_text(self._acting.principals[principal])
+        )
+
+    def _uses(self, statement: Statement, used: Mapping[tuple[str, int], Use]) -> Rows:
+        return [
+            (
+                *(statement.id, word, self._name(principal), use.n),
+                *(len(use.users), len(use.places), use.last),
+            )
+            for (word, principal), use in sorted(used.items())
+        ]
+
+    def _idle(
+        self, statement: Statement, spare: Mapping[tuple[str, int], Use], kept: str | None
+    ) -> tuple[object, ...]:
+        words = sorted(statement.privileges)
+        size = max((self._entities(statement, word) for word in words), default=0)
+        last = max((use.last for use in spare.values()), default="")
+        is_spare = any(use.n for use in spare.values())
+        return (
+            *(statement.id, statement.title, words, actor_texts(statement)),
+            *(scope_text(statement), size, self._users(statement), is_spare, last or None, kept),
+        )
+
+    def _partly(
+        self,
+        statement: Statement,
+        used: Mapping[tuple[str, int], Use],
+        spare: Mapping[tuple[str, int], Use],
+        kept: str | None,
+    ) -> Rows:
+        people = sorted(self._acting.ids[p] for p in statement.principals)
+        people += [OWNERS] if statement.owners is not None else []
+        rows: Rows = []
+        for key in ((word, one) for word in sorted(statement.privileges) for one in people):
+            if key not in used:
+                use = spare.get(key)
+                said = (False, None) if use is None else (use.n > 0, use.last)
+                rows.append((statement.id, key[0], self._name(key[1]), *said, kept))
+        return rows
+
+    def _broad(
+        self, statement: Statement, used: Mapping[tuple[str, int], Use], kept: str | None
+    ) -> Rows:
+        rows: Rows = []
+        scopes = self._proposer.scopes(statement, _of(used))
+        users = self._users(statement)
+        for word, narrower in sorted(scopes.items()):
+            cells = [cell for (of, _), cell in used.items() if of == word]
+            touched = len(BitMap.union(BitMap(), *(cell.places for cell in cells)))
+            active = len(BitMap.union(BitMap(), *(cell.users for cell in cells)))
+            size = self._entities(statement, word)
+            if self._is_broad(size, touched) or self._is_broad(users, active):
+                less = (
+                    ""
+                    if narrower == (statement.scope,)
+                    else texts_of_scopes(statement, list(narrower))
+                )
+                cells_of = (statement.id, word, scope_text(statement), size, touched, users)
+                rows.append((*cells_of, active, less or None, kept))
+        return rows
+
+    def _is_broad(self, all: int, some: int) -> bool:
+        return all >= FEW and some <= all * self._share
+
+    def _memberships(self, acted: frozenset[tuple[int, int]]) -> Rows:
+        """The memberships that lie on no way from a user to what it acted as."""
+        acting = self._acting
+        users: dict[int, set[int]] = {}
+        for user, principal in acted:
+            users.setdefault(principal, set()).add(user)
+        needed: set[tuple[int, int]] = set()
+        groups = [id for id, one in enumerate(acting.principals) if one.kind == GROUP]
+        in_some_group = reached(groups, acting.members)
+        for principal, of in users.items():
+            to = set(acting.acting_as(principal))
+            if acting.ids[ANY_GROUP] in to:  # by being in any group at all
+                to |= in_some_group
+            for user in of:
+                needed.update(self._ways_to(user, to))
+        edges = {(m, g) for m, of in acting.of.items() for g in of}
+        if self._scopes_look_at_groups():
+            needed |= {(m, g) for m, g in edges if acting.principals[g].kind == GROUP}
+        left = sorted(edges - needed | acting.inert)
+        widening = self._widening({g for _, g in left})
+        # Where a cycle, or too long a way, is broken up, memberships begin to be followed.
+        unsettled = acting.inert if not acting.beyond else set(left)
+        return [
+            (self._name(m), self._name(g), g in widening or (m, g) in unsettled) for m, g in left
+        ]
+
+    def _ways_to(self, user: int, to: set[int]) -> Iterator[tuple[int, int]]:
+        """The memberships between a user and any of `to`."""
+        acting = self._acting
+        for m in acting.acts_as(acting.principals[user]):
+            for g in acting.of.get(m, ()):
+                if g in to:
+                    yield m, g
+
+    def _scopes_look_at_groups(self) -> bool:
+        """Whether who is in a group says what a statement is about."""
+        fields = {f.name for f in self._model.fields.values() if f.origin == ("groups",)}
+        return any(_looks_at(statement, fields) for statement in self._grants.statements.values())
+
+    def _above(self, id: int) -> set[int]:
+        """The principal, and everything that it acts as."""
+        acting = self._acting
+        found: set[int] = set(reached([id], acting.of))
+        if any(acting.principals[one].kind == GROUP for one in found):
+            found |= reached([acting.ids[ANY_GROUP]], acting.of)
+        return found
+
+    def _widening(self, groups: set[int]) -> set[int]:
+        """Those for which a DENY names what they act as."""
+        statements = self._grants.statements.values()
+        denied = {
+            self._acting.ids[p]
+            for statement in statements
+            if statement.effect is Effect.DENY
+            for p in statement.principals
+        }
+        return {g for g in groups if not denied.isdisjoint(self._above(g))}
+
+
+def _looks_at(statement: Statement, fields: set[str]) -> bool:
+    criteria = statement.scope.criteria if isinstance(statement.scope, Where) else ()
+    return any(c.field in fields for c in (*criteria, *(statement.constraint or ())))
+
+
+def _of(used: Mapping[tuple[str, int], Use]) -> list[Used]:
+    return [Used(word, principal, cell.narrower) for (word, principal), cell in used.items()]

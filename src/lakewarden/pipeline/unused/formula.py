@@ -1,0 +1,135 @@
+"""How an access is allowed, as a formula over what statements give; and the way that counts.
+
+The kernel's explanation has a truth for each node of the rule. What holds becomes a formula:
+
+    null                            holds by itself: an owner, an administrator, no requirement
+    [statement, word, principal]    a privilege of a statement, by way of a principal: a *cell*
+    {"all": […]}, {"any": […]}      all of these, any of these
+
+Of several ways the one counts that takes the least: the weakest privileges (those that the
+fewest operations ask for), then the smallest scopes, then what most accesses could go through.
+So who may also change a table, and only reads it, does so by the privilege to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from lakewarden.kernel.explain import Step
+from lakewarden.kernel.expression import (
+    And,
+    At,
+    Every,
+    Holds,
+    May,
+    Node,
+    Or,
+    Some,
+    children,
+)
+from lakewarden.kernel.model import Model
+
+Cell = tuple[str, str, int]
+"""A statement, one of its privileges, and one of its principals."""
+
+Formula = Mapping[str, "list[Formula]"] | Cell | None
+"""See above; as JSON has it, a cell is a list."""
+
+Given = Callable[[Step], Iterable[Cell]]
+"""The cells that give the privilege that a node asks for."""
+
+ALL: Final = "all"
+ANY: Final = "any"
+
+Cost = tuple[int, int, int]
+
+
+def formula(model: Model, node: Node, step: Step, given: Given) -> Formula:
+    """The formula of a node that holds."""
+    match node:
+        case Holds() if step.allowed_by:
+            return _joined(ANY, sorted(set(given(step))))
+        case And() | Every():
+            return _joined(ALL, _inner(model, node, step, given))
+        case Or() | Some() | At() | May():
+            return _joined(ANY, _inner(model, node, step, given))
+        case _:
+            return None
+
+
+def _inner(model: Model, node: Node, step: Step, given: Given) -> list[Formula]:
+    return [formula(model, one, at, given) for one, at in pairs(model, node, step) if at.holds]
+
+
+def pairs(model: Model, node: Node, step: Step) -> Iterator[tuple[Node, Step]]:
+    """The nodes inside one, each with its explanation."""
+    match node:
+        case And(parts) | Or(parts):
+            yield from zip(parts, step.steps, strict=True)
+        case At(_, inner) | Every(_, inner) | Some(_, inner):
+            yield from ((inner, at) for at in step.steps)
+        case May(name) if step.entity is not None:
+            rule = model.operation(name).rule_or_none(step.entity.type)
+            yield from () if rule is None else ((rule, at) for at in step.steps)
+        case _:
+            return
+
+
+def _joined(word: str, parts: Iterable[Formula]) -> Formula:
+    """All or any of the parts; what is said twice once, and no more than is needed."""
+    found = list(parts)
+    if word == ANY and None in found:
+        return None
+    kept: list[Formula] = []
+    for part in found:
+        flat = part[word] if isinstance(part, Mapping) and word in part else [part]
+        kept += [one for one in flat if one is not None and one not in kept]
+    if not kept:
+        return None
+    return kept[0] if len(kept) == 1 else {word: kept}
+
+
+def cells(one: Formula) -> Iterator[Cell]:
+    """All cells of a formula."""
+    if isinstance(one, Mapping):
+        for parts in one.values():
+            for part in parts:
+                yield from cells(part)
+    elif one is not None:
+        statement, word, principal = one
+        yield statement, word, principal
+
+
+def least(one: Formula, cost: Callable[[Cell], Cost]) -> frozenset[Cell]:
+    """The cells of the way that takes the least."""
+    if one is None:
+        return frozenset()
+    if not isinstance(one, Mapping):
+        return frozenset(cells(one))
+    parts = [least(part, cost) for found in one.values() for part in found]
+    if ALL in one:
+        return frozenset().union(*parts)
+    return min(parts, key=lambda way: (_sum(way, cost), sorted(way)))
+
+
+def _sum(way: Iterable[Cell], cost: Callable[[Cell], Cost]) -> tuple[int, ...]:
+    costs = [cost(cell) for cell in way]
+    return tuple(map(sum, zip(*costs, strict=True)))
+
+
+def weights(model: Model) -> dict[str, int]:
+    """How many operations ask for each privilege."""
+    found = dict.fromkeys(model.privileges, 0)
+    for operation in model.operations.values():
+        named = {name for rule in operation.rules.values() for name in _named(rule)}
+        for name in named:
+            found[name] += 1
+    return found
+
+
+def _named(node: Node) -> Iterator[str]:
+    if isinstance(node, Holds):
+        yield node.privilege
+    for inner in children(node):
+        yield from _named(inner)

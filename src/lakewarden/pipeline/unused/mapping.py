@@ -1,0 +1,193 @@
+"""How the words of a log become ours: which column says what, and how names are put together.
+
+A mapping file is TOML with a table for each kind of log that needs one. For `csv` and `json`:
+
+    [csv]
+    principal = "who"                          # a column, or a text with columns in braces
+    operation = "verb"                         # a column
+    entity = "table:lake:{database}.{table}"   # likewise; `type:name` in our spelling
+    time = "at"                                # ISO 8601, or seconds or milliseconds
+    count = "n"                                # optional: how often; 1
+    outcome = "status"                         # optional: without it everything was allowed
+    allowed = ["OK"]                           # the outcomes that mean so
+
+    [csv.operations]                           # optional: their words for our operations
+    SELECT = "table.load"                      # or privileges; other words are taken as ours
+
+For `spark` and `trino`, all of it optional: `principal` over `{user}`, `entity` over
+`{catalog}`, `{schema}` and `{table}`, `read` and `write`: the operations that these mean.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import CHANGE, READ
+from lakewarden.kernel.section import Section
+from lakewarden.pipeline.unused.touch import text_of
+from lakewarden.service.system import System
+
+CSV: Final = "csv"
+JSON: Final = "json"
+SPARK: Final = "spark"
+TRINO: Final = "trino"
+USAGE: Final = "usage"
+
+_HOLE: Final = re.compile(r"\{([^{}]+)\}")
+_TABLE: Final = "table"
+_PARTS: Final = frozenset({"catalog", "schema", "table"})
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that is made of a record: `holes` are filled with what it has there.
+
+    >>> Text("{a}.{b.c}").of({"a": "x", "b": {"c": "y"}})
+    'x.y'
+    """
+
+    template: str
+
+    @staticmethod
+    def read(spelled: str) -> Text:
+        """A template as it is; a word without braces names a column."""
+        return Text(spelled if _HOLE.search(spelled) else f"{{{spelled}}}")
+
+    @property
+    def holes(self) -> frozenset[str]:
+        """The columns that it is made of."""
+        return frozenset(_HOLE.findall(self.template))
+
+    def of(self, record: Mapping[str, object]) -> str:
+        """The text. Raises `BadInput` for a column that is not there, or empty."""
+        return _HOLE.sub(lambda hole: text_of(record, hole[1]), self.template)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where the records of a csv or json log say what; `count` and `outcome` may be empty."""
+
+    principal: Text
+    operation: str
+    entity: Text
+    time: str
+    count: str = ""
+    outcome: str = ""
+    allowed: frozenset[str] = frozenset()
+    operations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the tables of an engine are in the realm, and what reading and writing one means."""
+
+    principal: Text
+    entity: Text
+    read: str
+    write: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mappings:
+    """The mappings of one file; none of a kind where it says nothing of it."""
+
+    columns: Mapping[str, Columns]
+    tables: Mapping[str, Tables]
+
+
+def read_mappings(
+    file: Path | None, kinds: Sequence[str], system: System, containers: Sequence[str]
+) -> Mappings:
+    """The mappings for logs of these kinds.
+
+    `containers` are the realm's membership containers: with exactly one of them, the tables
+    of engines are its tables unless the file says otherwise. Raises `BadInput` for a malformed
+    file, and where a kind needs what it does not say.
+    """
+    where = "--mapping" if file is None else str(file)
+    section = Section({} if file is None else _parsed(file), where)
+    columns, tables = {}, {}
+    for kind in (CSV, JSON):
+        inner = _inner(section, kind)
+        if inner is not None:
+            columns[kind] = _columns(inner)
+        elif kind in kinds:
+            raise BadInput(f"a log of the kind `{kind}` needs a table `[{kind}]`", where=where)
+    for kind in (SPARK, TRINO):
+        inner = _inner(section, kind)
+        if inner is not None or kind in kinds:
+            given = inner or Section({}, section.at(kind))
+            tables[kind] = _tables(given, system, containers)
+    section.close()
+    return Mappings(columns, tables)
+
+
+def _inner(section: Section, kind: str) -> Section | None:
+    table = section.take(kind)
+    return None if table is None else Section(table, section.at(kind))
+
+
+def _parsed(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(str(error).lower(), where=str(file)) from None
+
+
+def _columns(section: Section) -> Columns:
+    outcome, allowed = section.text("outcome", ""), section.texts("allowed")
+    if bool(outcome) is not bool(allowed):
+        raise BadInput("expected `outcome` and `allowed`, or neither", where=section.where)
+    words = section.take("operations")
+    renamed = Section({} if words is None else words, section.at("operations"))
+    found = Columns(
+        principal=Text.read(section.text("principal")),
+        operation=section.text("operation"),
+        entity=Text.read(section.text("entity")),
+        time=section.text("time"),
+        count=section.text("count", ""),
+        outcome=outcome,
+        allowed=frozenset(allowed),
+        operations={word: renamed.text(word) for word in renamed.names()},
+    )
+    section.close()
+    return found
+
+
+def _tables(section: Section, system: System, containers: Sequence[str]) -> Tables:
+    principal = Text.read(section.text("principal", "{user}"))
+    entity = Text.read(section.text("entity", _default(system, containers)))
+    if principal.holes - {"user"}:
+        raise BadInput("expected `{user}` alone", where=section.at("principal"))
+    if entity.holes - _PARTS:
+        expected = ", ".join(f"`{{{part}}}`" for part in sorted(_PARTS))
+        raise BadInput(f"expected of {expected}", where=section.at("entity"))
+    type = entity.template.partition(":")[0]
+    found = Tables(
+        principal,
+        entity,
+        section.text("read", system.model.reaching(READ, type) or ""),
+        section.text("write", system.model.reaching(CHANGE, type) or ""),
+    )
+    for way in ("read", "write"):
+        if not getattr(found, way):
+            message = f"`{system.model.name}` has no operation of that kind on `{type}`; name one"
+            raise BadInput(message, where=section.at(way))
+    section.close()
+    return found
+
+
+def _default(system: System, containers: Sequence[str]) -> str | None:
+    """What a table of an engine is called where the file does not say so."""
+    if len(containers) != 1 or _TABLE not in system.model.types:
+        return None
+    return f"{_TABLE}:{containers[0]}:{{catalog}}.{{schema}}.{{table}}"

@@ -1,0 +1,84 @@
+"""A proposal as a policy file: the form that `lakewarden plan` takes, and what it comes to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.pipeline.unused.proposal import Change
+from lakewarden.service.system import System
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_HEAD: Final = """\
+# What is left of statements of which not all was used since {since}.
+#
+# Statements that stand in no policy file yet:
+#     lakewarden plan proposal.toml --realm {realm} --name least-privilege --adopt
+# Others: put these in place of those with the same ids in your own files, and plan those.
+"""
+
+
+def tables(changes: Iterable[Change]) -> list[dict[str, object]]:
+    """The statements that are changed or new, by id."""
+    found = [statement for change in changes for statement in change.now]
+    return [write_statement(one) for one in sorted(found, key=lambda one: one.id)]
+
+
+def text(realm: str, changes: Sequence[Change], since: str) -> str:
+    """The file."""
+    return "".join(_lines(realm, changes, since))
+
+
+def _lines(realm: str, changes: Sequence[Change], since: str) -> Iterator[str]:
+    yield _HEAD.format(since=since, realm=realm if _BARE.fullmatch(realm) else json.dumps(realm))
+    yield f"\nrealm = {_value(realm)}\n"
+    for change in changes:
+        for number, statement in enumerate(change.now):
+            yield f"\n# {_why(change, number)}\n[[statement]]\n"
+            for key, value in write_statement(statement).items():
+                yield f"{key} = {_value(value)}\n"
+
+
+def _why(change: Change, number: int) -> str:
+    was, now = change.was, change.now[number]
+    if not now.active:
+        return "nothing of it was used"
+    if number:
+        return "the rest of the one before" if number == 1 else "more of the rest"
+    less = [
+        name
+        for name, differs in (
+            ("privileges", now.privileges != was.privileges),
+            ("principals", (now.principals, now.owners) != (was.principals, was.owners)),
+            ("scope", now.scope != was.scope),
+        )
+        if differs
+    ]
+    return f"narrower: {', '.join(less) or 'in parts'}"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    # TOML's strings are JSON's, but for one character that it wants escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read(
+    statements: Sequence[Mapping[str, object]], system: System, where: str
+) -> tuple[Statement, ...]:
+    """The statements of a proposal."""
+    return read_statements(statements, system.model, system.spelling, where)
+
+
+def applied(stated: Iterable[Statement], changed: Iterable[Statement]) -> tuple[Statement, ...]:
+    """What is stated once the proposal is applied."""
+    found = {statement.id: statement for statement in stated}
+    found.update((statement.id, statement) for statement in changed)
+    return tuple(found.values())

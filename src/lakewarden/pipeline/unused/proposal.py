@@ -1,0 +1,226 @@
+"""Statements with less in them that still allow whatever was done: a proposal for `plan`.
+
+A statement is only ever made narrower: it loses principals, privileges, or what lies outside of
+narrower anchors; a DENY is left alone. Rules grow with what is allowed, so nothing new can be
+allowed by that. What is used stays, cell by cell, so everything that was done still is allowed.
+
+One that was not used at all is made inactive: that takes it out of force, can be seen, and can
+be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import isinf
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.entity import Entity, Spelling
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.statement import (
+    Condition,
+    Criterion,
+    Effect,
+    On,
+    Scope,
+    Statement,
+    Where,
+    check_size,
+)
+from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.pipeline.unused.narrower import Narrower, is_by_name, most, named_by
+from lakewarden.pipeline.unused.ways import OWNERS
+from lakewarden.service.statements import MAX_ID
+
+FIXED: Final = "fixed"
+"""Nobody may change it: a default statement that is built in, or one that is implied."""
+
+UNSAYABLE: Final = "not expressible"
+"""It, or what would be left of it, is nothing that a policy file may hold."""
+
+Words = frozenset[str]
+People = frozenset[int]
+Scopes = Mapping[str, tuple[Scope, ...]]
+"""By privilege, on what."""
+
+
+class Part(NamedTuple):
+    """Some words of a statement, for some of its principals, on a scope of their own."""
+
+    scope: Scope
+    words: Words
+    people: People
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What was used of the word of a statement by way of one principal since the window began."""
+
+    word: str
+    principal: int
+    narrower: Narrower
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a statement becomes: one or more narrower ones, or itself made inactive."""
+
+    was: Statement
+    now: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposer:
+    """Makes proposals for the statements of one realm.
+
+    `taken` are the ids there; `pieces` is how many statements may take the place of one;
+    `stored` says whether an entity is.
+    """
+
+    model: Model
+    spelling: Spelling
+    acting: Acting
+    taken: frozenset[str]
+    stored: frozenset[Entity]
+    pieces: int
+
+    def kept(self, statement: Statement) -> str | None:
+        """Why the statement cannot be changed, or None."""
+        fixed = {str(t["id"]) for t in self.model.defaults if not t.get("editable", False)}
+        if statement.id in fixed or statement.id.startswith(IMPLIED_ID):
+            return FIXED
+        return None if self._is_sayable(statement) else UNSAYABLE
+
+    def change(self, statement: Statement, used: Iterable[Used]) -> Change | None:
+        """What is left of an ALLOW in force, of which `used` was used; None: nothing changes."""
+        cells = list(used)
+        if statement.effect is not Effect.ALLOW or self.kept(statement) is not None:
+            return None
+        if not cells:
+            return Change(statement, (replace(statement, active=False),))
+        for groups, scopes in self._ways(statement, cells):
+            made = tuple(self._named(statement, _parts(groups, scopes)))
+            if len(made) <= self.pieces and all(map(self._is_sayable, made)):
+                return None if made == (statement,) else Change(statement, made)
+        return None
+
+    def _ways(
+        self, statement: Statement, cells: list[Used]
+    ) -> Iterator[tuple[Mapping[Words, People], Scopes]]:
+        """What could be left, the narrower first: who has what, and on what scopes."""
+        exact, together = _groups(cells), _together(cells)
+        for most_anchors in range(self.pieces, 0, -1):
+            scopes = self.scopes(statement, cells, most_anchors)
+            yield exact, scopes
+            yield together, scopes
+        if is_by_name(statement.scope, self.model):
+            (common,) = self.scopes(statement, [replace(cell, word="") for cell in cells]).values()
+            yield together, dict.fromkeys((cell.word for cell in cells), common)
+        wide: Scopes = dict.fromkeys((cell.word for cell in cells), (statement.scope,))
+        yield exact, wide
+        yield together, wide
+
+    def scopes(
+        self, statement: Statement, cells: Iterable[Used], most_anchors: int | None = None
+    ) -> Scopes:
+        """By word, the scopes that do for what was used of it: its own, or narrower ones.
+
+        At most so many in place of one, by default as many as statements may be.
+        """
+        limit = most(statement.scope, self.model, self.pieces)
+        found: dict[str, Narrower] = {}
+        for cell in cells:
+            whole = found.setdefault(cell.word, Narrower(limit))
+            whole.stays = whole.stays or cell.narrower.stays or not cell.narrower.levels
+            whole.join(cell.narrower.levels)
+        if is_by_name(statement.scope, self.model):
+            most_anchors = None
+        return {
+            word: tuple(self._narrowed(statement.scope, narrower.narrowest(most_anchors)))
+            for word, narrower in found.items()
+        }
+
+    def _narrowed(self, scope: Scope, anchors: frozenset[Entity] | None) -> Iterator[Scope]:
+        if anchors is None:
+            yield scope
+        elif is_by_name(scope, self.model):
+            field = named_by(self.model)
+            assert field is not None  # noqa: S101 — INVARIANT: only then by name
+            names = tuple(sorted({entity.name for entity in anchors}))
+            criteria = scope.criteria if isinstance(scope, Where) else ()
+            yield Where((*criteria, Criterion(field, Condition.EQUALS, names)))
+        else:
+            yield from map(On, sorted(anchors))
+
+    def _named(self, statement: Statement, parts: Iterable[Part]) -> Iterator[Statement]:
+        """The parts as statements; the first one keeps the id."""
+        number = 1
+        for scope, words, people in parts:
+            id = statement.id
+            while number > 1 and (id == statement.id or id in self.taken):
+                id = f"{statement.id}~{number}"
+                number += id in self.taken
+            number += 1
+            principals = (self.acting.principals[one] for one in people - {OWNERS})
+            yield replace(
+                statement,
+                id=id,
+                privileges=words,
+                scope=scope,
+                principals=frozenset(principals),
+                owners=statement.owners if OWNERS in people else None,
+            )
+
+    def _may_be_named(self, entity: Entity) -> bool:
+        return self.model.judged(entity.type) or entity in self.stored
+
+    def _is_sayable(self, statement: Statement) -> bool:
+        """Whether a policy file can hold exactly this, and `plan` takes it."""
+        scope = statement.scope
+        if isinstance(scope, On) and not self._may_be_named(scope.entity):
+            return False
+        moments = (statement.valid_from or 0.0, statement.valid_until or 0.0)
+        if len(statement.id) > MAX_ID or any(map(isinf, moments)):
+            return False
+        try:
+            check_size(statement)
+            table = write_statement(statement)
+            return read_statements([table], self.model, self.spelling, "") == (statement,)
+        except (BadInput, LimitExceeded):
+            return False
+
+
+def _groups(cells: Iterable[Used]) -> dict[Words, People]:
+    """The principals by the words that were used by way of them."""
+    words: dict[int, set[str]] = {}
+    for cell in cells:
+        words.setdefault(cell.principal, set()).add(cell.word)
+    found: dict[Words, People] = {}
+    for principal, own in words.items():
+        key = frozenset(own)
+        found[key] = found.get(key, frozenset()) | {principal}
+    return found
+
+
+def _together(cells: Iterable[Used]) -> dict[Words, People]:
+    """All words that were used, for all by way of whom anything was."""
+    of = list(cells)
+    return {frozenset(cell.word for cell in of): frozenset(cell.principal for cell in of)}
+
+
+def _parts(groups: Mapping[Words, People], scopes: Mapping[str, tuple[Scope, ...]]) -> list[Part]:
+    """What there is to say: for each scope and group of principals the words, most words first."""
+    words: dict[tuple[Scope, People], set[str]] = {}
+    for of_group, people in groups.items():
+        for word in of_group:
+            for scope in scopes[word]:
+                words.setdefault((scope, people), set()).add(word)
+    merged: dict[tuple[Scope, Words], People] = {}
+    for (scope, people), own in words.items():
+        key = scope, frozenset(own)
+        merged[key] = merged.get(key, frozenset()) | people
+    parts = [Part(scope, own, people) for (scope, own), people in merged.items()]
+    return sorted(parts, key=lambda p: (-len(p.words), str(p.scope), sorted(p.words)))

@@ -1,0 +1,341 @@
+"""The job that finds what is granted and not used, stage by stage.
+
+read      the logs in the realm's own words, line by line
+place     each access once, with the block of its entity; what is not known is set aside
+judge     through which statements each access is allowed
+propose   what was not used, what is broad, and statements with less in them
+verify    with these every access is allowed still
+publish   the version counts
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.pipeline import written
+from lakewarden.pipeline.index.estate import Estate, blocks_of, estate_of, prepared
+from lakewarden.pipeline.index.index import MATCHES, Index, open_index
+from lakewarden.pipeline.ingest.files import MAX_TASKS, File, find, inputs_of
+from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.ingest.version import read_from
+from lakewarden.pipeline.memory import peak
+from lakewarden.pipeline.product import Draft, Input, Manifest, draft, key_of, place
+from lakewarden.pipeline.unused import policy
+from lakewarden.pipeline.unused.finding import SCHEMAS, Finder, Findings, sizes_of, together
+from lakewarden.pipeline.unused.judging import lost, said
+from lakewarden.pipeline.unused.mapping import read_mappings
+from lakewarden.pipeline.unused.normal import DAMAGED, FOUND, Reader, Unit, units
+from lakewarden.pipeline.unused.placing import ACCESSES, QUARANTINE, own_entities, placed
+from lakewarden.pipeline.unused.proposal import Proposer
+from lakewarden.pipeline.unused.reading import SUFFIXES
+from lakewarden.pipeline.unused.ways import SAID
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KIND: Final = "unused"
+STAGES: Final = ("read", "place", "judge", "propose", "verify")
+PROPOSAL: Final = "proposal.toml"
+
+_TABLES: Final = ("accesses", "quarantine", *SCHEMAS)
+_DAY: Final = "%Y-%m-%d"
+
+
+class Log(NamedTuple):
+    """A log to read: its kind, its file or folder, and what it is called (default: its path)."""
+
+    kind: str
+    path: Path
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked: days without use, statements that may replace one, the share that is broad."""
+
+    days: int
+    pieces: int = 5
+    share: float = 0.1
+    now: float | None = None
+
+    def since(self) -> str:
+        """The first day that counts. Raises `BadInput` for what cannot be asked."""
+        if not 0 < self.days <= 36_500:
+            raise BadInput("expected 1 to 36,500 days", where="--days")
+        if not 0 < self.pieces <= 100:
+            raise BadInput("expected 1 to 100 statements", where="--pieces")
+        if not 0 <= self.share < 1:
+            raise BadInput("expected a share from 0 to below 1", where="--share")
+        now = datetime.fromtimestamp(time.time() if self.now is None else self.now, UTC)
+        return (now.date() - timedelta(days=self.days)).strftime(_DAY)
+
+
+class Result(NamedTuple):
+    """The manifest that counts now, what the run says of itself, and whether it made a version."""
+
+    manifest: Manifest
+    report: Mapping[str, Any]
+    is_new: bool
+
+    @property
+    def found(self) -> bool:
+        """Whether anything was not used, or broad."""
+        names = ("unused_statements", "unused_privileges", "over_broad", "unused_memberships")
+        return any(self.manifest.tables[name].rows for name in names)
+
+
+def find_unused(
+    source: Path,
+    logs: Sequence[Log],
+    out: Path,
+    asked: Asked,
+    *,
+    spark: SparkSession,
+    mapping: Path | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Compares what an index says is granted with what logs say was done.
+
+    Raises `BadInput` for a damaged index or log and for a malformed mapping, `Conflict` when
+    another process works on `out`; `out` then holds what it held.
+    """
+    since = asked.since()
+    index = open_index(source)
+    facts = index.manifest.facts
+    containers = [str(name) for _, name in facts["members"]]
+    kinds = [log.kind for log in logs]
+    mappings = read_mappings(mapping, kinds, index.system, containers)
+    estate = estate_of(index)
+    found = list(_units(logs))
+    inputs = (_index_input(index), *_log_inputs(found))
+    options = {
+        **{"since": since, "pieces": str(asked.pieces), "share": str(asked.share)},
+        "mapping": hashlib.sha256(mapping.read_bytes()).hexdigest() if mapping else "",
+    }
+    key = key_of(inputs, options)
+    with draft(out, KIND, key, progress) as one:
+        reader = Reader(tuple(found), mappings, index.realm, estate)
+        job = _Job(spark, one, index, estate, reader, asked, since)
+        with peak() as memory:
+            told, counts = job.run()
+        tables = {name: written.content(job.table(name)) for name in _TABLES}
+        manifest = Manifest(KIND, 0, inputs, options, {**told, "realm": index.realm}, tables)
+        more = {"touches": counts, "peak_bytes": memory.bytes}
+        return Result(*one.finish(manifest, more))
+
+
+def _units(logs: Iterable[Log]) -> Iterator[Unit]:
+    for log in logs:
+        if log.kind not in SUFFIXES:
+            expected = ", ".join(sorted(SUFFIXES))
+            raise BadInput(f"unknown kind of log `{log.kind}`; expected one of: {expected}")
+        files = find(log.path, SUFFIXES[log.kind])
+        if log.name:
+            files = [File(file.path, log.name) for file in files]
+        yield from units(log.kind, f"{log.kind}:{log.name or log.path.name}", files)
+
+
+def _index_input(index: Index) -> Input:
+    text = index.manifest.text()
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return Input(index.realm, index.manifest.version, digest)
+
+
+def _log_inputs(found: Iterable[Unit]) -> Iterator[Input]:
+    for unit in found:
+        for one in inputs_of(unit.files):
+            yield Input(f"{unit.kind}:{one.name}", 0, one.sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One run: what it reads, and where it writes."""
+
+    spark: SparkSession
+    draft: Draft
+    index: Index
+    estate: Estate
+    reader: Reader
+    asked: Asked
+    since: str
+
+    def run(self) -> tuple[dict[str, Any], dict[str, int]]:
+        """All stages: facts for readers, and how many touches came and went."""
+        stage = self.draft.stage
+        read = stage("read", self._read, "{rows:,} touches in {files:,} files")
+        done = stage("place", self._place, "{accesses:,} accesses, {quarantined:,} set aside")
+        stage("judge", self._judge, "{used:,} uses, {denied:,} not allowed any more")
+        found = stage("propose", self._propose, "{unused:,} unused statements, {changes:,} changes")
+        stage("verify", self._verify, "{accesses:,} accesses are allowed still")
+        for name in _TABLES:
+            folder = self.draft.kept("propose" if name in SCHEMAS else "place") / name
+            place(self._whole if name == "accesses" else folder, self.draft.folder / name)
+        text = (self.draft.kept("propose") / PROPOSAL).read_text("utf-8")
+        (self.draft.folder / PROPOSAL).write_text(text, "utf-8")
+        counts = {"in": read["rows"], "out": done["rows"], "quarantined": done["quarantined"]}
+        proposal = hashlib.sha256(text.encode("utf-8")).hexdigest()
+        return {"since": self.since, "changes": found["changes"], "proposal": proposal}, counts
+
+    def table(self, name: str) -> DataFrame:
+        """A table of the version that is being made."""
+        return self.spark.read.parquet(read_from(self.draft.folder / name))
+
+    @property
+    def _whole(self) -> Path:
+        return self.draft.kept("verify") / "accesses"
+
+    # read
+
+    def _read(self, folder: Path) -> dict[str, Any]:
+        count = len(self.reader.units)
+        numbers = self.spark.range(0, count, 1, max(1, min(count, MAX_TASKS)))
+        written.write(numbers.mapInArrow(self.reader, FOUND), folder / "rows")
+        rows = written.read(self.spark, folder / "rows", FOUND)
+        for damaged in rows.where(rows["reason"] == DAMAGED).select("place", "detail").take(1):
+            raise BadInput(damaged["detail"], where=damaged["place"])
+        return {"rows": rows.count(), "files": sum(len(u.files) for u in self.reader.units)}
+
+    # place
+
+    def _place(self, folder: Path) -> dict[str, Any]:
+        rows = written.read(self.spark, self.draft.kept("read") / "rows", FOUND)
+        model, bits = self.index.system.model, self.estate.bits
+        found = placed(rows, self._blocks, bits, model, self.since)
+        written.write(found.accesses, folder / "accesses")
+        written.write(found.quarantine, folder / "quarantine")
+        aside = written.read(self.spark, folder / "quarantine", QUARANTINE).count()
+        made = written.read(self.spark, folder / "accesses", ACCESSES).count()
+        return {"accesses": made, "quarantined": aside, "rows": rows.count() - aside}
+
+    @property
+    def _blocks(self) -> DataFrame:
+        return blocks_of(self.index, self.spark)
+
+    @property
+    def _accesses(self) -> DataFrame:
+        """What was done, as far as it was allowed."""
+        folder = self.draft.kept("place") / "accesses"
+        return written.read(self.spark, folder, ACCESSES)
+
+    # judge
+
+    def _judge(self, folder: Path) -> dict[str, Any]:
+        done = self._accesses.where("allowed")
+        found = said(self._blocks, done, self.estate, self.asked.pieces)
+        written.write(found, folder / "said")
+        rows = written.read(self.spark, folder / "said", SAID)
+        counts = {row["what"]: row["count"] for row in rows.groupBy("what").count().collect()}
+        return {"used": counts.get("used", 0), "denied": counts.get("denied", 0)}
+
+    @property
+    def _said(self) -> DataFrame:
+        return written.read(self.spark, self.draft.kept("judge") / "said", SAID)
+
+    # propose
+
+    def _propose(self, folder: Path) -> dict[str, Any]:
+        found = self._findings()
+        for name, rows in found.tables.items():
+            _put(folder / name, rows, SCHEMAS[name])
+        text = policy.text(self.index.realm, found.changes, self.since)
+        (folder / PROPOSAL).write_text(text, "utf-8")
+        return {
+            "unused": len(found.tables["unused_statements"]),
+            "changes": len(found.changes),
+            "statements": policy.tables(found.changes),
+        }
+
+    def _findings(self) -> Findings:
+        known = prepared(self.estate)
+        system = self.index.system
+        rows = self._said.where("what <> 'denied'").toArrow().to_pylist()
+        sizes = sizes_of(known.table, self._sizes())
+        seen = together(rows, known.table, self.asked.pieces, sizes)
+        anchors = seen.anchors()
+        proposer = Proposer(
+            model=system.model,
+            spelling=system.spelling,
+            acting=self.estate.acting,
+            taken=frozenset(known.table.statements),
+            stored=frozenset(anchors | self._stored_anchors(known.table.statements.values())),
+            pieces=self.asked.pieces,
+        )
+        acting, share = self.estate.acting, self.asked.share
+        return Finder(known.table, acting, proposer, sizes, share).find(seen)
+
+    def _stored_anchors(self, statements: Iterable[Statement]) -> set[Entity]:
+        named = {s.scope.entity for s in statements if isinstance(s.scope, On)}
+        if not named:
+            return set()
+        types, names = zip(*sorted(named), strict=True)
+        asked = self.spark.createDataFrame(pa.table({"type": list(types), "name": list(names)}))
+        entities = own_entities(self._blocks, self.estate.bits).where("stored")
+        found = entities.join(asked, ["type", "name"], "left_semi").select("type", "name")
+        columns = (column.to_pylist() for column in found.toArrow().columns)
+        return {Entity(*cells) for cells in zip(*columns, strict=True)}
+
+    def _sizes(self) -> dict[int, int]:
+        """How many entities lie in each scope."""
+        folder = read_from(self.index.folder / MATCHES)
+        sums = self.spark.read.parquet(folder).groupBy("scope").sum("n").toArrow()
+        scopes, sizes = (column.to_pylist() for column in sums.columns)
+        return dict(zip(scopes, sizes, strict=True))
+
+    # verify
+
+    def _verify(self, folder: Path) -> dict[str, Any]:
+        """Fails where the proposal would take away what was done."""
+        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+        denied = self._said.where("what = 'denied'").select(F.col("access").alias("number"))
+        allowed = self._accesses.where("allowed").join(denied, "number", "left_anti")
+        recent = allowed.where("recent > 0")
+        changed = policy.read(
+            self.draft.stages["propose"].found["statements"], self.index.system, PROPOSAL
+        )
+        after = estate_of(self.index, policy.applied(self.index.statements(), changed))
+        gone = lost(self._blocks, recent, after).count() if changed else 0
+        if gone:
+            raise WardenError(f"the proposal would take away {gone:,} accesses; nothing was made")
+        whole = self._accesses.join(denied.withColumn("gone", F.lit(True)), "number", "left")
+        written.write(self._shown(whole), folder / "accesses")
+        return {"accesses": recent.count()}
+
+    def _shown(self, whole: DataFrame) -> DataFrame:
+        """The accesses for people: by name, and whether each is allowed now."""
+        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+        people = self.estate.acting.principals
+        table = pa.table(
+            {
+                "principal": pa.array(range(len(people)), pa.int32()),
+                "who": [principal_text(one) for one in people],
+            }
+        )
+        names = F.broadcast(self.spark.createDataFrame(table))
+        now = F.when(F.col("allowed"), F.coalesce(~F.col("gone"), F.lit(True)))
+        return whole.join(names, "principal").select(
+            *(F.col("who").alias("principal"), "operation", "type", "name", "allowed"),
+            *(now.alias("allowed_now"), "first", "last", "n", "recent", "logs"),
+        )
+
+
+def _put(folder: Path, rows: list[tuple[object, ...]], schema: pa.Schema) -> None:
+    folder.mkdir()
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+    table = pa.table(arrays, schema=schema)
+    pq.write_table(table, folder / "part-00000.parquet", compression="zstd")

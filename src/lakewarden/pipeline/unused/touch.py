@@ -1,0 +1,99 @@
+"""What a log says: somebody did something on something, on a day; and lines that say nothing.
+
+A line of a log is read into touches, one for each thing that it is about. What cannot be read
+is a `Refused` with its reason, and is set aside; what is no access at all gives neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+
+BAD_LINE: Final = "bad line"
+"""A line that is not of the form of its kind of log."""
+
+_SECONDS_END: Final = 1e11
+"""A larger number counts milliseconds: in seconds it would lie behind the year 5000."""
+
+_LARGEST_COUNT: Final = 1 << 53
+
+
+class Touch(NamedTuple):
+    """One access as its log spells it; `on` is `type:name`, empty for no resource."""
+
+    place: str
+    who: str
+    act: str
+    on: str
+    day: str
+    times: int = 1
+    allowed: bool = True
+
+
+class Refused(NamedTuple):
+    """A line, or a part of it, that cannot be read."""
+
+    place: str
+    line: str
+    detail: str
+
+
+def day_of(value: object) -> str:
+    """The day, UTC, of a moment: ISO 8601 text (UTC where it has no offset), or a number.
+
+    Numbers are seconds since the epoch, large ones milliseconds. Raises `BadInput`.
+
+    >>> day_of("2024-03-01T00:30:00+02:00"), day_of(1709251200), day_of("1709251200000")
+    ('2024-02-29', '2024-03-01', '2024-03-01')
+    """
+    try:
+        number = float(value) if isinstance(value, (str, int, float)) else None
+    except ValueError:
+        number = None
+    try:
+        if number is not None and not isinstance(value, bool) and isfinite(number):
+            seconds = number / 1000 if abs(number) > _SECONDS_END else number
+            return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value.strip())
+            return (moment.astimezone(UTC) if moment.tzinfo else moment).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        pass
+    raise BadInput(f"expected a moment, got {quoted(str(value))}")
+
+
+def count_of(value: object) -> int:
+    """How often: a whole number above 0. Raises `BadInput`."""
+    try:
+        number = int(value) if isinstance(value, (str, int)) else 0
+    except ValueError:
+        number = 0
+    if not 0 < number < _LARGEST_COUNT or isinstance(value, bool):
+        raise BadInput(f"expected a count, got {quoted(str(value))}")
+    return number
+
+
+def text_of(record: Mapping[str, object], path: str) -> str:
+    """The text at a path of keys joined by dots; a key that has dots itself comes first.
+
+    Raises `BadInput` where there is none, or an empty one.
+    """
+    value = value_at(record, path)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value == "":
+        raise BadInput(f"expected text in `{path}`")
+    return str(value)
+
+
+def value_at(record: Mapping[str, object], path: str) -> object:
+    """What is at a path of keys joined by dots, or None."""
+    if path in record:
+        return record[path]
+    value: object = record
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,51 @@
+"""The cluster, and what the jobs write on this machine alone, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.cluster import killing, launch, machines, runs
+from tests.pipeline.cluster.killing import Undisturbed
+from tests.pipeline.cluster.machines import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """An ingested directory, and the folder that has what every job made of it locally."""
+
+    lake: Path
+    made: Path
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A Spark cluster of several processes."""
+    with machines.cluster(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def connect(cluster: Cluster) -> Iterator[str]:
+    """The address of a Connect server on the cluster, whose cores it keeps until the end."""
+    with cluster.connect() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def local(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Local:
+    """What the jobs make without any cluster."""
+    folder = tmp_path_factory.mktemp("local")
+    lake = folder / runs.LAKE
+    runs.write_lake(lake)
+    assert launch.run(runs.commands(folder, lake, runs.JOBS)) == 0
+    return Local(lake, folder)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(local: Local) -> Undisturbed:
+    """What a run that nobody kills makes of the directory."""
+    return killing.undisturbed(local.lake, local.made / "index")

@@ -1,0 +1,53 @@
+"""The `lakewarden` command for `spark-submit`, with blocks so small that there are many tasks.
+
+    launch.py pipeline index LAKE --out INDEX then pipeline review INDEX --out REVIEW
+
+Several commands run one after the other in one session. Each says on standard error on which
+master it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+from lakewarden.cli import main
+from lakewarden.pipeline.index.run import Result, make_index
+from lakewarden.pipeline.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BITS: Final = 5
+THEN: Final = "then"
+RUNS_ON: Final = "runs on: "
+
+
+def _small(source: Path, out: Path, *, spark: SparkSession, **options: Any) -> Result:
+    return make_index(source, out, spark=spark, bits=BITS, **options)
+
+
+def _telling(name: str, master: str | None = None, remote: str | None = None) -> SparkSession:
+    found = spark_session(name, master, remote)
+    print(f"{RUNS_ON}{found.conf.get('spark.master')}", file=sys.stderr)
+    return found
+
+
+def run(words: Sequence[str]) -> int:
+    """Runs the commands; the exit code is that of the first that does not end well, else 0."""
+    commands = [list(own) for is_then, own in groupby(words, THEN.__eq__) if not is_then]
+    if len(commands) > 1 and "--remote" not in words:
+        spark_session("lakewarden")
+    with (
+        patch("lakewarden.pipeline.index.run.make_index", _small),
+        patch("lakewarden.pipeline.job.spark_session", _telling),
+    ):
+        return next((code for code in map(main, commands) if code), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

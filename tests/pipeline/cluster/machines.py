@@ -1,0 +1,225 @@
+"""A real Spark cluster of several processes on this machine only, and a Connect server on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pyspark
+
+from lakewarden.pipeline.java import ensure_java
+
+WORKERS = 2
+_START_SECONDS = 90
+_LOOPBACK = "127.0.0.1"
+_SPARK = Path(pyspark.__file__).parent
+_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_DEFAULTS = {
+    "spark.driver.bindAddress": _LOOPBACK,
+    "spark.driver.extraJavaOptions": _QUICK_JAVA,
+    "spark.driver.host": _LOOPBACK,
+    "spark.driver.memory": "600m",
+    "spark.executor.extraJavaOptions": _QUICK_JAVA,
+    "spark.executor.memory": "500m",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.enabled": "false",
+}
+
+# The workers' Python has the libraries that are installed here, but not this package.
+_BARE_PYTHON = """\
+#!/bin/sh
+PYTHONPATH="$PYTHONPATH:{libraries}" exec {python} -S "$@"
+"""
+
+
+class NotStarted(Exception):
+    """A process of the cluster ended, or did not get ready in time; says what it logged."""
+
+
+class Application(NamedTuple):
+    """What the master says of one: its name, and the workers that got an executor of it."""
+
+    name: str
+    workers: tuple[str, ...]
+
+
+@dataclass
+class Process:
+    """A process that leads a group of its own, so that all it starts goes with it."""
+
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    @classmethod
+    def started(
+        cls, words: list[str], log: Path, environment: dict[str, str], out: Path | None = None
+    ) -> Process:
+        """Runs a command; standard output goes to `out`, all else to `log`."""
+        with log.open("ab") as errors, (out or log).open("ab") as output:
+            process = subprocess.Popen(
+                words,
+                stdout=output,
+                stderr=errors,
+                stdin=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+        return cls(log, process)
+
+    def kill(self) -> None:
+        """Ends it at once, with everything that it started."""
+        if self.process.returncode is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def wait_for(self, ready: Callable[[str], object]) -> None:
+        """Waits until `ready` holds of what it logged."""
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            if ready(self.text()):
+                return
+            time.sleep(0.05)
+        raise NotStarted(f"{self.process.args!r} is not ready:\n{self.text()[-5000:]}")
+
+    def text(self) -> str:
+        """What it logged."""
+        return self.log.read_text("utf-8", errors="replace")
+
+
+@dataclass
+class Cluster:
+    """A master and its workers, of one core each."""
+
+    folder: Path
+    master: Process
+    address: str
+    environment: dict[str, str]
+    workers: dict[int, Process] = field(default_factory=dict)
+
+    def start_worker(self, number: int) -> None:
+        """Starts one, and waits until the master knows it."""
+        known = self.master.text().count("Registering worker")
+        words = ["org.apache.spark.deploy.worker.Worker", "--host", _LOOPBACK, "--webui-port", "0"]
+        words += ["--cores", "1", "--memory", "700m"]
+        words += ["--work-dir", str(self.folder / f"work-{number}"), self.address]
+        log = self.folder / f"worker-{number}.log"
+        self.workers[number] = Process.started(_class(*words), log, self.environment)
+        self.master.wait_for(lambda said: said.count("Registering worker") > known)
+
+    def kill_worker(self, number: int) -> None:
+        """Ends one at once, with its executors and their Python."""
+        self.workers[number].kill()
+
+    def applications(self) -> list[Application]:
+        """The applications that the master has seen, in order."""
+        said = self.master.text()
+        names = re.findall(r"Registered app (.+) with ID (\S+)", said)
+        placed = re.findall(r"Launching executor (\S+)/\d+ on worker (\S+)", said)
+        return [
+            Application(name, tuple(sorted({worker for of, worker in placed if of == id})))
+            for name, id in names
+        ]
+
+    @contextmanager
+    def connect(self) -> Iterator[str]:
+        """A Connect server whose jobs run on the cluster; yields its address."""
+        port = _free_port()
+        words = [str(_SPARK / "bin" / "spark-submit"), "--master", self.address]
+        words += ["--name", "connect", "--conf", f"spark.connect.grpc.binding.address={_LOOPBACK}"]
+        words += ["--conf", f"spark.connect.grpc.binding.port={port}"]
+        words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+        # Spark gives the memory of a master to this server, too, where that is set.
+        environment = {n: v for n, v in self.environment.items() if n != "SPARK_DAEMON_MEMORY"}
+        server = Process.started(words, self.folder / "connect.log", environment)
+        try:
+            server.wait_for(lambda said: "Spark Connect server started" in said)
+            yield f"sc://{_LOOPBACK}:{port}"
+        finally:
+            server.kill()
+
+    def submit(self, *words: str) -> list[str]:
+        """The command that submits an application to the cluster."""
+        return [str(_SPARK / "bin" / "spark-submit"), "--master", self.address, *words]
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[Cluster]:
+    """A cluster that is there with all its workers; its logs are in `folder`."""
+    environment = _environment(folder)
+    port = _free_port()
+    words = ["org.apache.spark.deploy.master.Master", "--host", _LOOPBACK, "--webui-port", "0"]
+    words = _class(*words, "--port", str(port))
+    with ExitStack() as ends:
+        master = Process.started(words, folder / "master.log", environment)
+        ends.callback(master.kill)
+        found = Cluster(folder, master, f"spark://{_LOOPBACK}:{port}", environment)
+        master.wait_for(lambda said: "New state: ALIVE" in said)
+        for number in range(WORKERS):
+            ends.callback(partial(_kill, found, number))
+            found.start_worker(number)
+        yield found
+
+
+def _kill(found: Cluster, number: int) -> None:
+    if number in found.workers:
+        found.kill_worker(number)
+
+
+def _class(*words: str) -> list[str]:
+    return [str(_SPARK / "bin" / "spark-class"), *words]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """What surrounds the cluster and the jobs that are submitted to it."""
+    settings = folder / "conf"
+    settings.mkdir(parents=True)
+    lines = "".join(f"{name} {value}\n" for name, value in _DEFAULTS.items())
+    (settings / "spark-defaults.conf").write_text(lines)
+    java = ensure_java()
+    if java is None:
+        raise NotStarted("there is no Java")
+    return unconfigured() | {
+        "JAVA_HOME": str(java),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": str(_bare_python(folder)),
+        "SPARK_CONF_DIR": str(settings),
+        "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
+        "SPARK_DAEMON_MEMORY": "128m",
+        "SPARK_HOME": str(_SPARK),
+        "SPARK_LOCAL_DIRS": str(folder / "local"),
+        "SPARK_LOCAL_IP": _LOOPBACK,
+    }
+
+
+def unconfigured() -> dict[str, str]:
+    """The environment without what configures Spark."""
+    names = ("SPARK_", "PYSPARK_", "JAVA_", "PYTHON")
+    inherited = {n: v for n, v in os.environ.items() if not n.startswith(names) and n != "MASTER"}
+    return inherited | {"PYTHONUNBUFFERED": "1"}
+
+
+def _bare_python(folder: Path) -> Path:
+    program = folder / "python"
+    libraries = sysconfig.get_path("purelib")
+    program.write_text(_BARE_PYTHON.format(libraries=libraries, python=sys.executable))
+    program.chmod(0o755)
+    return program
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((_LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port

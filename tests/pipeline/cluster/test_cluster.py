@@ -1,0 +1,70 @@
+"""Jobs submitted to a real cluster of several processes: all is as here, a driver lost or not."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from lakewarden import cli
+from lakewarden.cli.outcome import BAD_INPUT
+from lakewarden.pipeline.index.index import BLOCKS, open_index
+from tests.pipeline.cluster import killing, runs
+from tests.pipeline.cluster.conftest import Local
+from tests.pipeline.cluster.killing import Trials, Undisturbed
+from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark, pytest.mark.nightly]
+
+
+def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
+    cluster: Cluster, local: Local, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    start = killing.submitting(cluster, local.lake, runs.JOBS)
+    trial = Trials(undisturbed, start, Process.kill).one(tmp_path, random.Random())
+    assert trial.faults == [], trial
+    assert trial.code != 0
+    _ran_on(cluster, trial.last)
+    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
+
+
+@pytest.mark.nightly
+def test_undisturbed_jobs_write_what_they_write_here(
+    cluster: Cluster, local: Local, tmp_path: Path
+) -> None:
+    run = runs.submitted(cluster, local.lake, runs.JOBS, tmp_path)
+    assert runs.ended(run) == 0, run.text()
+    _ran_on(cluster, run)
+    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
+
+
+def _ran_on(cluster: Cluster, run: Process) -> None:
+    assert runs.masters(run) == {cluster.address}
+    assert len(cluster.applications()[-1].workers) == WORKERS
+
+
+def test_the_workers_have_no_lakewarden_but_the_one_that_is_sent(cluster: Cluster) -> None:
+    python = cluster.environment["PYSPARK_PYTHON"]
+    words = "import pyroaring, importlib.util as u; print(u.find_spec('lakewarden'))"
+    asked = subprocess.run([python, "-c", words], cwd="/", check=True, capture_output=True)
+    assert asked.stdout == b"None\n"
+
+
+def test_the_command_may_be_submitted_as_a_file(cluster: Cluster) -> None:
+    command = Path(cli.__file__).with_name("__main__.py")
+    words = cluster.submit(str(command), "pipeline", "index-it")
+    asked = subprocess.run(words, env=cluster.environment, check=False, capture_output=True)
+    assert b"unknown verb `index-it`; did you mean `index`?" in asked.stdout
+    assert asked.returncode == BAD_INPUT
+
+
+def test_every_block_has_a_file_of_its_own(local: Local) -> None:
+    index = open_index(local.made / "index")
+    files = [pq.ParquetFile(file) for file in sorted((index.folder / BLOCKS).iterdir())]
+    assert [file.num_row_groups for file in files] == [1] * len(files)
+    held = [set(file.read(["block"]).column("block").to_pylist()) for file in files]
+    assert sorted(held, key=min) == [{number} for number in range(len(files))]
+    assert len(files) > WORKERS

@@ -1,0 +1,42 @@
+"""Jobs of a Connect client on a real cluster: all is as it is here, though a worker is lost."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.cluster import killing, runs
+from tests.pipeline.cluster.conftest import Local
+from tests.pipeline.cluster.killing import Trials, Undisturbed
+from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark, pytest.mark.nightly]
+
+
+def test_jobs_outlive_a_worker_and_write_what_they_write_here(
+    cluster: Cluster, connect: str, local: Local, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    rng = random.Random()
+    start = killing.connecting(connect, local.lake, runs.JOBS)
+    trial = Trials(undisturbed, start, killing.worker_of(cluster, rng)).one(tmp_path, rng)
+    assert trial.faults == [], trial
+    _ran_on(cluster, trial.last)
+    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
+
+
+@pytest.mark.nightly
+def test_undisturbed_jobs_write_what_they_write_here(
+    cluster: Cluster, connect: str, local: Local, tmp_path: Path
+) -> None:
+    run = runs.connected(connect, local.lake, runs.JOBS, tmp_path)
+    assert runs.ended(run) == 0, run.text()
+    _ran_on(cluster, run)
+    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
+
+
+def _ran_on(cluster: Cluster, run: Process) -> None:
+    assert runs.masters(run) == {cluster.address}
+    *_, server = (one for one in cluster.applications() if one.name == "connect")
+    assert len(server.workers) >= WORKERS

@@ -1,0 +1,27 @@
+"""Something is lost in the midst of a job, at any moment: nothing is lost of what it makes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.cluster import killing
+from tests.pipeline.cluster.killing import Undisturbed
+from tests.pipeline.cluster.machines import Cluster
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark, pytest.mark.nightly]
+
+TRIALS = 20
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", killing.KINDS)
+def test_nothing_is_lost_at_any_moment(
+    kind: str, cluster: Cluster, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    (tmp_path / "pace").mkdir()
+    seconds = killing.paced(cluster, undisturbed.lake, tmp_path / "pace")
+    good = undisturbed._replace(seconds=seconds)
+    assert killing.trials(kind, TRIALS, cluster, good, random.Random(1), tmp_path) == 0

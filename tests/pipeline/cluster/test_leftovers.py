@@ -1,0 +1,55 @@
+"""What a run that was lost still writes, or left half swept, is never taken for a stage's work."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lakewarden.pipeline.ingest.source import silent
+from lakewarden.pipeline.product import Draft, Manifest, draft
+
+
+def part(folder: Path) -> dict[str, int]:
+    (folder / "part").write_text("mine")
+    return {}
+
+
+def test_tasks_that_outlive_their_driver_write_where_nobody_looks(tmp_path: Path) -> None:
+    lost: list[Path] = []
+
+    def is_lost(folder: Path) -> dict[str, int]:
+        lost.append(folder)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), draft(tmp_path, "thing", "key", silent) as one:
+        one.stage("match", is_lost)
+    with draft(tmp_path, "thing", "key", silent) as one:
+        one.stage("match", part)
+        lost[0].mkdir()
+        (lost[0] / "part").write_text("of the dead")
+        kept = one.kept("match")
+        assert kept != lost[0]
+        assert [file.read_text() for file in kept.iterdir()] == ["mine"]
+
+
+def test_a_sweep_that_is_cut_short_leaves_no_finished_stage_without_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_short(folder: Path, **_: object) -> None:
+        for file in list(folder.rglob("part")):
+            file.unlink()
+
+    with draft(tmp_path, "thing", "key", silent) as one:
+        one.stage("match", part)
+        _finish(one)
+        monkeypatch.setattr(shutil, "rmtree", cut_short)
+    monkeypatch.undo()
+    with draft(tmp_path, "thing", "key", silent) as one:
+        one.stage("match", part)
+        assert not one.stages["match"].reused
+
+
+def _finish(one: Draft) -> None:
+    one.finish(Manifest("thing", 0, (), {}, {}, {}), {})

@@ -1,0 +1,44 @@
+"""The difference of two sides, found by asking the kernel about everything, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.pipeline.diff.question import OPERATION, PRIVILEGE, Question
+from lakewarden.testing.draft import NOW
+
+
+class Fact(NamedTuple):
+    """Somebody is allowed something on an entity."""
+
+    user: Principal
+    question: Question
+    entity: Entity
+
+
+def allowed(snapshot: Snapshot, users: Sequence[Principal], now: float = NOW) -> set[Fact]:
+    """Everything that `decide` allows to the users, by privileges and by operations."""
+    matrix, tree, model = Matrix(snapshot), snapshot.coded.tree, snapshot.model
+    found = set()
+    for entity in (NO_RESOURCE, *(tree.entity(id) for id in tree.stored)):
+        asked = [Question(PRIVILEGE, name) for name in model.privileges]
+        for name, operation in model.operations.items():
+            if operation.rule_or_none(entity.type) is not None:
+                asked.append(Question(OPERATION, name))
+        for question in asked:
+            for user in users:
+                if matrix.decide(Request(user, question.name, entity, now)).allow:
+                    found.add(Fact(user, question, entity))
+    return found
+
+
+def split(before: set[Fact], after: set[Fact]) -> set[tuple[bool, Fact]]:
+    """What is gained (true) and lost."""
+    gained: Iterable[tuple[bool, Fact]] = ((True, fact) for fact in after - before)
+    return {*gained, *((False, fact) for fact in before - after)}

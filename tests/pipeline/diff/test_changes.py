@@ -1,0 +1,236 @@
+"""Where two sides differ on a block is exactly what the kernel decides otherwise there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from lakewarden.analysis.whatif import difference
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.grants import touched
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.snapshot import Snapshot, compile
+from lakewarden.pipeline.diff.crowd import Crowd, Everyone, Stated, asking, everyone
+from lakewarden.pipeline.diff.judging import Change, changes
+from lakewarden.pipeline.diff.part import Comparison
+from lakewarden.pipeline.diff.question import OPERATION, PRIVILEGE, Question
+from lakewarden.service.system import System
+from lakewarden.service.warden import Warden
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.worlds import make
+from tests.agreement import harness
+from tests.agreement.conftest import a_share_of_the_examples
+from tests.agreement.harness import SYSTEMS
+from tests.pipeline.diff.brute import Fact, allowed, split
+
+seeds = st.integers(0, 2**32 - 1)
+every_system = pytest.mark.parametrize("name", SYSTEMS)
+few = a_share_of_the_examples(128)  # every user, entity and question is asked about
+
+
+def compiled(system: System, facts: Facts) -> Snapshot:
+    return compile(facts, system.model, system.spelling, now=NOW)
+
+
+def with_all(snapshot: Snapshot, users: Everyone) -> Snapshot:
+    coded = snapshot.coded
+    return replace(snapshot, coded=replace(coded, acting=asking(coded.acting, users)))
+
+
+def stated_by(snapshot: Snapshot, users: Everyone) -> Stated:
+    table = snapshot.table
+    in_force = {id: s for id, s in table.statements.items() if table.in_force(id)}
+    return Stated(in_force, Crowd(snapshot, users))
+
+
+def compared(
+    before: Snapshot, after: Snapshot, about: frozenset[str] | None = None
+) -> tuple[Everyone, list[Change]]:
+    users = everyone(before.coded.acting, after.coded.acting)
+    old, new = with_all(before, users), with_all(after, users)
+    comparison = Comparison(before.model, stated_by(old, users), stated_by(new, users))
+    everything = BitMap(range(len(old.coded.tree)))
+    return users, list(changes(old, new, users, comparison, everything, about))
+
+
+def triples(found: Iterable[Change], users: Everyone, snapshot: Snapshot) -> set[tuple[bool, Fact]]:
+    """What changes say, one by one; each may be said once only."""
+    told = [
+        (part.gained, Fact(users[user], part.question, snapshot.coded.tree.entity(id)))
+        for change in found
+        for part in change.parts
+        for user in BitMap.deserialize(part.users)
+        for id in change.ids
+    ]
+    assert len(told) == len(set(told))
+    return set(told)
+
+
+def check(before: Snapshot, after: Snapshot) -> None:
+    users, found = compared(before, after)
+    expected = split(allowed(before, users), allowed(after, users))
+    assert triples(found, users, before) == expected
+    assert counted(found, before) == planned(before, after)
+
+
+def counted(found: Iterable[Change], snapshot: Snapshot) -> Counter[tuple[str, bool, str]]:
+    """How many stored users and entities for each privilege, direction and type."""
+    counts: Counter[tuple[str, bool, str]] = Counter()
+    for change in found:
+        for part in change.parts:
+            if part.question.kind == PRIVILEGE:
+                users = BitMap.deserialize(part.users) - BitMap([0])
+                pairs = len(users) * len(change.ids)
+                counts[part.question.name, part.gained, change.type] += pairs
+    return +counts
+
+
+def planned(before: Snapshot, after: Snapshot) -> Counter[tuple[str, bool, str]]:
+    """The same, as `lakewarden plan` counts."""
+    counts: Counter[tuple[str, bool, str]] = Counter()
+    for row in difference(before, after).rows:
+        counts[row.privilege, row.gained, row.type] += row.pairs
+    return +counts
+
+
+def rewritten(facts: Facts, other: Facts, seed: int) -> Facts:
+    """The facts with statements and memberships of another world among them."""
+    cut = seed % 5
+    others = [replace(s, id=f"other:{s.id}") for s in other.statements[cut:]]
+    return replace(
+        facts,
+        statements=(*facts.statements[cut:], *others),
+        memberships=(*facts.memberships[: cut + 1], *other.memberships[cut:]),
+        owners=facts.owners[seed % 2 :],
+    )
+
+
+@every_system
+@few
+@given(seed=seeds)
+def test_other_statements_people_and_owners_differ_as_the_decisions_do(
+    name: str, seed: int
+) -> None:
+    system = harness.system(name)
+    facts = make(system, seed, harness.SMALL).facts
+    other = make(system, seed + 1, harness.SMALL).facts
+    before = compiled(system, facts)
+    try:
+        after = compiled(system, rewritten(facts, other, seed))
+    except WardenError:
+        return  # the other world's statements speak of what is not stored here
+    check(before, after)
+    check(after, before)
+
+
+@every_system
+@few
+@given(seed=seeds)
+def test_asked_only_about_privileges_that_changed_the_same_differs(name: str, seed: int) -> None:
+    system = harness.system(name)
+    facts = make(system, seed, harness.SMALL).facts
+    cut = facts.statements[seed % 3 :: 3]
+    before = compiled(system, facts)
+    after = compiled(system, replace(facts, statements=cut))
+    gone = [s for s in facts.statements if s not in cut]
+    about = frozenset[str]().union(*(touched(s, system.model) for s in gone))
+    users, found = compared(before, after, about)
+    everyone, whole = compared(before, after)
+    assert users == everyone
+    assert triples(found, users, before) == triples(whole, users, before)
+
+
+@every_system
+@few
+@given(seed=seeds)
+def test_with_more_classes_than_are_kept_the_same_differs(name: str, seed: int) -> None:
+    system = harness.system(name)
+    facts = make(system, seed, harness.SMALL).facts
+    with harness.form("bitmaps"):
+        before = compiled(system, facts)
+        after = compiled(system, replace(facts, statements=facts.statements[::2]))
+        check(before, after)
+
+
+def lake() -> Warden:
+    """A lake with three tables, where readers read one schema."""
+    w = Warden("gravitino", clock=lambda: NOW)
+    w.add_entities("metalake:lk", "catalog:lk:c", "schema:lk:c.s", "schema:lk:c.p")
+    w.add_entities("table:lk:c.s.t", "table:lk:c.s.u", "table:lk:c.p.secret")
+    w.add_members("members:lk", "user:ana", "user:ben", "user:eve")
+    w.add_members("role:lk:readers", "user:ana", "user:ben")
+    use = ["USE_CATALOG", "USE_SCHEMA"]
+    w.state(id="use", to="members:lk", privileges=use, on="catalog:lk:c")
+    w.state(id="read", to="role:lk:readers", privileges=["SELECT_TABLE"], on="schema:lk:c.s")
+    return w
+
+
+def told(before: Snapshot, after: Snapshot) -> set[tuple[str, ...]]:
+    """Who gains and loses what on tables, how many, and through what."""
+    users, found = compared(before, after)
+    return {
+        (
+            "gain" if part.gained else "lose",
+            ",".join(users[user].name for user in BitMap.deserialize(part.users)),
+            part.question.name,
+            str(len(change.ids)),
+            *part.principals,
+            *part.statements,
+        )
+        for change in found
+        for part in change.parts
+        if change.type == "table" and part.question in LOOKED_AT
+    }
+
+
+LOOKED_AT = (Question(PRIVILEGE, "SELECT_TABLE"), Question(OPERATION, "table.load"))
+
+
+def test_a_wider_grant_opens_by_the_statement_that_is_wider() -> None:
+    w = lake()
+    before = w.matrix.snapshot
+    w.state(id="read", to="role:lk:readers", privileges=["SELECT_TABLE"], on="catalog:lk:c")
+    assert told(before, w.matrix.snapshot) == {
+        ("gain", "ana,ben", "SELECT_TABLE", "1", "role:lk:readers", "read"),
+        ("gain", "ana,ben", "table.load", "1", "role:lk:readers", "read"),
+    }
+
+
+def test_a_deny_takes_away_by_itself_and_the_rule_as_a_whole_counts() -> None:
+    w = lake()
+    before = w.matrix.snapshot
+    w.state(id="no", effect="deny", to="user:ben", privileges=["USE_SCHEMA"], on="schema:lk:c.s")
+    after = w.matrix.snapshot
+    assert told(before, after) == {("lose", "ben", "table.load", "2", "user:ben", "no")}
+    assert told(after, before) == {("gain", "ben", "table.load", "2", "user:ben", "no")}
+
+
+def test_whoever_joins_a_role_gains_through_it() -> None:
+    w = lake()
+    before = w.matrix.snapshot
+    w.add_members("role:lk:readers", "user:eve")
+    assert told(before, w.matrix.snapshot) == {
+        ("gain", "eve", "SELECT_TABLE", "2", "role:lk:readers", "read"),
+        ("gain", "eve", "table.load", "2", "role:lk:readers", "read"),
+    }
+
+
+def test_an_owner_gains_through_no_statement() -> None:
+    w = lake()
+    before = w.matrix.snapshot
+    w.set_owner("table:lk:c.p.secret", "user:eve")
+    assert ("gain", "eve", "table.load", "1") in told(before, w.matrix.snapshot)
+
+
+def test_another_title_is_no_difference() -> None:
+    w = lake()
+    before = w.matrix.snapshot
+    scope = {"privileges": ["SELECT_TABLE"], "on": "schema:lk:c.s"}
+    w.state(id="read", to="role:lk:readers", title="Readers", **scope)
+    assert compared(before, w.matrix.snapshot)[1] == []

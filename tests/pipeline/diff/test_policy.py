@@ -1,0 +1,151 @@
+"""A policy put in the place of an index's: what counts then, and what cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Reach
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.snapshot import membership
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.pipeline.diff.policy import Placed, after, check_anchors, policy_of, turned_on
+from lakewarden.pipeline.index.estate import Estate
+from lakewarden.pipeline.index.index import KIND, Index
+from lakewarden.pipeline.product import Manifest
+from lakewarden.service.policy import Policy
+from lakewarden.service.system import load_system
+
+ANA, BEN = Principal(USER, "ana"), Principal(USER, "ben")
+STAFF, READERS = Principal(GROUP, "staff"), Principal(ROLE, "lk:readers")
+SYSTEM = load_system("gravitino")
+TABLE = Entity("table", "lk:c.s.t")
+LAKE = membership(Entity("metalake", "lk"))
+
+
+def statements(*tables: Mapping[str, object]) -> tuple[Statement, ...]:
+    return read_statements(tables, SYSTEM.model, SYSTEM.spelling, "test")
+
+
+def reading(id: str, to: str = "user:ana", **more: object) -> dict[str, object]:
+    return {"id": id, "privileges": ["SELECT_TABLE"], "to": to, "on": "table:lk:c.s.t", **more}
+
+
+STATED = statements(reading("one"), reading("two", "group:staff"))
+
+
+def estate(stated: Iterable[Statement] = (*STATED, LAKE)) -> Estate:
+    acting = Acting.build([ANA, BEN, STAFF, READERS], [(ANA, STAFF)], [])
+    return Estate("gravitino", {}, acting, ("",), tuple(stated), 0.0, 17, 10)
+
+
+def put(policy: Policy, *, only: bool = False) -> Estate:
+    return after(estate(), STATED, policy, SYSTEM, only=only)
+
+
+def ids(found: Estate) -> list[str]:
+    return [statement.id for statement in found.statements]
+
+
+def policy(*stated: Statement, roles: Iterable[Principal] = ()) -> Policy:
+    return Policy({s.id: s for s in stated}, frozenset(roles))
+
+
+def test_a_statement_takes_the_place_of_the_one_with_its_id() -> None:
+    (wider,) = statements(reading("two", "user:ben"))
+    found = put(policy(wider))
+    assert ids(found) == ["one", "two", LAKE.id]
+    assert found.statements[1] == wider
+    assert found.key != estate().key
+
+
+def test_with_only_the_files_what_they_leave_out_is_gone_but_not_what_follows_from_facts() -> None:
+    (new,) = statements(reading("new"))
+    assert ids(put(policy(new), only=True)) == ["new", LAKE.id]
+
+
+def test_what_nobody_may_change_stays() -> None:
+    system = load_system("datahub")
+    fixed = [t for t in system.model.defaults if not t.get("editable", False)]
+    keys = ("id", "effect", "privileges", "to", "on", "where", "title")
+    tables = [{k: v for k, v in t.items() if k in keys} for t in fixed]
+    stated = read_statements(tables, system.model, system.spelling, "test", builtin=True)
+    found = after(estate(stated), stated, policy(), system, only=True)
+    assert ids(found) == sorted(s.id for s in stated)
+
+
+def test_roles_and_members_are_added() -> None:
+    eve, role = Principal(USER, "eve"), Principal(ROLE, "lk:writers")
+    wanted = Policy({}, frozenset({role}), frozenset({MembershipRow(eve, role)}))
+    acting = put(wanted).acting
+    assert role in {acting.principals[id] for id in acting.acts_as(eve)}
+    assert {acting.ids[eve], acting.ids[role]} <= acting.stored
+
+
+def test_a_role_that_nobody_stored_has_no_members() -> None:
+    wanted = Policy({}, members=frozenset({MembershipRow(BEN, Principal(ROLE, "lk:no"))}))
+    with pytest.raises(BadInput, match="role `lk:no` is not stored"):
+        put(wanted)
+
+
+def test_nobody_becomes_a_member_of_himself() -> None:
+    wanted = Policy({}, members=frozenset({MembershipRow(STAFF, STAFF)}))
+    with pytest.raises(BadInput, match="a member of itself"):
+        put(wanted)
+
+
+def test_only_what_changed_statements_bear_on_is_asked_about() -> None:
+    (wider,) = statements(reading("two", "user:ben"))
+    model = SYSTEM.model
+    assert turned_on(estate(), put(policy(wider)), model) == frozenset({"SELECT_TABLE"})
+    assert turned_on(estate(), put(policy()), model) == frozenset()
+    titled = replace(STATED[0], title="Readers")
+    assert turned_on(estate(), put(policy(titled)), model) == frozenset()
+
+
+def test_where_people_changed_everything_is_asked_about() -> None:
+    joined = Policy({}, members=frozenset({MembershipRow(BEN, STAFF)}))
+    assert turned_on(estate(), put(joined), SYSTEM.model) is None
+
+
+def index() -> Index:
+    return Index(Path("index"), Manifest(KIND, 1, (), {}, {"realm": "lake"}, {}), SYSTEM)
+
+
+def found_at(places: Mapping[Entity, Placed]) -> Callable[[Iterable[Entity]], dict[Entity, Placed]]:
+    return lambda wanted: {entity: places[entity] for entity in wanted if entity in places}
+
+
+def test_a_statement_in_a_file_is_about_what_is_stored() -> None:
+    files = [("policy.toml", {"realm": "lake", "statement": [reading("one")]})]
+    read = policy_of(files, index(), found_at({TABLE: Placed(7, 3, True)}))
+    assert list(read.statements) == ["one"]
+    for places in ({}, {TABLE: Placed(7, 3, False)}):
+        with pytest.raises(BadInput, match="which is not stored"):
+            policy_of(files, index(), found_at(places))
+    other = replace(index(), manifest=Manifest(KIND, 1, (), {}, {"realm": "other"}, {}))
+    with pytest.raises(BadInput, match="is for realm `lake`, not `other`"):
+        policy_of(files, other, found_at({}))
+
+
+def test_a_new_statement_that_reaches_upwards_is_refused_where_names_do_not_tell() -> None:
+    system = load_system("cdap")
+    assert any(p.reach is Reach.ABOVE for p in system.model.privileges.values())
+    dataset, space = Entity("dataset", "sales.t"), Entity("namespace", "sales")
+    table = {"id": "x", "privileges": ["READ"], "to": "user:ana", "on": "dataset:sales.t"}
+    stated = read_statements([table], system.model, system.spelling, "test")
+    later = after(estate(()), (), policy(*stated), system, only=False)
+    above = {dataset: Placed(9, 4, True), space: Placed(4, -1, True)}
+    check_anchors(estate(()), later, system, found_at(above))
+    check_anchors(later, later, system, found_at({}))
+    elsewhere = {**above, dataset: Placed(9, 5, True)}
+    with pytest.raises(BadInput, match="which its name does not tell"):
+        check_anchors(estate(()), later, system, found_at(elsewhere))

@@ -1,0 +1,102 @@
+"""A realm cut into blocks: each judged by itself, they say together what the realm says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from lakewarden.kernel.edges import Edges
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.snapshot import compile
+from lakewarden.pipeline.index import block as blocks
+from lakewarden.pipeline.index.matching import canonical
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.questions import ask
+from lakewarden.testing.worlds import make
+from tests.agreement import harness
+from tests.agreement.conftest import a_share_of_the_examples
+from tests.pipeline.index import worlds
+
+seeds = st.integers(0, 2**32 - 1)
+few = a_share_of_the_examples(10)
+
+
+@pytest.mark.parametrize("name", harness.SYSTEMS)
+@few
+@given(seed=seeds, bits=st.integers(0, 4))
+@example(seed=215, bits=0)  # what is spelled above a name that is not stored lies elsewhere
+def test_the_blocks_of_a_world_lie_in_the_scopes_that_the_whole_lies_in(
+    name: str, seed: int, bits: int
+) -> None:
+    system = harness.system(name)
+    facts = make(system, seed).facts
+    whole = compile(facts, system.model, system.spelling, now=NOW)
+    if not worlds.is_plain(whole.coded):
+        return
+    together = [BitMap() for _ in whole.bitmaps]
+    for judged in worlds.judged(whole, system, bits):
+        for number, found in enumerate(judged.snapshot.bitmaps):
+            together[number] |= judged.block.everywhere(found)
+    for number, (found, expected) in enumerate(zip(together, whole.bitmaps, strict=True)):
+        assert found == expected, whole.table.scopes[number]
+
+
+@pytest.mark.parametrize("name", harness.SYSTEMS)
+@few
+@given(seed=seeds)
+def test_the_block_of_an_entity_decides_about_it_as_the_whole_does(name: str, seed: int) -> None:
+    system = harness.system(name)
+    world = make(system, seed)
+    whole = Matrix(compile(world.facts, system.model, system.spelling, now=NOW))
+    tree = whole.snapshot.coded.tree
+    if not worlds.is_plain(whole.snapshot.coded):
+        return
+    matrices = {
+        each.number: Matrix(each.snapshot) for each in worlds.judged(whole.snapshot, system)
+    }
+    for request in ask(world, seed, 25):
+        id = tree.find(request.target)
+        if id is not None and not request.targets and not request.lists:
+            alone = harness.outcome(lambda r=request, i=id: harness.decided(matrices[i >> 3], r))  # type: ignore[misc]
+            assert alone == harness.outcome(lambda r=request: harness.decided(whole, r))  # type: ignore[misc]
+
+
+def test_edges_from_columns_are_in_order_and_each_there_once() -> None:
+    ids = np.array([2, 0, 2, 2, 0], dtype=np.int32)
+    targets, labels = np.array([5, 1, 3, 5, 1]), np.array([0, 1, 0, 0, 0], dtype=np.int32)
+    found = blocks.edges_of(4, ids, targets, labels)
+    assert [found.of(source) for source in range(4)] == [((1, 0), (1, 1)), (), ((3, 0), (5, 0)), ()]
+
+
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2**31 - 1), st.integers(0, 3))),
+    count=st.integers(10, 12),
+)
+def test_edges_from_columns_are_those_that_the_kernel_builds(
+    edges: list[tuple[int, int, int]], count: int
+) -> None:
+    columns = np.array(edges, dtype=np.int32).reshape(-1, 3).T
+    found, built = blocks.edges_of(count, *columns), Edges.build(count, edges)
+    for name in ("offsets", "targets", "labels"):
+        ours, theirs = getattr(found, name), getattr(built, name)
+        assert ours.tolist() == theirs.tolist()
+        assert ours.dtype == theirs.dtype
+
+
+def test_more_edges_than_a_number_tells_apart_are_refused_not_mixed_up() -> None:
+    source, last = np.array([9], dtype=np.int32), np.array([2**31 - 1], dtype=np.int32)
+    assert blocks.edges_of(10, source, last, source).of(9) == ((2**31 - 1, 9),)
+    with pytest.raises(LimitExceeded, match="too many entities, principals"):
+        blocks.edges_of(10, source, last, last)
+
+
+def test_bitmaps_of_the_same_entities_have_the_same_bytes() -> None:
+    one, other = BitMap(range(1000)), BitMap()
+    for id in reversed(range(1000)):
+        other.add(id)
+    assert canonical(one) == canonical(other)
+    assert BitMap.deserialize(canonical(one)) == one

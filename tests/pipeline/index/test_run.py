@@ -1,0 +1,157 @@
+"""The job on Spark: the index that it makes answers as the kernel and the oracle do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.snapshot import compile
+from lakewarden.pipeline import directory
+from lakewarden.pipeline.directory import Loaded
+from lakewarden.pipeline.index import gathering
+from lakewarden.pipeline.index import run as job
+from lakewarden.pipeline.index.index import Index, open_index, snapshot
+from lakewarden.pipeline.index.run import Result, make_index
+from lakewarden.service.system import System
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.questions import ask
+from lakewarden.testing.worlds import Size, World, make
+from tests.agreement import harness
+from tests.oracle.oracle import Oracle
+from tests.pipeline.directories import write_directory, write_table
+from tests.pipeline.index import worlds
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LARGE = Size(entities=120, users=16, groups=8, roles=8, statements=60, goals=40)
+MODELS = ("gravitino", "datahub", "cdap", "cdap_parent_write")
+ASKED = 5_000
+"""Questions for each of the four models."""
+
+
+def a_world(system: System, seed: int, size: Size | None = None) -> World:
+    """A world without cycles, for the first good seed."""
+    drawn = (make(system, number, size) for number in range(seed, seed + 100))
+    return next(world for world in drawn if _is_plain(system, world.facts))
+
+
+def _is_plain(system: System, facts: Facts) -> bool:
+    return worlds.is_plain(compile(facts, system.model, system.spelling, now=NOW).coded)
+
+
+def made(spark: SparkSession, folder: Path, bits: int = worlds.BITS) -> Result:
+    return make_index(folder / "lake", folder / "index", spark=spark, now=NOW, bits=bits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, pytest.param(101, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", MODELS)
+def test_an_index_answers_what_the_kernel_and_the_oracle_answer(
+    spark: SparkSession, tmp_path: Path, name: str, seed: int
+) -> None:
+    system = harness.system(name)
+    world = a_world(system, seed, LARGE)
+    worlds.directory(tmp_path / "lake", system, world.facts)
+    result = made(spark, tmp_path)
+    assert result.is_new
+    index, loaded = open_index(tmp_path / "index"), directory.load(tmp_path / "lake")
+    whole = compile(loaded.facts, system.model, system.spelling, now=index.now)
+    found = snapshot(index)
+    assert worlds.differences(found, whole) == []
+    assert index.manifest.facts["count"] > 8 << worlds.BITS
+    assert list(_disagreements(world, loaded, index, seed)) == []
+
+
+def _disagreements(world: World, loaded: Loaded, index: Index, seed: int) -> Iterator[str]:
+    system = loaded.system
+    kernel = harness.compiled(system, loaded.facts, NOW)
+    ours = Matrix(snapshot(index))
+    oracle = Oracle(loaded.facts, system.model, system.spelling)
+    answers = {"allow": 0, "deny": 0}
+    for request in ask(World(system, loaded.facts, world.aims), seed, ASKED):
+        expected, told, got = (
+            harness.outcome(lambda r=request: "allow" if oracle.check(r) else "deny"),  # type: ignore[misc]
+            harness.outcome(lambda r=request: harness.decided(kernel, r)),  # type: ignore[misc]
+            harness.outcome(lambda r=request: harness.decided(ours, r)),  # type: ignore[misc]
+        )
+        answers[expected] = answers.get(expected, 0) + 1
+        if not expected == told == got:
+            yield f"{request}: oracle {expected}, kernel {told}, index {got}"
+    assert min(answers["allow"], answers["deny"]) > ASKED // 20, answers
+
+
+class Killed(Exception):
+    """Stands for whatever ends a run."""
+
+
+def _killed(*_: object) -> None:
+    raise Killed
+
+
+@pytest.mark.slow
+def test_a_run_that_was_cut_short_goes_on_behind_the_stages_that_it_had_finished(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = harness.system("gravitino")
+    worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
+    for module, name in ((gathering, "guests_of"), (job, "each_block")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, _killed)
+            with pytest.raises(Killed):
+                made(spark, tmp_path)
+        with pytest.raises(BadInput, match="is missing"):
+            open_index(tmp_path / "index")
+    first = made(spark, tmp_path)
+    assert first.report["reused"] == list(job.STAGES[:4])
+    assert list(first.report["seconds"]) == list(job.STAGES[:5])
+    assert (first.is_new, first.report["version"]) == (True, 1)
+
+    whole = made(spark, tmp_path)  # nothing is left that it could take over
+    assert whole.report["reused"] == []
+    assert (whole.is_new, whole.manifest) == (False, first.manifest)
+
+
+def test_a_directory_that_is_damaged_is_refused_and_the_index_stays(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    system = harness.system("gravitino")
+    manifest = worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
+    version = tmp_path / "lake" / directory.VERSIONS / str(manifest.version)
+    write_table(version / "entities", "entities", [("metalake", "lk", None, None)])
+    with pytest.raises(BadInput, match="differs from its manifest"):
+        made(spark, tmp_path)
+    with pytest.raises(BadInput, match="is missing"):
+        open_index(tmp_path / "index")
+
+
+def test_entities_that_lie_in_each_other_are_refused_by_name(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    one, other = ("domain", "urn:li:domain:a"), ("domain", "urn:li:domain:b")
+    rows = {"entities": [(*one, *other), (*other, *one)]}
+    write_directory(tmp_path / "lake", rows, model="datahub")
+    with pytest.raises(BadInput, match="`domain:urn:li:domain:a` lies below itself"):
+        made(spark, tmp_path)
+
+
+@pytest.mark.parametrize("revision", ["", "-1", "1.5", "²"])
+def test_a_revision_that_is_none_is_refused(tmp_path: Path, revision: str) -> None:
+    manifest = write_directory(tmp_path, {})
+    with pytest.raises(BadInput, match="expected a revision"):
+        job.origin(replace(manifest, options={"revision": revision}), tmp_path)
+
+
+def test_the_realm_and_the_revision_of_a_store_are_known_to_the_index(tmp_path: Path) -> None:
+    manifest = write_directory(tmp_path, {})
+    assert job.origin(manifest, tmp_path) == {"realm": "main", "revision": None, "store": ""}
+    options = {"realm": "lake", "revision": "17", "store": "3:ab"}
+    found = job.origin(replace(manifest, options=options), tmp_path)
+    assert found == {"realm": "lake", "revision": 17, "store": "3:ab"}

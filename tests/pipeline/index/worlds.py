@@ -1,0 +1,253 @@
+"""Worlds as directories, and as indexes that no Spark has made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.facts import ROOT, Coded
+from lakewarden.kernel.grants import Table
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.snapshot import Snapshot, assemble
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.pipeline.directory import Manifest as Directory
+from lakewarden.pipeline.index import guests
+from lakewarden.pipeline.index import index as indexes
+from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, Block, People, block_of
+from lakewarden.pipeline.index.estate import Judged
+from lakewarden.pipeline.index.guests import looked_at
+from lakewarden.pipeline.index.matching import matches
+from lakewarden.pipeline.ingest.source import silent
+from lakewarden.pipeline.product import Content, Manifest, draft
+from lakewarden.service.system import System
+from tests.pipeline.directories import write_directory
+
+BITS = 3
+"""Blocks of eight entities: even a small world has several."""
+
+_ROWS = pa.schema(
+    [
+        *((name, pa.int32()) for name in ("block", "what", "id", "a", "b")),
+        *((name, pa.string()) for name in ("s", "t")),
+        ("flag", pa.bool_()),
+    ]
+)
+Row = tuple[int, int, int | None, int | None, str | None, str | None, bool | None]
+"""A row of a block, but for the number of the block."""
+
+
+def is_plain(coded: Coded) -> bool:
+    """Whether nothing lies on a cycle: only then there is an index."""
+    return not coded.tree.displaced and not coded.tree.looped
+
+
+def kept(system: System, facts: Facts) -> Facts:
+    """The facts with their statements as files hold them: owners of no type are nobody there."""
+    tables = [write_statement(statement) for statement in facts.statements]
+    stated = read_statements(tables, system.model, system.spelling, "the world", builtin=True)
+    return replace(facts, statements=stated)
+
+
+def possible(system: System, facts: Facts) -> Facts:
+    """The facts without statements about privileges that cannot be granted."""
+    privilege = system.model.privilege
+    stated = [s for s in facts.statements if all(privilege(p).grantable for p in s.privileges)]
+    return replace(facts, statements=stated)
+
+
+def directory(path: Path, system: System, facts: Facts) -> Directory:
+    """An ingested directory that holds the facts, but for statements that nobody can make."""
+    stated = {statement.id for statement in facts.statements}
+    model, defaults = system.model, system.model.defaults
+    granted = possible(system, facts).statements
+    return write_directory(
+        path,
+        {
+            "entities": [(*e, *(parent or (None, None))) for e, parent in facts.entities],
+            "relations": [(r.kind, *r.source, *r.target) for r in facts.relations],
+            "attributes": [(*r.entity, r.attribute, r.value) for r in facts.attributes],
+            "owners": [(*r.entity, *r.owner, r.ownership) for r in facts.owners],
+            "principals": [tuple(p) for p in facts.principals],
+            "memberships": [(*r.member, *r.of) for r in facts.memberships],
+        },
+        statements=[write_statement(statement) for statement in granted],
+        model=model.name,
+        settings=model.settings,
+        deleted=[str(t["id"]) for t in defaults if t.get("editable") and t["id"] not in stated],
+    )
+
+
+def rows(coded: Coded) -> Iterator[Row]:
+    """What is known of the entities of a realm, row by row."""
+    tree = coded.tree
+    for id in range(len(tree)):
+        kind, name = tree.entity(id)
+        place = int(tree.parents[id]), int(tree.ends[id])
+        yield (ENTITY, id, *place, kind, name, id in tree.stored)
+        for relation, edges in coded.relations.items():
+            yield from ((EDGE, id, t, None, relation, None, None) for t, _ in edges.of(id))
+        for owner, label in coded.owners.of(id):
+            yield (OWNER, id, owner, None, coded.ownerships[label], None, None)
+        for attribute, values in coded.attributes.get(id, {}).items():
+            yield from ((ATTRIBUTE, id, None, None, attribute, v, None) for v in values)
+
+
+def blocks(coded: Coded, table: Table, bits: int = BITS) -> dict[int, pa.Table]:
+    """The realm in blocks, each with its guests."""
+    known: dict[int, list[Row]] = {}
+    for row in rows(coded):
+        known.setdefault(row[1], []).append(row)
+    inside: dict[int, set[int]] = {}
+    for id in range(len(coded.tree)):
+        inside.setdefault(id >> bits, set()).add(id)
+    for block, guest in zip(*guests.parts(_guests(coded, table, bits)), strict=True):
+        inside[int(block)].add(int(guest))
+    found = {}
+    for block, ids in inside.items():
+        cells = sorted(((block, *row) for id in ids for row in known[id]), key=lambda r: r[1:3])
+        columns = list(zip(*cells, strict=True))
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, _ROWS, strict=True)]
+        found[block] = pa.table(arrays, schema=_ROWS)
+    return found
+
+
+def _guests(coded: Coded, table: Table, bits: int) -> guests.Ints:
+    tree = coded.tree
+    everyone = np.arange(len(tree), dtype=np.int64)
+    kinds = looked_at(coded.model)
+    edges = [
+        (id, target)
+        for kind in sorted(kinds)
+        for id in range(len(tree))
+        for target, _ in coded.relations[kind].of(id)
+    ]
+    sources, targets = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2).T
+    parents = tree.parents.astype(np.int64)
+    reached = guests.Reached(everyone, parents, sources, targets)
+    common = np.array(sorted({ROOT, *_common(coded, table)}), dtype=np.int64)
+    numbers = np.arange((len(tree) - 1 >> bits) + 1, dtype=np.int64)
+    start = [
+        guests.pair(np.repeat(numbers, len(common)), np.tile(common, len(numbers))),
+        guests.pair(everyone[parents >= 0] >> bits, parents[parents >= 0]),
+        guests.pair(sources >> bits, targets),
+    ]
+    return guests.closure(np.concatenate(start), reached, bits)
+
+
+def _common(coded: Coded, table: Table) -> Iterator[int]:
+    """What stands in every block: types alone, and what scopes reach up from."""
+    for index in coded.tree.named.values():
+        id = index.get("")
+        if id is not None:
+            yield id
+    for entity in guests.anchors(table.scopes, coded.spelling):
+        id = coded.tree.find(entity)
+        if id is not None:
+            yield id
+
+
+def judged(snapshot: Snapshot, system: System, bits: int = BITS) -> Iterator[Judged]:
+    """The blocks of a realm, each compiled by itself."""
+    coded = snapshot.coded
+    people = People(coded.acting, coded.ownerships)
+    for number, table in sorted(blocks(coded, snapshot.table, bits).items()):
+        own = number << bits, min((number + 1) << bits, len(coded.tree))
+        block: Block = block_of(table, own, system, people)
+        yield Judged(number, block, assemble(block.coded, snapshot.table, 0))
+
+
+def index(
+    out: Path,
+    snapshot: Snapshot,
+    system: System,
+    statements: Iterable[Statement],
+    *,
+    bits: int = BITS,
+    facts: Mapping[str, object] | None = None,
+) -> Manifest:
+    """An index of the realm, as the job makes it; `facts` are put among those of its manifest."""
+    coded, table = snapshot.coded, snapshot.table
+    acting = coded.acting
+    told = {
+        **{"realm": "lake", "revision": None, "store": "", "bits": bits, "count": len(coded.tree)},
+        "model": system.model.name,
+        "settings": dict(system.model.settings),
+        "digest": system.model.digest,
+        "from": table.start if isfinite(table.start) else None,
+        "until": table.end if isfinite(table.end) else None,
+        "members": [list(entity) for entity in _members(coded)],
+        "ownerships": list(coded.ownerships),
+        "scopes": indexes.scopes_digest(table),
+        **(facts or {}),
+    }
+    with draft(out, indexes.KIND, "key", silent) as one:
+        text = "".join(f"{json.dumps(write_statement(s))}\n" for s in statements)
+        (one.folder / indexes.STATEMENTS).write_text(text, "utf-8")
+        parts = [blocks for _, blocks in sorted(blocks(coded, table, bits).items())]
+        _put(one.folder / indexes.BLOCKS, [pa.concat_tables(parts[n::2]) for n in range(2)])
+        found = [batch for each in judged(snapshot, system, bits) for batch in matches(each)]
+        _put(one.folder / indexes.MATCHES, [pa.Table.from_batches(found)])
+        people = [(p.kind, p.name, id in acting.stored) for id, p in enumerate(acting.principals)]
+        _put(one.folder / indexes.PRINCIPALS, [_table(people, indexes.PRINCIPAL_COLUMNS)])
+        pairs = {(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert
+        _put(one.folder / indexes.MEMBERSHIPS, [_table(sorted(pairs), indexes.MEMBERSHIP_COLUMNS)])
+        content = dict.fromkeys((indexes.BLOCKS, indexes.MATCHES), Content(0, "0" * 32))
+        manifest, _, _ = one.finish(Manifest(indexes.KIND, 0, (), {}, told, content), {})
+    return manifest
+
+
+def _members(coded: Coded) -> list[Entity]:
+    kinds = sorted(coded.model.membership_types)
+    return [coded.tree.entity(id) for kind in kinds for id in coded.tree.of_type(kind)]
+
+
+def _put(folder: Path, parts: Sequence[pa.Table]) -> None:
+    folder.mkdir()
+    for number, part in enumerate(parts):
+        pq.write_table(part, folder / f"part-{number:05}.parquet")
+
+
+def _table(cells: Sequence[Sequence[object]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*cells, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema=schema)
+
+
+def differences(one: Snapshot, other: Snapshot) -> list[str]:
+    """What of two compiled realms is not the same, array by array."""
+    a, b = one.coded, other.coded
+    pairs = {
+        "kinds": (a.tree.kinds, b.tree.kinds),
+        "names": (a.tree.names, b.tree.names),
+        "named": (a.tree.named, b.tree.named),
+        "types": (a.tree.types.tolist(), b.tree.types.tolist()),
+        "parents": (a.tree.parents.tolist(), b.tree.parents.tolist()),
+        "ends": (a.tree.ends.tolist(), b.tree.ends.tolist()),
+        "stored": (a.tree.stored, b.tree.stored),
+        "deep": (a.tree.deep, b.tree.deep),
+        "acting": (a.acting, b.acting),
+        "attributes": (a.attributes, b.attributes),
+        "ownerships": (a.ownerships, b.ownerships),
+        "owners": (_edges(a.owners), _edges(b.owners)),
+        "relations": tuple({k: _edges(e) for k, e in c.relations.items()} for c in (a, b)),
+        "scopes": (one.table.scopes, other.table.scopes),
+        "statements": (one.table.statements, other.table.statements),
+        "interval": tuple((s.table.start, s.table.end) for s in (one, other)),
+        "bitmaps": (one.bitmaps, other.bitmaps),
+        "owned by": (one.owned_by, other.owned_by),
+        "classes": tuple(s.classes and s.classes.classes.tolist() for s in (one, other)),
+    }
+    return [name for name, (ours, theirs) in pairs.items() if ours != theirs]
+
+
+def _edges(edges: object) -> list[list[int]]:
+    return [getattr(edges, name).tolist() for name in ("offsets", "targets", "labels")]

@@ -1,0 +1,236 @@
+"""The job on Spark: its tables say what the kernel says of the whole realm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.pipeline.product import folder_of
+from lakewarden.pipeline.review import run as job
+from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, Result, make_review
+from lakewarden.pipeline.review.schemas import SCHEMAS
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.worlds import Size, World
+from tests.pipeline.index import worlds
+from tests.pipeline.review.whole import compiled, some
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SIZE = Size(entities=60, users=8, groups=4, roles=4, statements=30, goals=20)
+BITS = 4
+MODELS = ("gravitino", "datahub", "cdap")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A world, the whole of it compiled, and the tables of its review."""
+
+    world: World
+    matrix: Matrix
+    result: Result
+    folder: Path
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = pq.read_table(self.folder / table).to_pylist()
+        return found
+
+
+def indexed(name: str, folder: Path) -> tuple[World, Matrix]:
+    """A world, with an index of it in the folder."""
+    (world,) = some(name, 40, 1, SIZE)
+    whole = compiled(world)
+    worlds.index(folder / "index", whole, world.system, world.facts.statements, bits=BITS)
+    return world, Matrix(whole)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def made(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Made:
+    folder = tmp_path_factory.mktemp(request.param)
+    world, matrix = indexed(request.param, folder)
+    result = make_review(folder / "index", folder / "review", spark=spark)
+    return Made(world, matrix, result, folder_of(folder / "review", result.manifest))
+
+
+@pytest.mark.slow
+def test_every_table_is_there_with_its_columns(made: Made) -> None:
+    assert set(made.result.manifest.tables) == set(SCHEMAS)
+    for name, schema in SCHEMAS.items():
+        table = pq.read_table(made.folder / name)
+        assert table.schema.names == schema.names
+        assert made.result.manifest.tables[name].rows == len(table)
+
+
+@pytest.mark.slow
+def test_users_may_on_as_many_entities_as_they_are_listed(made: Made) -> None:
+    principals = {row["principal"]: row for row in made.rows("principals")}
+    sets = {row["role_set"]: _pairs(row, "entities") for row in made.rows("role_sets")}
+    questions = made.rows("questions")
+    matrix = made.matrix
+    for row in made.rows("by_principal"):
+        user = principals[row["principal"]]
+        principal = Principal(user["kind"], user["name"])
+        stated, owned = sets[row["role_set"]], _pairs(row, "as_owner")
+        for question in questions:
+            counted = stated.get(question["matter"], 0) + owned.get(question["matter"], 0)
+            request = Request(principal, question["name"], NO_RESOURCE, NOW)
+            expected = (
+                len(listing(matrix, request, type=question["type"]))
+                if question["type"]
+                else int(matrix.decide(request).allow)
+            )
+            assert counted == expected, (question, principal)
+
+
+def _pairs(row: Mapping[str, Any], column: str) -> dict[int, int]:
+    return dict(zip(row["matters"], row[column], strict=True))
+
+
+@pytest.mark.slow
+def test_classes_have_the_members_and_users_that_they_count(made: Made) -> None:
+    members: dict[tuple[int, str], BitMap] = {}
+    for row in made.rows("members"):
+        bits = BitMap.deserialize(row["bits"])
+        assert {id >> BITS for id in bits} == {row["block"]}
+        at = row["matter"], row["class"]
+        members[at] = members.get(at, BitMap()) | bits
+    matters = {row["question"]: row["matter"] for row in made.rows("questions")}
+    assets = {row["id"]: Entity(row["type"], row["name"]) for row in made.rows("by_asset")}
+    tree = made.matrix.snapshot.coded.tree
+    assert assets == {id: tree.entity(id) for id in tree.stored - tree.deep}
+    for row in made.rows("review"):
+        bits = members[matters[row["question"]], row["class"]]
+        assert len(bits) == row["n_entities"]
+        assert len(BitMap.deserialize(row["users"])) == row["n_users"]
+        assert len(BitMap.deserialize(row["role_sets"])) == row["n_role_sets"]
+        if row["type"]:
+            assert {assets[id].type for id in bits} == {row["type"]}
+            assert assets[bits.min()].name == row["example"]
+    stated = {statement.id for statement in made.matrix.snapshot.table.statements.values()}
+    assert {id for row in made.rows("review") for id in row["statements"]} <= stated
+
+
+@pytest.mark.slow
+def test_assets_are_open_to_as_many_users_as_their_classes(made: Made) -> None:
+    model = made.world.system.model
+    users = {
+        (row["name"], row["type"], row["class"]): row["n_users"] for row in made.rows("review")
+    }
+    for row in made.rows("by_asset"):
+        for way in WAYS:
+            operation = model.reaching(way, row["type"])
+            key, count = row[f"{way}_class"], row[f"{way}_users"]
+            if operation is None:
+                assert key is count is None
+            else:
+                assert count == (users[operation, row["type"], key] if key else 0)
+
+
+@pytest.mark.slow
+def test_owners_orphans_and_groups_are_those_of_the_facts(made: Made) -> None:
+    facts, model = made.world.facts, made.world.system.model
+    owners: dict[Entity, set[str]] = {}
+    for owner in facts.owners:
+        owners.setdefault(owner.entity, set()).add(":".join(owner.owner))
+    assets = made.rows("by_asset")
+    for row in assets:
+        assert set(row["owners"]) == owners.get(Entity(row["type"], row["name"]), set())
+    counted = {row["owner"]: row["assets"] for row in made.rows("owners")}
+    assert sum(counted.values()) == sum(len(row["owners"]) for row in assets)
+    unowned = {
+        (row["type"], row["name"])
+        for row in assets
+        if not row["owners"] and (row["type"] not in model.types or model.types[row["type"]].owned)
+    }
+    told = {(row["type"], row["name"]) for row in made.rows("orphans") if not row["owners"]}
+    assert told == unowned
+    for table, column, kinds in (
+        ("by_tag", "tags", {"tag"}),
+        ("by_domain", "domains", {"domain", "product_domain"}),
+    ):
+        labels: dict[str, set[Entity]] = {}
+        for relation in facts.relations:
+            if relation.kind in kinds:
+                labels.setdefault(":".join(relation.target), set()).add(relation.source)
+        assert {row["name"]: row["assets"] for row in made.rows(table)} == {
+            name: len(found) for name, found in labels.items()
+        }
+        for row in assets:
+            own = {n for n, found in labels.items() if Entity(row["type"], row["name"]) in found}
+            assert set(row[column]) == own
+
+
+@pytest.mark.slow
+def test_the_population_is_frozen_and_what_to_read_is_there(made: Made) -> None:
+    population = made.result.manifest.facts["population"]
+    assert population == made.result.report["population"]
+    assert population["entities"] == len(made.rows("by_asset"))
+    assert population["users"] == len(made.rows("by_principal"))
+    assert len(population["checksum"]) == len(population["statements"]) == 64
+    assert made.result.report["source"]["age_seconds"] >= 0
+    page = (made.folder / REPORT).read_text("utf-8")
+    assert population["checksum"] in page
+    assert (made.folder / SPREADSHEETS / "review.csv").is_file()
+    assert {f"{SPREADSHEETS}/orphans.csv", REPORT} < set(made.result.manifest.files)
+    assert json.loads((made.folder / "report.json").read_text("utf-8"))["seconds"].keys() == set(
+        job.STAGES
+    )
+
+
+class Killed(Exception):
+    """Stands for whatever ends a run."""
+
+
+def _killed(*_: object) -> None:
+    raise Killed
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_version(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexed("cdap", tmp_path)
+
+    def review(**options: Any) -> Result:
+        return make_review(tmp_path / "index", tmp_path / "review", spark=spark, **options)
+
+    chosen: dict[str, Any] = {"privileges": ["READ"], "operations": ["none"]}
+    with monkeypatch.context() as patch:
+        patch.setattr(job, "page", _killed)
+        with pytest.raises(Killed):
+            review(**chosen)
+    first = review(**chosen)
+    assert first.report["reused"] == list(job.STAGES[:4])
+    assert (first.is_new, first.report["version"]) == (True, 1)
+    assert first.manifest.options == {"privileges": "READ", "operations": "none"}
+    again = review(**chosen)
+    assert again.report["reused"] == []
+    assert (again.is_new, again.manifest) == (False, first.manifest)
+    rows = pq.read_table(folder_of(tmp_path / "review", first.manifest) / "questions")
+    assert set(rows.column("name").to_pylist()) == {"READ"}
+
+
+def test_an_unknown_name_and_a_folder_without_an_index_are_refused(tmp_path: Path) -> None:
+    indexed("cdap", tmp_path)
+    nothing: Any = None  # neither gets as far as Spark
+    with pytest.raises(Unknown, match="unknown privilege `nope`"):
+        make_review(tmp_path / "index", tmp_path / "out", spark=nothing, privileges=["nope"])
+    with pytest.raises(BadInput, match="is missing"):
+        make_review(tmp_path / "nothing", tmp_path / "out", spark=nothing)
+    assert not (tmp_path / "out").exists()

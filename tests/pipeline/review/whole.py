@@ -1,0 +1,126 @@
+"""A random world in small blocks, reviewed without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from pyroaring import BitMap
+
+from lakewarden.kernel import snapshot as snapshots
+from lakewarden.kernel.edges import Edges
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.pipeline.review.audience import Audience, People
+from lakewarden.pipeline.review.finding import (
+    CENSUS,
+    CLASS,
+    GAINS,
+    RESIDUE,
+    Plan,
+    find,
+    teller,
+    telling,
+)
+from lakewarden.pipeline.review.question import Chosen, Question, told
+from lakewarden.pipeline.review.residue import read
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.worlds import Size, World, make
+from tests.agreement import harness
+from tests.pipeline.index import worlds
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class of one matter: its entities, whom statements let in, and what else opens it."""
+
+    entities: BitMap
+    users: BitMap
+    opens: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """A world and its review; `classes` and `gains` by type and matter."""
+
+    matrix: Matrix
+    unowned: Matrix
+    classes: Mapping[tuple[str, int], list[Class]]
+    gains: Mapping[tuple[str, int], Mapping[int, int]]
+    census: Mapping[str, int]
+    chosen: Chosen
+
+    def questions(self) -> Iterator[tuple[str, int, Question]]:
+        """Every question: the type of entities, the matter, and the question itself."""
+        for type in self.census:
+            agenda = self.chosen.agenda(self.model, type)
+            for number, matter in enumerate(agenda.matters):
+                for question in matter.questions:
+                    yield type, number, question
+
+    @property
+    def model(self) -> Model:
+        return self.matrix.snapshot.model
+
+
+def some(name: str, first: int, count: int, size: Size | None = None) -> Iterator[World]:
+    """Worlds of the system that an index can hold, from the seed `first` on."""
+    drawn = (make(harness.system(name), seed, size) for seed in range(first, first + 100 * count))
+    return islice((world for world in drawn if worlds.is_plain(compiled(world).coded)), count)
+
+
+def compiled(world: World) -> Snapshot:
+    """The whole world."""
+    system = world.system
+    return snapshots.compile(world.facts, system.model, system.spelling, now=NOW)
+
+
+def review(world: World, chosen: Chosen | None = None) -> Reviewed:
+    """The review of all that is in the world, block by block."""
+    whole = compiled(world)
+    coded = whole.coded
+    blocks = list(worlds.judged(whole, world.system))
+    people = People(coded.acting, coded.ownerships, whole.table)
+    asked = told(world.system.model)
+    said = [row for block in blocks for row in _rows(teller(asked)(block))]
+    answers = telling(asked, [tuple(row.values()) for row in said])
+    plan = Plan(chosen or Chosen(), answers)
+    found = [row for block in blocks for row in _rows(find(block, plan, people))]
+    residues, numbers = read({r["key"]: r["text"] for r in found if r["what"] == RESIDUE})
+    audience = Audience(people, residues, plan.telling)
+    members: dict[tuple[str, int], dict[bytes, BitMap]] = {}
+    gains: dict[tuple[str, int], Counter[int]] = {}
+    census: Counter[str] = Counter()
+    for row in found:
+        at = row["type"], row["matter"]
+        if row["what"] == CLASS:
+            bits = BitMap.deserialize(row["bits"])
+            assert (len(bits), bits.min()) == (row["n"], row["id"])
+            known = members.setdefault(at, {})
+            assert not known.get(row["key"], BitMap()) & bits
+            known[row["key"]] = known.get(row["key"], BitMap()) | bits
+        if row["what"] == GAINS:
+            more = dict(zip(row["owners"], row["counts"], strict=True))
+            gains.setdefault(at, Counter()).update(more)
+        if row["what"] == CENSUS:
+            census[row["type"]] += row["n"]
+    classes = {
+        at: [
+            Class(bits, audience.stated(numbers[key]), audience.opens(numbers[key]))
+            for key, bits in known.items()
+        ]
+        for at, known in members.items()
+    }
+    nothing = replace(coded, owners=Edges.build(len(coded.tree), ()))
+    unowned = replace(whole, coded=nothing, owned_by={}, memos=snapshots.Memos())
+    return Reviewed(Matrix(whole), Matrix(unowned), classes, gains, census, plan.chosen)
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        yield from batch.to_pylist()

@@ -1,0 +1,59 @@
+"""How much memory a job takes is that of the process and of all that it started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lakewarden.pipeline import memory
+from lakewarden.pipeline.memory import Peak, peak
+
+MIB = 1024 * 1024
+LARGE = 64 * MIB
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+
+
+def test_what_a_child_process_holds_counts() -> None:
+    alone = Peak()
+    alone.look()
+    assert alone.bytes > MIB
+    holds = f"x = bytearray(b'x' * {LARGE}); print(len(x), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holds], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == f"{LARGE}\n"
+        together = Peak()
+        together.look()
+        child.communicate("\n")
+    assert together.bytes >= alone.bytes + LARGE // 2
+
+
+def test_the_most_stays_when_it_is_gone() -> None:
+    with peak() as seen:
+        held = bytearray(b"x" * LARGE)
+        seen.look()
+        with_it = seen.bytes
+        del held
+        seen.look()
+        assert seen.bytes == with_it
+    assert seen.bytes >= with_it > LARGE
+
+
+def test_it_looks_once_more_at_the_end_however_short_the_work() -> None:
+    with peak() as seen:
+        pass
+    assert seen.bytes > 0
+
+
+def test_where_nothing_can_be_seen_nothing_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_PROC", tmp_path)
+    with peak() as seen:
+        pass
+    assert seen.bytes == 0

@@ -1,0 +1,143 @@
+"""Worlds with accesses, judged block by block without Spark, and what is proposed for them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.facts import ROOT, spelled_parent
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.snapshot import Snapshot, compile
+from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.pipeline.unused import policy
+from lakewarden.pipeline.unused.finding import Finder, Findings, Said, sizes_of, together
+from lakewarden.pipeline.unused.proposal import Proposer
+from lakewarden.pipeline.unused.ways import Access, Ways
+from lakewarden.service.system import System
+from lakewarden.testing.draft import NOW
+from tests.pipeline.index import worlds
+
+LAST = "2024-05-01"
+
+
+def compiled(system: System, facts: Facts) -> Snapshot:
+    return compile(facts, system.model, system.spelling, now=NOW)
+
+
+Fact = tuple[Principal, str, Entity]
+"""Who may do what on which entity."""
+
+
+def acts(snapshot: Snapshot, rng: random.Random, count: int = 60) -> list[str]:
+    """Some of the operations and privileges that may be asked about."""
+    names = [*snapshot.model.operations, *snapshot.model.privileges]
+    return rng.sample(names, min(count, len(names)))
+
+
+def allowed(snapshot: Snapshot, names: Sequence[str], more: Sequence[Entity] = ()) -> set[Fact]:
+    """All that is allowed of what may be asked plainly, about what is stored and some names."""
+    matrix, coded = Matrix(snapshot), snapshot.coded
+    tree = coded.tree
+    unlisted = BitMap(range(len(tree))) - tree.stored
+    others = {*(tree.entity(id) for id in unlisted), NO_RESOURCE, *more}
+    found: set[Fact] = set()
+    for user in (p for p in map(coded.acting.principals.__getitem__, coded.acting.stored)):
+        if user.kind != USER or coded.acting.is_beyond(user):
+            continue
+        for name in names:
+            ids = listing(matrix, Request(user, name, NO_RESOURCE, NOW))
+            found.update((user, name, tree.entity(id)) for id in ids)
+            operation = matrix.operation(name)
+            for entity in others:
+                asked = Request(user, name, entity, NOW)
+                if operation.rule_or_none(entity.type) and matrix.decide(asked).allow:
+                    found.add((user, name, entity))
+    return found
+
+
+@dataclass(frozen=True)
+class Reckoned:
+    """What the blocks say of accesses, and what comes of it."""
+
+    said: Said
+    denied: frozenset[int]
+    findings: Findings
+    proposed: tuple[Statement, ...]
+    snapshot: Snapshot
+
+    def without(self, facts: Facts, *, safe: bool = False) -> Facts:
+        """The facts without memberships that were not used; `safe`: that allow nothing by that."""
+        unused = {
+            (member, of)
+            for member, of, may_widen in self.findings.tables["unused_memberships"]
+            if not (safe and may_widen)
+        }
+        texts = ((row, tuple(map(principal_text, row))) for row in facts.memberships)
+        return replace(facts, memberships=[row for row, pair in texts if pair not in unused])
+
+
+def reckon(
+    system: System,
+    facts: Facts,
+    accesses: Sequence[Access],
+    pieces: int = 5,
+    share: float = 0.5,
+) -> Reckoned:
+    """As the job does it, in one process."""
+    whole = compiled(system, facts)
+    rows: list[dict[str, object]] = []
+    for judged in worlds.judged(whole, system):
+        ways = Ways(judged, NOW, pieces)
+        for access in accesses:
+            if home(whole, access.entity) >> worlds.BITS == judged.number:
+                ways.take(access)
+        rows += ways.said().to_pylist()
+    sizes = sizes_of(whole.table, {n: len(found) for n, found in enumerate(whole.bitmaps)})
+    said = together(rows, whole.table, pieces, sizes)
+    coded = whole.coded
+    named = {s.scope.entity for s in facts.statements if isinstance(s.scope, On)}
+    proposer = Proposer(
+        system.model,
+        system.spelling,
+        coded.acting,
+        frozenset(whole.table.statements),
+        frozenset(said.anchors() | {entity for entity in named if coded.is_known(entity)}),
+        pieces,
+    )
+    findings = Finder(whole.table, coded.acting, proposer, sizes, share).find(said)
+    changed = policy.read(policy.tables(findings.changes), system, "proposal")
+    proposed = policy.applied(facts.statements, changed)
+    after = compiled(system, replace(facts, statements=proposed))
+    denied = frozenset(int(str(r["access"])) for r in rows if r["what"] == "denied")
+    return Reckoned(said, denied, findings, proposed, after)
+
+
+def home(snapshot: Snapshot, entity: Entity) -> int:
+    """The id of the entity, or of the nearest that its name spells above it."""
+    coded = snapshot.coded
+    at: Entity | None = entity
+    while at is not None and at != NO_RESOURCE:
+        id = coded.tree.find(at)
+        if id is not None:
+            return id
+        at = spelled_parent(coded.spelling, at)
+    return ROOT
+
+
+def some(snapshot: Snapshot, done: set[Fact], rng: random.Random, count: int) -> list[Access]:
+    """A few accesses, some of them before the window."""
+    ids = snapshot.coded.acting.ids
+    chosen = rng.sample(sorted(done), min(count, len(done)))
+    return [
+        Access(number, ids[who], act, entity, rng.choice((0, 1, 3)), LAST)
+        for number, (who, act, entity) in enumerate(chosen)
+    ]

@@ -1,0 +1,225 @@
+"""Whole runs: logs of every kind against an index, findings, and a proposal that `plan` takes."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow.parquet as pq
+import pytest
+
+from lakewarden.cli.at import opened
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.pipeline.index.run import make_index
+from lakewarden.pipeline.product import folder_of
+from lakewarden.pipeline.unused import policy, run
+from lakewarden.pipeline.unused.run import Asked, Log, Result, find_unused
+from tests.cli import stores
+from tests.cli.realms import Cli
+from tests.pipeline.unused import lake
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ASKED = Asked(days=lake.DAYS, now=lake.NOW)
+
+
+class Ran(NamedTuple):
+    """What was read, and what came of it."""
+
+    realm: Path
+    folder: Path
+    logs: list[Log]
+    words: Path
+    out: Path
+    made: Result
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        folder = folder_of(self.out, self.made.manifest) / table
+        found: list[dict[str, Any]] = pq.read_table(folder).to_pylist()
+        return found
+
+    @property
+    def proposal(self) -> Path:
+        return folder_of(self.out, self.made.manifest) / run.PROPOSAL
+
+
+@pytest.fixture(scope="module")
+def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("unused")
+    realm, index, out = lake.write_lake(folder / "lake"), folder / "index", folder / "out"
+    make_index(realm, index, spark=spark, now=lake.NOW, bits=3)
+    rows, lines, mapping = lake.write_others(folder)
+    logs = [
+        Log("usage", lake.write_usage(folder / "usage.csv")),
+        Log("trino", lake.write_trino(folder / "trino.json.gz")),
+        Log("spark", lake.write_spark(folder / "spark")),
+        Log("csv", rows),
+        Log("json", lines),
+    ]
+    made = find_unused(index, logs, out, ASKED, spark=spark, mapping=mapping)
+    return Ran(realm, index, logs, mapping, out, made)
+
+
+def test_rows_in_are_rows_out_and_quarantined(ran: Ran) -> None:
+    touches = ran.made.report["touches"]
+    assert touches == {"in": 22, "out": 12, "quarantined": 10}
+    assert Counter(row["reason"] for row in ran.rows("quarantine")) == {
+        "bad line": 5,
+        "unknown principal": 1,
+        "unknown operation": 2,
+        "unknown entity": 1,
+        "bad name": 1,
+    }
+    gone = next(r for r in ran.rows("quarantine") if r["reason"] == "unknown entity")
+    assert (gone["place"], gone["detail"]) == (
+        "usage.csv: line 9",
+        "`table:lk:c.s.gone` is not stored",
+    )
+
+
+def test_an_access_stands_once_with_its_days_and_counts(ran: Ran) -> None:
+    found = {
+        (r["principal"], r["operation"], r["name"], r["allowed"]): r for r in ran.rows("accesses")
+    }
+    ana = found["user:ana", "table.load", "lk:c.s.t00", True]
+    assert (ana["first"], ana["last"], ana["n"], ana["recent"]) == (
+        "2024-05-20",
+        "2024-05-22",
+        8,
+        8,
+    )
+    assert ana["logs"] == ["spark:spark", "usage:usage.csv"]
+    assert ana["allowed_now"] is True
+    old = found["user:ben", "table.create", "lk:c.r", True]
+    assert (old["n"], old["recent"]) == (1, 0)
+    refused = found["user:eve", "table.load", "lk:c.r.u", False]
+    assert refused["allowed_now"] is None
+    assert len(found) == 8
+
+
+def test_what_was_not_used_is_found(ran: Ran) -> None:
+    assert ran.made.found
+    (old,) = ran.rows("unused_statements")
+    assert (old["statement"], old["title"], old["last_used"]) == ("old", "old work", "2024-01-02")
+    assert (old["scope"], old["principals"]) == ("on schema:lk:c.r", ["role:lk:writers"])
+    partly = {
+        (r["statement"], r["privilege"], r["principal"]) for r in ran.rows("unused_privileges")
+    }
+    assert {p for _, p, who in partly if who == "role:lk:idle"} == {*lake.LEAF, "MODIFY_TABLE"}
+    idle = {(r["member"], r["of"]): r["may_widen"] for r in ran.rows("unused_memberships")}
+    assert idle["user:eve", "role:lk:idle"] is True
+    assert ("user:eve", "group:staff") in idle
+    assert ("user:ana", "group:staff") not in idle
+    assert ("group:staff", "role:lk:readers") not in idle
+
+
+def test_a_scope_of_which_little_was_touched_is_broad(ran: Ran) -> None:
+    broad = {(r["statement"], r["privilege"]): r for r in ran.rows("over_broad")}
+    assert {key: (r["touched"], r["narrower"]) for key, r in broad.items()} == {
+        ("read", "MODIFY_TABLE"): (1, "on table:lk:c.s.t04"),
+        ("write", "MODIFY_TABLE"): (1, "on table:lk:c.s.t03"),
+    }
+    assert broad["read", "MODIFY_TABLE"]["entities"] == 16
+    assert broad["read", "MODIFY_TABLE"]["active"] == 1
+
+
+def test_the_proposal_is_what_was_used(ran: Ran) -> None:
+    told = tomllib.loads(ran.proposal.read_text("utf-8"))
+    assert told["realm"] == "gravitino"
+    found = {s["id"]: s for s in told["statement"]}
+    assert found["old"]["active"] is False
+    assert all("role:lk:idle" not in s["to"] for s in told["statement"])
+    assert not {"no", "asleep"} & set(found)
+    places = {
+        word: sorted(s["on"] for s in told["statement"] if word in s["privileges"])
+        for word in lake.LEAF
+    }
+    assert places["USE_CATALOG"] == ["catalog:lk:c"]
+    assert places["USE_SCHEMA"] == ["schema:lk:c.s"]
+    assert places["SELECT_TABLE"] == ["schema:lk:c.s"]  # by table there would be too many
+    assert found["write"]["on"] == "table:lk:c.s.t03"
+
+
+def test_plan_takes_the_proposal_and_nothing_that_was_done_is_lost(
+    ran: Ran, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    admin = stores.made(Cli(capsys, {}), tmp_path)
+    admin("load", str(ran.realm), "--realm", "gravitino")
+    plan = str(tmp_path / "plan.json")
+    of = ("--realm", "gravitino", "--name", "least-privilege", "--adopt")
+    shown = admin("plan", str(ran.proposal), *of, "--out", plan)
+    assert shown.code == 1
+    assert "access: 0 gained and " in shown.out
+    admin("apply", plan)
+    with opened(admin.url) as plane:
+        matrix = plane.state.realm("gravitino").matrix
+    for row in ran.rows("accesses"):
+        if row["recent"] and row["allowed_now"]:
+            who = Principal(*row["principal"].split(":", 1))
+            entity = Entity(row["type"], row["name"])
+            assert matrix.decide(Request(who, row["operation"], entity, lake.NOW)).allow
+    ben = Principal("user", "ben")
+    other = Request(ben, "table.load", Entity("table", "lk:c.r.u"), lake.NOW)
+    assert not matrix.decide(other).allow
+
+
+def test_the_same_again_makes_no_new_version(ran: Ran, spark: SparkSession) -> None:
+    again = find_unused(ran.folder, ran.logs, ran.out, ASKED, spark=spark, mapping=ran.words)
+    assert again.is_new is False
+    assert again.manifest == ran.made.manifest
+
+
+def test_a_run_that_was_cut_short_goes_on_and_a_bad_proposal_is_not_published(
+    ran: Ran, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    logs, asked = ran.logs[:1], replace(ASKED, pieces=1)
+
+    def nothing_left(*args: object) -> tuple[()]:
+        return ()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(policy, "applied", nothing_left)
+        with pytest.raises(WardenError, match="would take away 2 accesses; nothing was made"):
+            find_unused(ran.folder, logs, out, asked, spark=spark)
+    assert not (out / "manifest.json").exists()
+    made = find_unused(ran.folder, logs, out, asked, spark=spark)
+    assert made.report["reused"] == ["read", "place", "judge", "propose"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text", "message"),
+    [
+        ("tape", "a.csv", "x", "unknown kind of log `tape`; expected one of: csv, json"),
+        ("csv", "a.csv", "x", r"a log of the kind `csv` needs a table `\[csv\]`"),
+        ("usage", "a.csv", "day,user\n1,2\n", "has no column `count`"),
+        ("usage", "a.parquet", "no parquet", "cannot be read"),
+        ("trino", "a.json.gz", "no gzip", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_told(
+    ran: Ran, spark: SparkSession, tmp_path: Path, kind: str, name: str, text: str, message: str
+) -> None:
+    (tmp_path / name).write_text(text, "utf-8")
+    with pytest.raises(BadInput, match=message):
+        find_unused(ran.folder, [Log(kind, tmp_path / name)], tmp_path / "out", ASKED, spark=spark)
+
+
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [
+        (Asked(0), "--days"),
+        (Asked(3, pieces=0), "--pieces"),
+        (Asked(3, share=1.0), "--share"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(asked: Asked, where: str) -> None:
+    with pytest.raises(BadInput, match=where):
+        asked.since()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import realms
+from tests.cli import realms, stores
 from tests.cli.realms import Cli
+from tests.cli.stores import Admin
 from tests.sample.estate import estate
 
 __all__ = ["cli", "estate", "folders"]
@@ -29,3 +30,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 def cli(capsys: pytest.CaptureFixture[str], folders: Mapping[str, Path]) -> Cli:
     """The command line."""
     return Cli(capsys, folders)
+
+
+@pytest.fixture
+def admin(cli: Cli, tmp_path: Path) -> Admin:
+    """The command line with a fresh store, which `root` administers."""
+    return stores.made(cli, tmp_path)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from lakewarden.cli.ingest import Database, show_result, source_of
+from lakewarden.cli.ingest import Database, Kind, show_result, source_of
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory import Content, Manifest
-from lakewarden.pipeline.ingest.report import Note, Report, Rows
+from lakewarden.pipeline.ingest.report import Note, Quality, Report, Rows, Share
 from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.sql import Sql
 from tests.cli.realms import Cli
 
+DOCS = Path(__file__).parents[2] / "docs"
 TAG = {
     "entityType": "tag",
     "entityUrn": "urn:li:tag:a",
@@ -41,8 +43,20 @@ def test_each_word_names_a_source(tmp_path: Path) -> None:
     assert source_of("csv", place, "datahub").kind == "csv"
     assert source_of("parquet", place, "gravitino").model == "gravitino"
     database = Database("lk", "c", takes_data_for_modify=True)
+    ranger = source_of("ranger-file", place, None, Database("lk", service="hive"))
+    assert ranger.options == {"metalake": "lk", "service": "hive"}
+    assert source_of("dbt-file", place).model == "datahub"
+    assert source_of("dbt-file", place, None, Database(platform="x")).options["platform"] == "x"
+    dbt = source_of("dbt-file", place, "gravitino", Database("lk", "c"))
+    assert (dbt.model, dbt.options) == ("gravitino", {"metalake": "lk", "catalog": "c"})
     sql = source_of("sql", "sqlite://", None, database)
     assert sql.options == {"metalake": "lk", "catalog": "c", "takes_data_for_modify": "true"}
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_source_stands_in_the_pages(kind: str) -> None:
+    for page in ("pipeline.md", "cli.md"):
+        assert f"`{kind}`" in (DOCS / page).read_text("utf-8")
 
 
 def test_a_url_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +82,21 @@ def test_a_url_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) ->
             (".", "--source", "cdap-file", "--model", "datahub"),
             "takes one of: cdap, cdap_parent_write; got `datahub`",
         ),
-        ((".", "--source", "csv", "--model", "cdap", "--metalake", "x"), "only `--source sql`"),
+        ((".", "--source", "csv", "--model", "cdap", "--metalake", "x"), "only `--source sql` and"),
+        ((".", "--source", "sql", "--service", "x"), "only `--source ranger-file` takes it"),
+        ((".", "--source", "ranger-file"), "--metalake: `--source ranger-file` needs"),
+        ((".", "--source", "dbt-file", "--model", "cdap"), "takes one of: datahub, gravitino"),
+        ((".", "--source", "dbt-file", "--model", "gravitino"), "`--source dbt-file` needs a name"),
+        ((".", "--source", "dbt-file", "--metalake", "x"), "only under `--model gravitino`"),
+        (
+            (
+                *(".", "--source", "dbt-file", "--model", "gravitino"),
+                *("--metalake", "x", "--platform", "y"),
+            ),
+            "only DataHub's model has platforms",
+        ),
+        ((".", "--source", "csv", "--model", "cdap", "--revision", "0"), "only `--source store`"),
+        (("http://h", "--source", "gravitino", "--model", "x"), "takes no model"),
         (("sqlite://", "--source", "sql", "--catalog", "c"), "--metalake: `--source sql` needs"),
         (("sqlite://", "--source", "sql", "--metalake", "lk"), "--catalog: `--source sql` needs"),
         ((".", "--source", "datahub-file", "--setting", "x"), "--setting: expected NAME=VALUE"),
@@ -192,7 +220,15 @@ def test_the_report_tells_everything_that_is_to_be_told(
         notes=[Note(f"r{n}", "SET ROLE") for n in range(8)],
         note_count=9,
         not_read=["sequences"],
-        seconds={"read": 1.25, "write": 0.5},
+        quality=Quality(
+            ownerless={"table": Share(1, 3), "schema": Share(0, 2)},
+            undescribed={"view": Share(2, 2)},
+            dangling={"domain": 2, "user": 1},
+            duplicates=7,
+            unknown_types={"odd": 1},
+        ),
+        seconds={"fetch": 9.0, "read": 1.25, "write": 0.5},
+        reused=["fetch"],
     )
     none = Content(0, "0" * 64)
     manifest = Manifest("gravitino", {}, "main", "sql", 7, (), {}, none)
@@ -210,5 +246,11 @@ def test_the_report_tells_everything_that_is_to_be_told(
         *(f"no counterpart: r{n}: SET ROLE" for n in range(5)),
         "no counterpart: 4 more, in report.json",
         "not read: sequences",
+        "without owner: 1 of 3 × table (33%)",
+        "without description: 2 of 2 × view (100%)",
+        "named, but no principal that is stored: 1 × user",
+        "duplicates: 7",
+        "of a type that the model does not know: 1 × odd",
+        "taken over from a run that was cut short: fetch",
         "took 1.8 s",
     ]

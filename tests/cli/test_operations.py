@@ -51,8 +51,8 @@ def test_privileges_are_listed_instead(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "give either --from DIR or --model NAME (one of: cdap"),
-        (("--model", "gravitino", "@cdap"), "give either --from DIR or --model NAME"),
+        ((), "give one of --from DIR, --server URL, --model NAME (one of: cdap"),
+        (("--model", "gravitino", "@cdap"), "give one of --from DIR, --server URL, --model NAME"),
         (("--model", "gravitona"), "gravitona"),
         (("--model", "gravitino", "--about", "shelf"), "unknown type `shelf`"),
     ],

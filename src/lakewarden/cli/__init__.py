@@ -24,19 +24,89 @@ VERBS: Final = {
     "list": "lakewarden.cli.listing:list_entities",
     "who": "lakewarden.cli.who:who",
     "explain": "lakewarden.cli.explain:explain",
+    "access": "lakewarden.cli.asset:access",
     "privileges": "lakewarden.cli.privileges:privileges",
     "operations": "lakewarden.cli.operations:operations",
     "demo": "lakewarden.cli.demo:demo",
+    "serve": "lakewarden.cli.serve:serve",
+    "load": "lakewarden.cli.load:load",
+    "import": "lakewarden.cli.importing:import_",
+    "export": "lakewarden.cli.export:export",
+    "plan": "lakewarden.cli.plan:plan",
+    "apply": "lakewarden.cli.apply:apply",
+    "lint": "lakewarden.cli.lint:lint",
+    "init": "lakewarden.cli.init:init",
+    "doctor": "lakewarden.cli.doctor:doctor",
+    "backup": "lakewarden.cli.backup:backup",
+    "restore": "lakewarden.cli.backup:restore",
 }
 """Verbs, and where each is."""
 
-PIPELINE_VERBS: Final = {"ingest": "lakewarden.cli.ingest:ingest"}
+PIPELINE_VERBS: Final = {
+    "ingest": "lakewarden.cli.ingesting:ingest",
+    "ownership": "lakewarden.cli.ownership:ownership",
+    "link": "lakewarden.cli.linking:linking",
+    "index": "lakewarden.cli.indexing:indexing",
+    "review": "lakewarden.cli.reviewing:reviewing",
+    "diff": "lakewarden.cli.diffing:diffing",
+    "lint": "lakewarden.cli.linting:linting",
+    "unused": "lakewarden.cli.unused:unused",
+}
 """The verbs below `lakewarden pipeline`."""
 
-_PIPELINE = "pipeline"
+GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "pipeline": ("Batch jobs on Spark.", PIPELINE_VERBS),
+    "audit": (
+        "The trail of who did what.",
+        {
+            "verify": "lakewarden.cli.audit:verify",
+            "tail": "lakewarden.cli.audit:tail",
+            "export": "lakewarden.cli.audit:export",
+        },
+    ),
+    "token": (
+        "Bearer tokens: made, listed, revoked.",
+        {
+            "create": "lakewarden.cli.token:create",
+            "list": "lakewarden.cli.token:listed",
+            "revoke": "lakewarden.cli.token:revoke",
+        },
+    ),
+    "user": (
+        "The people of a directory.",
+        {
+            "add": "lakewarden.cli.user:add",
+            "remove": "lakewarden.cli.user:remove",
+            "list": "lakewarden.cli.user:listed",
+            "password": "lakewarden.cli.user_password:password",
+        },
+    ),
+    "link": (
+        "Entities of several realms that are one asset.",
+        {
+            "add": "lakewarden.cli.link:add",
+            "remove": "lakewarden.cli.link:remove",
+            "list": "lakewarden.cli.link:listed",
+        },
+    ),
+    "secrets": (
+        "What is sealed in a store.",
+        {"rotate": "lakewarden.cli.secrets:rotate"},
+    ),
+    "realm": (
+        "The realms of a store.",
+        {
+            "create": "lakewarden.cli.realm:create",
+            "list": "lakewarden.cli.realm:listed",
+            "drop": "lakewarden.cli.realm:drop",
+        },
+    ),
+}
+"""Verbs that have verbs below them: what they are about, and where each is."""
+
 _INSTALL_COMPLETION = "--install-completion"
 
-_EXTRAS = {"sqlalchemy": "sql", "psycopg": "sql", "pymysql": "sql"}
+_EXTRAS = {"httpx": "server", "sqlalchemy": "sql", "psycopg": "sql", "pymysql": "sql"}
 """What to install for a library that is missing, where it is not `spark`."""
 
 
@@ -50,10 +120,11 @@ def application(*, whole: bool = False) -> App:
         default_parameter=Parameter(negative=()),
         result_action="return_value",
     )
-    pipeline = App(name=_PIPELINE, help="Batch jobs on Spark.")
     _register(app, VERBS, whole)
-    _register(pipeline, PIPELINE_VERBS, whole)
-    app.command(pipeline)
+    for name, (help, verbs) in GROUPS.items():
+        group = App(name=name, help=help)
+        _register(group, verbs, whole)
+        app.command(group)
     app.register_install_completion_command(
         name=_INSTALL_COMPLETION, help="Install completion for your shell."
     )
@@ -103,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(tokens: list[str]) -> int:
     whole = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")
-    whole = whole or (tokens[0] == _PIPELINE and len(tokens) < 3)
+    whole = whole or (tokens[0] in GROUPS and len(tokens) < 3)
     code = application(whole=whole)(tokens, exit_on_error=False, print_error=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
@@ -111,10 +182,10 @@ def _run(tokens: list[str]) -> int:
 
 def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
     """What is wrong with the command line, and where its help is."""
-    verbs: Iterable[str] = (*VERBS, _PIPELINE)
+    verbs: Iterable[str] = (*VERBS, *GROUPS)
     path = []
-    if tokens and tokens[0] == _PIPELINE:
-        verbs, path = PIPELINE_VERBS, [_PIPELINE]
+    if tokens and tokens[0] in GROUPS:
+        verbs, path = GROUPS[tokens[0]][1], [tokens[0]]
     # The text of this one would load every verb.
     if isinstance(error, UnknownCommandError):
         word = tokens[len(path)] if len(tokens) > len(path) else ""

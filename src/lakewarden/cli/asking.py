@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from lakewarden.cli.outcome import Format, note
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.model import ANY, Attribute, Model, Operation
-from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, Principal
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Attribute, Model
 from lakewarden.kernel.request import Request, Scalar
-from lakewarden.pipeline.directory import Loaded
+from lakewarden.service.asking import Words, read, remarks
 from lakewarden.service.warden import Warden
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.directory import Loaded
 
 Asker = Annotated[
     str, Parameter(help="A user's name, or `kind:name`; in DataHub also the URN of an actor.")
@@ -27,12 +27,8 @@ On = Annotated[
     str | None,
     Parameter(help="`type:name`, or a URN; leave it out to ask about the platform."),
 ]
-From = Annotated[
-    Path, Parameter("--from", help="Directory that `lakewarden pipeline ingest` wrote.")
-]
 As = Annotated[Format, Parameter("--format", help="How to print the answer.")]
 
-_URN = "urn:li:"
 _LIST = Parameter(show_default=False)
 Texts = Annotated[tuple[str, ...], _LIST]
 
@@ -103,72 +99,58 @@ def ask(
 
     Without a principal the question is about everybody, without an operation about all.
     """
-    system, warden = realm.loaded.system, realm.warden
-    request = replace(
-        warden.request(principal or "anybody", operation or "", entity),
-        targets={name: system.entity(text) for name, text in _pairs(parts.target, "--target")},
-        lists=_lists(realm, parts.item),
+    system, matrix = realm.loaded.system, realm.warden.matrix
+    words = Words(
+        principal,
+        operation or "",
+        entity,
+        targets=dict(_pairs(parts.target, "--target")),
+        lists=_lists(parts.item),
         attributes=_attributes(realm.model, parts.attribute),
-        subresources=tuple(system.entity(text) for text in parts.sub),
-        groups=tuple(_of_kind(realm, GROUP, text, "--group") for text in claims.group),
-        roles=_roles(realm, claims.role),
+        subresources=parts.sub,
+        groups=claims.group,
+        roles=claims.role,
     )
-    notes = [] if principal is None else _about_asker(realm, request.principal)
-    notes += _about_target(realm, request)
-    if operation is not None:
-        notes += _about_parts(_declared(realm, request), request)
-    return Asked(realm, request, tuple(notes))
-
-
-def _declared(realm: Realm, request: Request) -> Operation:
-    """The operation; refuses one, or a target or list, that the model does not declare."""
+    now = realm.warden.request("anybody", "").now
     try:
-        declared = realm.warden.matrix.operation(request.operation)
-    except Unknown as error:
-        words = (*realm.model.operations, *realm.model.privileges)
-        near = get_close_matches(error.name, words, n=1)
-        if not near:
+        request = read(words, system, matrix, now)
+    except BadInput as error:
+        if error.where not in _OPTIONS:
             raise
-        raise Unknown(error.kind, error.name, f"did you mean `{near[0]}`?") from None
-    for option, named, known in (
-        ("--target", request.targets, declared.targets),
-        ("--item", request.lists, declared.lists),
-    ):
-        for name in named:
-            if name not in known:
-                expected = ", ".join(sorted(known)) or "none"
-                message = f"`{declared.name}` names no `{name}`; expected one of: {expected}"
-                raise BadInput(message, where=option)
-    return declared
+        raise BadInput(error.message, where=_OPTIONS[error.where]) from None
+    return Asked(realm, request, remarks(words, request, system, matrix, stored=True))
 
 
-def _about_parts(operation: Operation, request: Request) -> list[str]:
-    """What the rule for the target's type asks about, and the request does not name."""
-    rule = operation.texts.get(request.target.type) or operation.texts.get(ANY, "")
-    return [
-        f"`{operation.name}` asks about `{name}` too; name it with {option} {name}=TYPE:ENTITY"
-        for option, sign, named, known in (
-            ("--target", "@ ", request.targets, operation.targets),
-            ("--item", "request.", request.lists, operation.lists),
-        )
-        for name in known
-        if name not in named and f"{sign}{name}" in rule
-    ]
+_OPTIONS = {
+    "targets": "--target",
+    "lists": "--item",
+    "attributes": "--attribute",
+    "groups": "--group",
+    "roles": "--role",
+}
+"""The option that each part of a question is given by."""
 
 
-def _of_kind(realm: Realm, kind: str, text: str, option: str) -> Principal:
-    """The group or role that the text names, with or without its kind in front."""
-    is_whole = text.startswith((f"{kind}:", _URN))
-    principal = realm.loaded.system.principal(text if is_whole else f"{kind}:{text}")
-    if principal.kind != kind:
-        raise BadInput(f"expected a {kind}, got `{text}`", where=option)
-    return principal
-
-
-def _roles(realm: Realm, texts: Sequence[str]) -> frozenset[Principal] | None:
-    if not texts:
-        return None
-    return frozenset(_of_kind(realm, ROLE, text, "--role") for text in texts)
+def question(
+    model: Callable[[], Model],
+    principal: str | None,
+    operation: str | None,
+    entity: str | None,
+    parts: Parts = NO_PARTS,
+    claims: Claims = NO_CLAIMS,
+) -> dict[str, object]:
+    """The question as a server's API takes it; the model is looked at for attributes only."""
+    return {
+        "principal": principal,
+        "operation": operation,
+        "entity": entity,
+        "targets": dict(_pairs(parts.target, "--target")),
+        "lists": _lists(parts.item),
+        "attributes": _attributes(model(), parts.attribute) if parts.attribute else {},
+        "subresources": list(parts.sub),
+        "groups": list(claims.group),
+        "roles": list(claims.role),
+    }
 
 
 def _pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
@@ -183,10 +165,10 @@ def pair(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def _lists(realm: Realm, texts: Sequence[str]) -> dict[str, tuple[Entity, ...]]:
-    lists: dict[str, tuple[Entity, ...]] = {}
+def _lists(texts: Sequence[str]) -> dict[str, list[str]]:
+    lists: dict[str, list[str]] = {}
     for name, text in _pairs(texts, "--item"):
-        lists[name] = (*lists.get(name, ()), realm.loaded.system.entity(text))
+        lists.setdefault(name, []).append(text)
     return lists
 
 
@@ -209,24 +191,6 @@ def _scalar(declared: Attribute, text: str) -> Scalar:
         expected = "true or false" if declared.type is bool else "a number"
         message = f"`{declared.name}` takes {expected}, got `{text}`"
         raise BadInput(message, where="--attribute") from None
-
-
-def _about_asker(realm: Realm, principal: Principal) -> list[str]:
-    acting = realm.warden.matrix.snapshot.coded.acting
-    if principal.kind == IMPLIED or acting.ids.get(principal) in acting.stored:
-        return []
-    return [f"{principal.kind} `{principal.name}` is not stored"]
-
-
-def _about_target(realm: Realm, request: Request) -> list[str]:
-    target = request.target
-    if target in (NO_RESOURCE, Entity(target.type, "")):
-        return []
-    if realm.warden.matrix.snapshot.coded.is_known(target):
-        return []
-    judged = realm.model.judged(target.type)
-    then = "judged by what its name says" if judged else "so every operation on it is denied"
-    return [f"{target.type} `{target.name}` is not stored, {then}"]
 
 
 def tell(notes: Sequence[str]) -> None:

@@ -9,14 +9,15 @@ from lakewarden.cli.asking import (
     As,
     Asker,
     Claims,
-    From,
     On,
     Parts,
     ask,
     open_realm,
+    question,
     tell,
 )
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
+from lakewarden.cli.where import NOWHERE, Where
 from lakewarden.kernel.request import Reason
 
 
@@ -26,7 +27,7 @@ def check(
     entity: On = None,
     /,
     *,
-    from_: From,
+    where: Where = NOWHERE,
     parts: Parts = NO_PARTS,
     claims: Claims = NO_CLAIMS,
     format: As = "table",
@@ -39,20 +40,24 @@ def check(
 
         lakewarden check ana table.load table:quillmere:lake.web.logins --from realm
     """
-    asked = ask(open_realm(from_), principal, operation, entity, parts, claims)
-    decision = asked.realm.warden.matrix.decide(asked.request)
-    if format == "json":
-        show_json(
-            {
-                "allow": decision.allow,
-                "reason": decision.reason.value,
-                "revision": decision.revision,
-                "notes": list(asked.notes),
-            }
-        )
+    remote = where.remote()
+    if remote is not None:
+        asking = question(remote.model, principal, operation, entity, parts, claims)
+        answer = remote.ask("check", asking)
     else:
-        show("allow" if decision.allow else "deny")
-        tell(asked.notes)
-    if decision.reason is Reason.ERROR:
+        asked = ask(open_realm(where.directory), principal, operation, entity, parts, claims)
+        decision = asked.realm.warden.matrix.decide(asked.request)
+        answer = {
+            "allow": decision.allow,
+            "reason": decision.reason.value,
+            "revision": decision.revision,
+            "notes": list(asked.notes),
+        }
+    if format == "json":
+        show_json(answer)
+    else:
+        show("allow" if answer["allow"] else "deny")
+        tell(answer["notes"])
+    if answer["reason"] == Reason.ERROR.value:
         return COULD_NOT_TELL
-    return YES if decision.allow else NO
+    return YES if answer["allow"] else NO

@@ -13,6 +13,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from lakewarden import __version__, sample
+from lakewarden.cli import demo_server
 from lakewarden.cli.asking import Realm, ask, open_realm
 from lakewarden.cli.ingest import source_of
 from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
@@ -24,6 +25,7 @@ from lakewarden.cli.wording import (
     principal_name,
     realm_text,
     some,
+    told,
 )
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.explain import explain
@@ -161,15 +163,17 @@ def demo(
     once: Annotated[
         bool,
         Parameter(
-            help="Ask the questions and stop. So far this is all that the demo does.",
+            help="Ask the questions and stop, without a server.",
             show_default=False,
         ),
     ] = False,
     dir: Annotated[
         Path | None, Parameter(help="Where to put the realms; default: below the user's cache.")
     ] = None,
+    host: Annotated[str, Parameter(help="Address for the server to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Parameter(help="Port of the server; 0 takes a free one.")] = 8787,
 ) -> int:
-    """Ingests a sample company through Spark, and asks who may do what, and why.
+    """Ingests a sample company through Spark, asks who may do what, and why, and serves it.
 
     Quillmere does not exist: 60 people, 12 groups, and about 2,000 entities in Gravitino,
     DataHub and CDAP, with believable policies and some mistakes in them. Realms that are up
@@ -179,7 +183,6 @@ def demo(
 
         lakewarden demo --once
     """
-    del once  # until there is a server that would go on running, both are the same
     folder = dir or default_folder()
     show("The sample estate: Quillmere, a garden and home retailer that does not exist.", "")
     _ingest(folder)
@@ -188,7 +191,12 @@ def demo(
         show(f"  {folder / name}", f"    {realm_text(realm)}")
     told = [_tell(number, question, folder, realms) for number, question in enumerate(QUESTIONS, 1)]
     _show_next(folder)
-    return YES if all(told) else COULD_NOT_TELL
+    tokens = demo_server.bring(folder, _SOURCES)
+    if not all(told):
+        return COULD_NOT_TELL
+    if not once:
+        demo_server.serve(folder, host, port, tokens)
+    return YES
 
 
 def default_folder() -> Path:
@@ -244,7 +252,7 @@ def _explained(question: Question, realm: Realm) -> Iterator[str]:
     asked = ask(realm, question.asker, question.operation, question.entity)
     found = explain(realm.warden.matrix, asked.request)
     if found.decision.reason is not Reason.ERROR:
-        yield from explanation(found, asked)
+        yield from explanation(found, told(asked))
 
 
 def _users(question: Question, realm: Realm) -> Iterator[str]:
@@ -256,7 +264,7 @@ def _users(question: Question, realm: Realm) -> Iterator[str]:
 def _entities(question: Question, realm: Realm) -> Iterator[str]:
     asked = ask(realm, question.asker, question.operation, None)
     found = page(realm.warden.matrix, asked.request, NAMES_SHOWN)
-    yield f"{headline(asked, True)} on {found.total}:"
+    yield f"{headline(asked.request, True)} on {found.total}:"
     yield f"  {some([entity_text(entity) for entity in found.entities], NAMES_SHOWN)}"
 
 

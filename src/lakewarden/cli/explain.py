@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -13,18 +13,23 @@ from lakewarden.cli.asking import (
     As,
     Asker,
     Claims,
-    From,
     On,
     Parts,
     ask,
     open_realm,
+    question,
     tell,
 )
+from lakewarden.cli.estate import NOWHERE, Home, Wherever, spread, tell_rest
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
-from lakewarden.cli.wording import explanation
+from lakewarden.cli.wording import Told, explanation, told
 from lakewarden.kernel.explain import Explanation, Step, Way
 from lakewarden.kernel.explain import explain as explained
-from lakewarden.kernel.request import Reason
+from lakewarden.kernel.request import Reason, Request
+
+if TYPE_CHECKING:
+    from lakewarden.cli.remote import RemoteRealm
+    from lakewarden.service.system import System
 
 
 def explain(  # noqa: PLR0913 — each is an option
@@ -33,7 +38,8 @@ def explain(  # noqa: PLR0913 — each is an option
     entity: On = None,
     /,
     *,
-    from_: From,
+    where: Wherever = NOWHERE,
+    home: Home = None,
     full: Annotated[
         bool, Parameter(help="Show the whole rule, also what decided nothing.", show_default=False)
     ] = False,
@@ -44,23 +50,81 @@ def explain(  # noqa: PLR0913 — each is an option
     """Why may PRINCIPAL do OPERATION on ENTITY, or why not, and what would change it?
 
     Prints the parts of the rule that decided, the statements behind them and how they
-    reach PRINCIPAL, and for a denial the smallest changes that would turn it. Exit code
-    0 for yes, 1 for no.
+    reach PRINCIPAL, and for a denial the smallest changes that would turn it. Asked of
+    several realms, it is about all that ENTITY is linked to, and OPERATION may be `see`,
+    `read` or `change`. Exit code 0 for yes (in one realm at least), 1 for no.
 
     For example:
 
         lakewarden explain ana table.load table:quillmere:lake.web.logins --from realm
+
+        lakewarden explain ana read table:lake:hive.web.logins --all-realms
     """
-    asked = ask(open_realm(from_), principal, operation, entity, parts, claims)
-    found = explained(asked.realm.warden.matrix, asked.request)
-    if format == "json":
-        show_json({**as_json(found), "notes": list(asked.notes)})
+    if where.is_several:
+        asking = spread(principal, operation, entity, parts, claims, where.names())
+        return _several(where, {**asking, "home": home}, format, full=full)
+    one = where.one()
+    remote = one.remote()
+    if remote is not None:
+        asking = question(remote.model, principal, operation, entity, parts, claims)
+        found, context, notes = _asked_there(remote, asking)
     else:
-        show(*explanation(found, asked, full=full))
-        tell(asked.notes)
+        asked = ask(open_realm(one.directory), principal, operation, entity, parts, claims)
+        found = explained(asked.realm.warden.matrix, asked.request)
+        context, notes = told(asked), list(asked.notes)
+    if format == "json":
+        show_json({**as_json(found), "notes": notes})
+    else:
+        show(*explanation(found, context, full=full))
+        tell(notes)
     if found.decision.reason is Reason.ERROR:
         return COULD_NOT_TELL
     return YES if found.decision.allow else NO
+
+
+def _asked_there(
+    remote: RemoteRealm, asking: dict[str, object]
+) -> tuple[Explanation, Told, list[str]]:
+    """The explanation of a server, and what it takes to word it."""
+    from lakewarden.cli.remote import chains
+    from lakewarden.cli.remote import explanation as read_explanation
+
+    answer, system = remote.ask("explain", asking), remote.system
+    principal, entity = asking["principal"], asking["entity"]
+    request = Request(
+        system.principal(str(principal)),
+        str(asking["operation"]),
+        system.entity(None if entity is None else str(entity)),
+    )
+    known, over = remote.statements(answer), chains(answer)
+    context = Told(request, known, lambda statement: over.get(statement.id))
+    return read_explanation(answer, system), context, answer["notes"]
+
+
+def _several(where: Wherever, asking: dict[str, Any], format: str, *, full: bool) -> int:
+    with where.estate() as estate:
+        answer = estate.ask("explain", asking)
+        if format == "json":
+            show_json(answer)
+            return YES if answer["allow"] else NO
+        for part in answer["realms"]:
+            _show_part(part, estate.system(part["realm"]), str(asking["principal"]), full=full)
+    tell_rest(answer)
+    return YES if answer["allow"] else NO
+
+
+def _show_part(part: dict[str, Any], system: System, principal: str, *, full: bool) -> None:
+    """What one realm answered, and why."""
+    from lakewarden.cli.remote import chains, statements
+    from lakewarden.cli.remote import explanation as read_explanation
+
+    reasons = part["explanation"]
+    request = Request(system.principal(principal), part["operation"], system.entity(part["entity"]))
+    found, over = read_explanation(reasons, system), chains(reasons)
+    known = statements(reasons, system, part["realm"])
+    context = Told(request, known, lambda one: over.get(one.id))
+    show(f"in {part['realm']}", *explanation(found, context, full=full), "")
+    tell(reasons["notes"])
 
 
 def as_json(found: Explanation) -> dict[str, object]:

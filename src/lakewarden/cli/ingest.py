@@ -1,34 +1,59 @@
-"""`lakewarden pipeline ingest`: metadata as others keep it, into a directory to ask."""
+"""What can be ingested, as the command line names it, and how a run is told to people."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
 from lakewarden import models
-from lakewarden.cli.asking import As, Texts, pair
-from lakewarden.cli.outcome import YES, show, show_json, show_table
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.outcome import show, show_table
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.source import Source
-from lakewarden.pipeline.job import session
-from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
-    from lakewarden.pipeline.ingest.report import Report
+    from lakewarden.pipeline.ingest.report import Quality, Report
     from lakewarden.pipeline.ingest.run import Result
 
-Kind = Literal["datahub-file", "gravitino-file", "cdap-file", "csv", "parquet", "sql"]
+Kind = Literal[
+    "datahub-file",
+    "gravitino-file",
+    "cdap-file",
+    "ranger-file",
+    "dbt-file",
+    "csv",
+    "parquet",
+    "sql",
+    "store",
+    "gravitino",
+    "datahub",
+    "cdap",
+]
 
 NOTES_SHOWN = 5
 
 _ENVIRONMENT = "env:"
 _CDAP_MODELS = ("cdap", "cdap_parent_write")
+_DBT_MODELS = ("datahub", "gravitino")
+_PLACED: Final = ("sql", "ranger-file", "dbt-file")
+"""Sources that are put into a metalake that they do not name themselves."""
+
+_TAKEN_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "--metalake": _PLACED,
+    "--catalog": _PLACED,
+    "--takes-data-for-modify": ("sql",),
+    "--takes-granted-roles": ("sql",),
+    "--service": ("ranger-file",),
+    "--takes-untagged": ("ranger-file",),
+    "--platform": ("dbt-file",),
+    "--environment": ("dbt-file",),
+    "--revision": ("store",),
+}
+"""The options that only some sources take."""
 
 
 @Parameter("*")
@@ -47,13 +72,18 @@ class Spark:
 @Parameter("*")
 @dataclass(frozen=True)
 class Database:
-    """How a database is named and read as a catalog of Gravitino."""
+    """How what is read is named, and what of it counts: options of single sources."""
 
     metalake: Annotated[
-        str | None, Parameter(help="For `sql`: the metalake that the database is put in.")
+        str | None,
+        Parameter(help="For `sql`, `ranger-file` and `dbt-file`: the metalake that it is put in."),
     ] = None
     catalog: Annotated[
-        str | None, Parameter(help="For `sql`: the name of the database as a catalog.")
+        str | None,
+        Parameter(
+            help="For `sql`: the name of the database as a catalog. For `ranger-file`: that of"
+            " the service; default: its name. For `dbt-file`: where there is no database."
+        ),
     ] = None
     takes_data_for_modify: Annotated[
         bool,
@@ -66,71 +96,44 @@ class Database:
         bool,
         Parameter(help="For `sql`: roles count that take SET ROLE, too.", show_default=False),
     ] = False
+    service: Annotated[
+        str | None, Parameter(help="For `ranger-file`: whose policies, where there are several.")
+    ] = None
+    takes_untagged: Annotated[
+        bool,
+        Parameter(
+            help="For `ranger-file`: nothing carries the tags that policies deny or mask by.",
+            show_default=False,
+        ),
+    ] = False
+    platform: Annotated[
+        str | None,
+        Parameter(help="For `dbt-file`: DataHub's platform of the database; default: adapter."),
+    ] = None
+    environment: Annotated[
+        str | None, Parameter(help="For `dbt-file`: DataHub's environment; default: PROD.")
+    ] = None
+    revision: Annotated[
+        int | None, Parameter(help="For `store`: as of which revision; default: the newest.")
+    ] = None
+
+    def given(self) -> Iterator[str]:
+        """The options that were given."""
+        for option in _TAKEN_BY:
+            value = getattr(self, option.removeprefix("--").replace("-", "_"))
+            if value is not None and value is not False:
+                yield option
 
 
 LOCAL = Spark()
 NO_DATABASE = Database()
 
 
-def ingest(  # noqa: PLR0913 — each is an option
-    path_or_url: Annotated[
-        str,
-        Parameter(
-            help="File or folder; for `sql` the URL of a database, or `env:NAME` for the"
-            " environment variable that holds it."
-        ),
-    ],
-    /,
-    *,
-    source: Annotated[Kind, Parameter(help="What is read.")],
-    out: Annotated[Path, Parameter(help="Directory to write to; made if it is not there.")],
-    model: Annotated[
-        str | None,
-        Parameter(help="Model of a realm in `csv` or `parquet`, and which of CDAP's."),
-    ] = None,
-    realm: Annotated[str, Parameter(help="Name of the realm; default: the model's.")] = "",
-    setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
-    owners: Annotated[
-        Path | None, Parameter(help="TOML file of owners by pattern, for datasets of DataHub.")
-    ] = None,
-    database: Database = NO_DATABASE,
-    spark: Spark = LOCAL,
-    format: As = "table",
-) -> int:
-    """Reads metadata into a directory that the asking verbs take with `--from`.
-
-    What is wrong in the input refuses all of it, and the directory stays as it was; what is
-    sound but cannot be placed is set aside and counted. The same input again makes no new
-    version.
-
-    For example:
-
-        lakewarden pipeline ingest export.json --source datahub-file --out catalog
-    """
-    settings = dict(pair(text, "--setting") for text in setting)
-    found = source_of(source, path_or_url, model, database)
-    load_system(found.model, settings)
-    starting()
-    with (
-        session("lakewarden ingest", spark.master, spark.remote) as jobs,
-        shown(source) as progress,
-    ):
-        result = jobs.ingest(
-            found, out, realm=realm, settings=settings, ownership=owners, progress=progress
-        )
-    if format == "json":
-        made = {"directory": str(out), "new": result.is_new}
-        show_json({**made, **result.report.table(result.manifest)})
-    else:
-        show_result(result, out)
-    return YES
-
-
 def source_of(
     kind: Kind, text: str, model: str | None = None, database: Database = NO_DATABASE
 ) -> Source:
     """The source that the command line names; raises `BadInput` for what does not go together."""
-    _check_options(kind, model, database)
+    check_options(kind, model, database)
     if kind == "sql":
         return _database(text, database)
     path = Path(text)
@@ -149,16 +152,23 @@ def source_of(
             from lakewarden.pipeline.ingest.cdap_file import CdapFile
 
             return CdapFile(path, model or _CDAP_MODELS[0])
+        case "ranger-file":
+            return _ranger(path, database)
+        case "dbt-file":
+            return _dbt(path, model or _DBT_MODELS[0], database)
         case _:
             from lakewarden.pipeline.ingest.tabular import Tabular
 
             return Tabular(path, kind, model or "")
 
 
-def _check_options(kind: Kind, model: str | None, database: Database) -> None:
+def check_options(kind: Kind, model: str | None, database: Database) -> None:
+    """Refuses options that do not go with the kind of source."""
     expected: tuple[str, ...] = ()
-    if kind == "cdap-file":
+    if kind in ("cdap-file", "cdap"):
         expected = _CDAP_MODELS
+    elif kind == "dbt-file":
+        expected = _DBT_MODELS
     elif kind in ("csv", "parquet"):
         expected = tuple(models.names())
         if model is None:
@@ -167,29 +177,73 @@ def _check_options(kind: Kind, model: str | None, database: Database) -> None:
     if model is not None and model not in expected:
         known = f"one of: {', '.join(expected)}" if expected else "no model"
         raise BadInput(f"`--source {kind}` takes {known}; got `{model}`", where="--model")
-    if kind != "sql" and database != NO_DATABASE:
-        raise BadInput("only `--source sql` takes the options of a database", where="--source")
+    for option in database.given():
+        if kind not in _TAKEN_BY[option]:
+            taking = " and ".join(f"`--source {one}`" for one in _TAKEN_BY[option])
+            raise BadInput(f"only {taking} takes it, not `--source {kind}`", where=option)
+    _check_placed(kind, model, database)
+
+
+def _check_placed(kind: Kind, model: str | None, database: Database) -> None:
+    """Refuses a missing name, and names that nothing bears under the model."""
+    is_dbt, in_lake = kind == "dbt-file", model == "gravitino"
+    needed = [("--metalake", database.metalake)] if kind in _PLACED else []
     if kind == "sql":
-        for option, value in (("--metalake", database.metalake), ("--catalog", database.catalog)):
-            if not value:
-                raise BadInput("`--source sql` needs a name", where=option)
+        needed.append(("--catalog", database.catalog))
+    for option, value in needed:
+        if not value and (in_lake or not is_dbt):
+            raise BadInput(f"`--source {kind}` needs a name", where=option)
+    if is_dbt and not in_lake and (database.metalake or database.catalog):
+        raise BadInput("only under `--model gravitino` is there a metalake", where="--metalake")
+    if is_dbt and in_lake and (database.platform or database.environment):
+        raise BadInput("only DataHub's model has platforms and environments", where="--platform")
+
+
+def url_of(text: str, kind: Kind) -> str:
+    """A URL, or the one that an environment variable holds, so that no password is shown."""
+    if not text.startswith(_ENVIRONMENT):
+        return text
+    name = text.removeprefix(_ENVIRONMENT)
+    url = os.environ.get(name, "")
+    if not url:
+        raise BadInput(f"the environment variable `{name}` is not set", where=kind)
+    return url
 
 
 def _database(text: str, database: Database) -> Source:
     from lakewarden.pipeline.ingest.sql import Sql
 
-    url = text
-    if text.startswith(_ENVIRONMENT):
-        name = text.removeprefix(_ENVIRONMENT)
-        url = os.environ.get(name, "")
-        if not url:
-            raise BadInput(f"the environment variable `{name}` is not set", where="sql")
     return Sql(
-        url,
+        url_of(text, "sql"),
         database.metalake or "",
         database.catalog or "",
         database.takes_data_for_modify,
         database.takes_granted_roles,
+    )
+
+
+def _ranger(path: Path, database: Database) -> Source:
+    from lakewarden.pipeline.ingest.ranger_file import RangerFile
+
+    return RangerFile(
+        path,
+        database.metalake or "",
+        database.catalog or "",
+        database.service or "",
+        database.takes_untagged,
+    )
+
+
+def _dbt(path: Path, model: str, database: Database) -> Source:
+    from lakewarden.pipeline.ingest.dbt_file import DbtFile
+
+    return DbtFile(
+        path,
+        model,
+        database.metalake or "",
+        database.catalog or "",
+        database.platform or "",
+        database.environment or "PROD",
     )
 
 
@@ -223,4 +277,23 @@ def _remarks(report: Report) -> Iterator[str]:
         yield f"no counterpart: {report.note_count - NOTES_SHOWN:,} more, in report.json"
     for what in report.not_read:
         yield f"not read: {what}"
-    yield f"took {sum(report.seconds.values()):.1f} s"
+    yield from _quality(report.quality)
+    if report.reused:
+        yield f"taken over from a run that was cut short: {', '.join(report.reused)}"
+    yield f"took {report.took:.1f} s"
+
+
+def _quality(found: Quality) -> Iterator[str]:
+    """The quality of the data, where there is something to mend."""
+    for what, shares in (("owner", found.ownerless), ("description", found.undescribed)):
+        for type, share in shares.items():
+            if share.lacking:
+                part = f"{share.lacking:,} of {share.of:,} × {type}"
+                yield f"without {what}: {part} ({share.lacking / share.of:.0%})"
+    for name, count in found.dangling.items():
+        if name in ("user", "group", "role"):
+            yield f"named, but no principal that is stored: {count:,} × {name}"
+    if found.duplicates:
+        yield f"duplicates: {found.duplicates:,}"
+    for type, count in found.unknown_types.items():
+        yield f"of a type that the model does not know: {count:,} × {type}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -11,18 +11,24 @@ from lakewarden.cli.asking import (
     NO_PARTS,
     Act,
     As,
+    Asked,
     Asker,
     Claims,
-    From,
     Parts,
     ask,
     open_realm,
+    question,
     tell,
 )
+from lakewarden.cli.estate import NOWHERE, Estate, Wherever, spread, tell_rest
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.wording import entity_text
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.listing import Page, count, page
+from lakewarden.kernel.listing import count, page
+
+PAGE = 1_000
+"""How many entities of a realm are asked for at once."""
 
 
 def list_entities(  # noqa: PLR0913 — each is an option
@@ -30,7 +36,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
     operation: Act,
     /,
     *,
-    from_: From,
+    where: Wherever = NOWHERE,
     within: Annotated[str | None, Parameter(help="Only what lies below this entity.")] = None,
     limit: Annotated[int, Parameter(help="At most this many entities.")] = 100,
     after: Annotated[str | None, Parameter(help="Go on after this entity.")] = None,
@@ -43,41 +49,115 @@ def list_entities(  # noqa: PLR0913 — each is an option
 ) -> int:
     """On which stored entities may PRINCIPAL do OPERATION?
 
-    In the order of their places. Exit code 1 when there are none.
+    In the order of their places. Asked of several realms, OPERATION may be `see`, `read` or
+    `change`, and --limit is that of each. Exit code 1 when there are none.
 
     For example:
 
         lakewarden list ana table.load --within schema:quillmere:lake.web --from realm
+
+        lakewarden list ana read --all-realms
     """
     if limit < 1:
         raise BadInput(f"expected 1 or more, got {limit}", where="--limit")
-    asked = ask(open_realm(from_), principal, operation, None, parts, claims)
+    if where.is_several:
+        if within is not None or after is not None:
+            raise BadInput("a place is one realm's: ask one", where="--within and --after")
+        asking = spread(principal, operation, None, parts, claims, where.names())
+        with where.estate() as estate:
+            return _several(_whole(estate, asking, 1 if count_only else limit), format, count_only)
+    one = where.one()
+    remote = one.remote()
+    if remote is not None:
+        asking = question(remote.model, principal, operation, None, parts, claims)
+        size = 1 if count_only else limit
+        answer = remote.listing(asking, within, None if count_only else after, size)
+    else:
+        asked = ask(open_realm(one.directory), principal, operation, None, parts, claims)
+        answer = _listed(asked, within, after, 0 if count_only else limit)
+    total, notes = answer["total"], answer["notes"]
+    if format == "json":
+        members = ("total", "notes") if count_only else ("total", "entities", "after", "notes")
+        show_json({member: answer[member] for member in members})
+    elif count_only:
+        show(str(total))
+        tell(notes)
+    else:
+        _show(answer)
+    return YES if total else NO
+
+
+def _listed(asked: Asked, within: str | None, after: str | None, limit: int) -> Any:
+    """What a server would answer; with `limit` 0 only how many there are."""
     system, matrix = asked.realm.loaded.system, asked.realm.warden.matrix
     below = None if within is None else system.entity(within)
     start = None if after is None else system.entity(after)
     notes = list(asked.notes)
     if below is not None and not matrix.snapshot.coded.is_known(below):
         notes.append(f"{below.type} `{below.name}` is not stored, so nothing lies below it")
+    if not limit:
+        return {"total": count(matrix, asked.request, below), "notes": notes}
+    found = page(matrix, asked.request, limit, start, below)
+    return {
+        "total": found.total,
+        "entities": [{"type": e.type, "name": e.name} for e in found.entities],
+        "after": None if found.after is None else entity_text(found.after),
+        "notes": notes,
+    }
+
+
+def _show(answer: Any) -> None:
+    entities = [Entity(one["type"], one["name"]) for one in answer["entities"]]
+    if entities:
+        show_table(("entity",), ((entity_text(entity),) for entity in entities))
+    notes = list(answer["notes"])
+    if answer["after"] is not None:
+        left = f"--after '{answer['after']}'"
+        notes.append(f"{len(entities)} of {answer['total']} shown; go on with {left}")
+    tell(notes)
+
+
+def _whole(estate: Estate, asking: dict[str, Any], limit: int) -> Any:
+    """As many entities of each realm as `limit`, in as many pages as that takes."""
+    answer = estate.ask("list", {**asking, "limit": min(limit, PAGE), "after": None})
+    parts = {(part["realm"], part["operation"]): part for part in answer["realms"]}
+    while True:
+        after = [
+            {"realm": realm, "operation": operation, "entity": part["after"]}
+            for (realm, operation), part in parts.items()
+            if part["after"] is not None and len(part["entities"]) < limit
+        ]
+        if not after:
+            return answer
+        more = estate.ask("list", {**asking, "limit": min(limit, PAGE), "after": after})
+        for part in more["realms"]:
+            known = parts[part["realm"], part["operation"]]
+            known["entities"] += part["entities"]
+            known["after"] = part["after"]
+            if len(known["entities"]) > limit:
+                known["entities"] = known["entities"][:limit]
+                last = Entity(**known["entities"][-1])
+                known["after"] = entity_text(last)
+
+
+def _several(answer: Any, format: str, count_only: bool) -> int:
     if count_only:
-        total = count(matrix, asked.request, below)
-        show_json({"total": total, "notes": notes}) if format == "json" else show(str(total))
-    else:
-        found = page(matrix, asked.request, limit, start, below)
-        total = found.total
-        _show(found, format, notes)
-    if format != "json":
-        tell(notes)
-    return YES if total else NO
-
-
-def _show(found: Page, format: As, notes: list[str]) -> None:
+        for part in answer["realms"]:
+            del part["entities"], part["after"]
     if format == "json":
-        entities = [{"type": e.type, "name": e.name} for e in found.entities]
-        after = None if found.after is None else entity_text(found.after)
-        show_json({"total": found.total, "entities": entities, "after": after, "notes": notes})
-        return
-    if found.entities:
-        show_table(("entity",), ((entity_text(entity),) for entity in found.entities))
-    if found.after is not None:
-        left = f"--after '{entity_text(found.after)}'"
-        notes.append(f"{len(found.entities)} of {found.total} shown; go on with {left}")
+        show_json(answer)
+    elif count_only:
+        show(str(answer["total"]))
+        tell_rest(answer)
+    else:
+        rows = [
+            (part["realm"], part["operation"], entity_text(Entity(**one)))
+            for part in answer["realms"]
+            for one in part["entities"]
+        ]
+        if rows:
+            show_table(("realm", "operation", "entity"), rows)
+        tell_rest(answer)
+        if len(rows) < answer["total"]:
+            tell([f"{len(rows)} of {answer['total']} shown; --limit shows more"])
+    return YES if answer["total"] else NO

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -10,16 +10,14 @@ from cyclopts import Parameter
 from lakewarden import models
 from lakewarden.cli.asking import As
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.where import NOWHERE, SERVER, Where
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import ANY, Model
 
 
 def operations(
     *,
-    from_: Annotated[
-        Path | None,
-        Parameter("--from", help="Directory that `lakewarden pipeline ingest` wrote."),
-    ] = None,
+    where: Where = NOWHERE,
     model: Annotated[str | None, Parameter(help="Or the name of a model.")] = None,
     about: Annotated[str | None, Parameter(help="Only those about this entity type.")] = None,
     privileges: Annotated[
@@ -35,7 +33,7 @@ def operations(
 
         lakewarden operations --model gravitino --about table
     """
-    declared = _model(from_, model)
+    declared = _model(where, model)
     if about is not None:
         declared.check_type(about)
     keys, found = _privileges(declared, about) if privileges else _operations(declared, about)
@@ -66,13 +64,17 @@ def _privileges(model: Model, about: str | None) -> tuple[tuple[str, ...], Rows]
     ]
 
 
-def _model(directory: Path | None, name: str | None) -> Model:
-    if (directory is None) == (name is None):
+def _model(where: Where, name: str | None) -> Model:
+    given = [place for place in (where.from_, where.there.server, name) if place is not None]
+    if len(given) > 1 or (not given and SERVER not in os.environ):
         expected = ", ".join(models.names())
-        raise BadInput(f"give either --from DIR or --model NAME (one of: {expected})")
-    if directory is None:
-        return models.load(name or "")
+        raise BadInput(f"give one of --from DIR, --server URL, --model NAME (one of: {expected})")
+    if name is not None:
+        return models.load(name)
+    remote = where.remote()
+    if remote is not None:
+        return remote.model()
     from lakewarden.pipeline.directory import read_manifest
 
-    manifest = read_manifest(directory)
+    manifest = read_manifest(where.directory)
     return models.load(manifest.model, manifest.settings)

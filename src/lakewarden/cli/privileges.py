@@ -8,14 +8,15 @@ from lakewarden.cli.asking import (
     As,
     Asker,
     Claims,
-    From,
     On,
     Parts,
     ask,
     open_realm,
+    question,
     tell,
 )
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.where import NOWHERE, Where
 from lakewarden.kernel.privileges import operations_of, privileges_of
 
 
@@ -24,7 +25,7 @@ def privileges(
     entity: On = None,
     /,
     *,
-    from_: From,
+    where: Where = NOWHERE,
     parts: Parts = NO_PARTS,
     claims: Claims = NO_CLAIMS,
     format: As = "table",
@@ -37,17 +38,25 @@ def privileges(
 
         lakewarden privileges ana table:quillmere:lake.web.logins --from realm
     """
-    asked = ask(open_realm(from_), principal, None, entity, parts, claims)
-    matrix, model = asked.realm.warden.matrix, asked.realm.model
-    held = privileges_of(matrix, asked.request)
-    opened = operations_of(matrix, asked.request)
+    remote = where.remote()
+    if remote is not None:
+        asking = question(remote.model, principal, None, entity, parts, claims)
+        answer, model = remote.ask("privileges", asking), remote.model()
+    else:
+        asked = ask(open_realm(where.directory), principal, None, entity, parts, claims)
+        matrix, model = asked.realm.warden.matrix, asked.realm.model
+        answer = {
+            "privileges": list(privileges_of(matrix, asked.request)),
+            "operations": list(operations_of(matrix, asked.request)),
+            "notes": list(asked.notes),
+        }
+    held, opened, notes = answer["privileges"], answer["operations"], answer["notes"]
     if format == "json":
-        found = {"privileges": list(held), "operations": list(opened)}
-        show_json({**found, "notes": list(asked.notes)})
+        show_json(answer)
     else:
         rows = [("privilege", n, model.privileges[n].title) for n in held]
         rows += [("operation", n, model.operations[n].title) for n in opened]
         if rows:
             show_table(("kind", "name", "meaning"), rows)
-        tell(asked.notes if rows else [*asked.notes, "nothing is held"])
+        tell(notes if rows else [*notes, "nothing is held"])
     return YES if held or opened else NO

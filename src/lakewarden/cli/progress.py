@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from lakewarden.names.canonical import escaped
@@ -18,10 +18,13 @@ def starting() -> None:
 
 
 @contextmanager
-def shown(title: str) -> Iterator[Progress]:
-    """A progress for one run, shown on standard error; `title` says what runs."""
+def shown(title: str, stages: Sequence[str] = STAGES) -> Iterator[Progress]:
+    """A progress for one run, shown on standard error.
+
+    `title` says what runs, `stages` what it goes through, in order.
+    """
     if sys.stderr.isatty():
-        with _bars(title) as progress:
+        with _bars(title, stages) as progress:
             yield progress
     else:
         yield _lines(title)
@@ -36,7 +39,7 @@ def _lines(title: str) -> Progress:
 
 
 @contextmanager
-def _bars(title: str) -> Iterator[Progress]:
+def _bars(title: str, stages: Sequence[str]) -> Iterator[Progress]:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
@@ -49,12 +52,12 @@ def _bars(title: str) -> Iterator[Progress]:
         TextColumn("{task.fields[found]}", style="dim"),
     )
     with Bars(*columns, console=Console(stderr=True)) as bars:
-        task = bars.add_task(escape(title), total=len(STAGES), found="starting")
+        task = bars.add_task(escape(title), total=len(stages), found="starting")
 
         def tell(stage: str, done: int, total: int, message: str) -> None:
-            completed = STAGES.index(stage) + done / max(total, 1)
-            found = f"{_STAGE_TITLES[stage]}: {escape(escaped(message))}"
+            completed = stages.index(stage) + done / max(total, 1)
+            found = f"{_STAGE_TITLES.get(stage, stage)}: {escape(escaped(message))}"
             bars.update(task, completed=completed, found=found)
 
         yield tell
-        bars.update(task, completed=len(STAGES))
+        bars.update(task, completed=len(stages))

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from lakewarden.cli.asking import NO_PARTS, Act, As, From, On, Parts, ask, open_realm, tell
+from lakewarden.cli.asking import (
+    NO_CLAIMS,
+    NO_PARTS,
+    Act,
+    As,
+    On,
+    Parts,
+    ask,
+    open_realm,
+    question,
+    tell,
+)
+from lakewarden.cli.estate import NOWHERE, Home, Wherever, spread, tell_rest
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.wording import principal_name
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.who import who as who_may
 
 
@@ -13,25 +26,57 @@ def who(
     entity: On = None,
     /,
     *,
-    from_: From,
+    where: Wherever = NOWHERE,
+    home: Home = None,
     parts: Parts = NO_PARTS,
     format: As = "table",
 ) -> int:
     """Which stored users may do OPERATION on ENTITY?
 
-    Exit code 1 when nobody may.
+    Asked of several realms, it is about all that ENTITY is linked to, and OPERATION may be
+    `see`, `read` or `change`: whatever that is in each of them. Exit code 1 when nobody may.
 
     For example:
 
         lakewarden who table.load table:quillmere:lake.people.salaries --from realm
+
+        lakewarden who read table:lake:hive.people.salaries --all-realms
     """
-    asked = ask(open_realm(from_), None, operation, entity, parts)
-    found = sorted(who_may(asked.realm.warden.matrix, asked.request))
+    if where.is_several:
+        return _several(where, operation, entity, home, parts, format)
+    one = where.one()
+    remote = one.remote()
+    if remote is not None:
+        answer = remote.who(question(remote.model, None, operation, entity, parts))
+        found = [Principal(USER, name) for name in answer["users"]]
+        notes = answer["notes"]
+    else:
+        asked = ask(open_realm(one.directory), None, operation, entity, parts)
+        found = sorted(who_may(asked.realm.warden.matrix, asked.request))
+        notes = list(asked.notes)
     if format == "json":
         names = [principal.name for principal in found]
-        show_json({"total": len(names), "users": names, "notes": list(asked.notes)})
+        show_json({"total": len(names), "users": names, "notes": notes})
     else:
         if found:
             show_table(("user",), ((principal_name(principal),) for principal in found))
-        tell(asked.notes if found else [*asked.notes, "nobody may"])
+        tell(notes if found else [*notes, "nobody may"])
     return YES if found else NO
+
+
+def _several(
+    where: Wherever, operation: str, entity: str | None, home: str | None, parts: Parts, format: str
+) -> int:
+    asking = spread(None, operation, entity, parts, NO_CLAIMS, where.names())
+    with where.estate() as estate:
+        answer = estate.ask("who", {**asking, "home": home})
+    if format == "json":
+        show_json(answer)
+        return YES if answer["union"] else NO
+    if answer["union"]:
+        rows = ((one["person"], ", ".join(one["realms"])) for one in answer["union"])
+        show_table(("user", "in"), rows)
+    tell_rest(answer)
+    if not answer["union"]:
+        tell(["nobody may"])
+    return YES if answer["union"] else NO

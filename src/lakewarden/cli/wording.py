@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from lakewarden.cli.asking import Asked, Realm
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Explanation, Step, Way
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.kernel.request import Reason
+from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Anything, Criterion, Matching, On, Scope, Statement, Where
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service.asking import reaching
 
 GRANTORS_SHOWN = 5
 WORDS_SHOWN = 6
@@ -41,33 +41,55 @@ def principal_name(principal: Principal) -> str:
     return principal.name if principal.name.startswith(_URN) else principal_text(principal)
 
 
-def headline(asked: Asked, allow: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A question, and what it takes to word its explanation.
+
+    `statements` by id; `chain` says over whom a statement reaches the asker (nobody: it names
+    the asker), or None where no membership does.
+    """
+
+    request: Request
+    statements: Mapping[str, Statement]
+    chain: Callable[[Statement], Sequence[Principal] | None]
+
+
+def told(asked: Asked) -> Told:
+    """What is needed to word an explanation, from the realm that was read."""
+    matrix, request = asked.realm.warden.matrix, asked.request
+    return Told(
+        request,
+        {statement.id: statement for statement in asked.realm.loaded.facts.statements},
+        lambda statement: reaching(matrix, request, statement),
+    )
+
+
+def headline(request: Request, allow: bool) -> str:
     """The decision in one sentence."""
-    request = asked.request
     verb = "may" if allow else "may not"
     on = f" on {entity_text(request.target)}" if request.target.type else ""
     return f"{principal_name(request.principal)} {verb} {request.operation}{on}"
 
 
-def explanation(found: Explanation, asked: Asked, *, full: bool = False) -> Iterator[str]:
+def explanation(found: Explanation, told: Told, *, full: bool = False) -> Iterator[str]:
     """A decision and its reasons, line by line.
 
     Of the rule only the parts that decided, unless it is to be `full`: where it holds, what
     made it hold; where it does not, what is missing.
     """
-    yield headline(asked, found.decision.allow)
+    yield headline(told.request, found.decision.allow)
     if found.decision.reason in _REASONS:
         yield f"  because {_REASONS[found.decision.reason]}"
     elif found.rule is not None:
-        yield from _tree(found.rule if full else decisive(found.rule), 1, asked.request.target)
-    by_id = {s.id: s for s in asked.realm.loaded.facts.statements}
+        yield from _tree(found.rule if full else decisive(found.rule), 1, told.request.target)
+    by_id = told.statements
     named = {id: words for id, words in _named(found.rule, full).items() if id in by_id}
     if named:
         yield "the statements"
     for id, words in named.items():
         yield f"  {id}"
         yield f"    {statement_text(by_id[id], words)}"
-        yield from _reaching(asked, by_id[id])
+        yield from _reaching(told, by_id[id])
     if found.ways:
         yield "it would be allowed with"
     for way in found.ways:
@@ -179,36 +201,16 @@ def some(words: Sequence[str], limit: int = WORDS_SHOWN) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _reaching(asked: Asked, statement: Statement) -> Iterator[str]:
+def _reaching(told: Told, statement: Statement) -> Iterator[str]:
     """How the asker comes to be one of those whom the statement names."""
-    acting = asked.realm.warden.matrix.snapshot.coded.acting
-    asker = asked.request.principal
+    asker = told.request.principal
     if asker in statement.principals:
         return
-    starts = (asker, *asked.request.groups)
-    chains = [chain for start in starts if (chain := _chain(acting, start, statement))]
-    if chains:
-        shortest = min(chains, key=len)
-        yield f"    reaches {' → '.join(principal_name(p) for p in (asker, *shortest))}"
+    chain = told.chain(statement)
+    if chain:
+        yield f"    reaches {' → '.join(principal_name(p) for p in (asker, *chain))}"
     elif statement.owners is not None:
         yield f"    reaches {principal_name(asker)} as an owner"
-
-
-def _chain(acting: Acting, start: Principal, statement: Statement) -> list[Principal]:
-    """The memberships that lead from `start` to a principal of the statement, if any do."""
-    todo: deque[list[Principal]] = deque([[start]])
-    seen = {start}
-    while todo:
-        chain = todo.popleft()
-        if chain[-1] in statement.principals:
-            return chain[1:]
-        id = acting.ids.get(chain[-1])
-        groups = acting.of.get(id, frozenset()) if id is not None else frozenset()
-        for group in sorted(acting.principals[g] for g in groups):
-            if group not in seen:
-                seen.add(group)
-                todo.append([*chain, group])
-    return []
 
 
 def _way(way: Way) -> str:

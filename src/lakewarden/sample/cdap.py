@@ -88,7 +88,7 @@ _USER_PRIVILEGES: Final[Mapping[str, Privileges]] = {
     "etl": {"dataset:sales.*": "RW", "dataset:ingest.*": "RW", "stream:ingest.*": "R"},
     "zeno": {"dataset:science.*": "RW"},
     "gina": {"namespace:customers": "A", "securekey:customers.chat_token": "RA"},
-    "uma": {"dataset:people.*": "R", "namespace:people": "A"},
+    "uma": {"dataset:people.*": "W", "namespace:people": "A"},
     # Planted, too.
     "milo": {"dataset:sales.ordres": "R", "program:sales.load.workflow.nightly": "X"},
     "hugo": {"dataset:sales.orders_2019": "R", "dataset:sales.targets": "RW"},

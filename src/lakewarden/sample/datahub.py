@@ -349,9 +349,10 @@ def _queries() -> Iterator[Record]:
             urn = f"urn:li:query:{area.name}-{number}"
             statement = {"value": f"table lake.{area.name}.{table}", "language": "SQL"}
             info = {"statement": statement, "source": "MANUAL", "created": STAMP}
-            yield proposal(urn, "queryProperties", {**info, "lastModified": STAMP})
             subject = {"entity": dataset("iceberg", f"lake.{area.name}.{table}")}
+            # First, for who may make a query is asked of its subjects.
             yield proposal(urn, "querySubjects", {"subjects": [subject]})
+            yield proposal(urn, "queryProperties", {**info, "lastModified": STAMP})
 
 
 def _orphans() -> Iterator[Record]:

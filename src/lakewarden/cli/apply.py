@@ -1,0 +1,110 @@
+"""`lakewarden apply`: what a plan showed is done, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli import policy_file
+from lakewarden.cli.access import told
+from lakewarden.cli.asking import As
+from lakewarden.cli.at import NOWHERE, At
+from lakewarden.cli.outcome import YES, show, show_json
+from lakewarden.cli.plan import Adopts, Keeper
+from lakewarden.cli.policy_at import Policies
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.section import Section
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """What was planned: from which files, at which revision, with which digest."""
+
+    files: tuple[Path, ...]
+    realm: str
+    keeper: str
+    adopts: bool
+    revision: int
+    digest: str
+
+
+def apply(
+    *files: Annotated[
+        Path, Parameter(help="The plan that `lakewarden plan --out` wrote; or policy files.")
+    ],
+    realm: Annotated[str | None, Parameter(help="With policy files: the realm.")] = None,
+    keeper: Keeper = "policy",
+    adopts: Adopts = False,
+    revision: Annotated[
+        int | None, Parameter(help="With policy files: the revision of the plan.")
+    ] = None,
+    digest: Annotated[
+        str | None, Parameter(help="With policy files: the digest of the plan.")
+    ] = None,
+    at: At = NOWHERE,
+    format: As = "table",
+) -> int:
+    """Does what a plan showed.
+
+    Refused when the realm or its people have changed since the plan was made, or when the files
+    ask for something else by now: then plan again.
+
+    For example:
+
+        lakewarden apply plan.json --database sqlite:///estate.db
+    """
+    agreed = _of_plan(files[0]) if _is_plan(files) else None
+    if agreed is None:
+        if realm is None or revision is None or digest is None:
+            raise BadInput(
+                "policy files need --realm, --revision and --digest, as a plan says them"
+            )
+        agreed = Agreed(files, realm, keeper, adopts, revision, digest)
+    elif realm or revision is not None or digest or adopts or keeper != "policy":
+        raise BadInput("the plan itself says realm, name, revision and digest")
+    found = policy_file.find(agreed.files)
+    parts = [(str(file), policy_file.read(file)) for file in found]
+    made, newest = Policies(at, agreed.realm).applied(
+        parts,
+        keeper=agreed.keeper,
+        adopts=agreed.adopts,
+        revision=agreed.revision,
+        digest=agreed.digest,
+    )
+    if format == "json":
+        show_json({**made.table(), "applied": newest})
+    else:
+        show(*told(made), "")
+        show(f"applied: revision {newest}" if not made.is_empty else "nothing to do")
+    return YES
+
+
+def _is_plan(files: tuple[Path, ...]) -> bool:
+    return len(files) == 1 and files[0].suffix == ".json"
+
+
+def _of_plan(file: Path) -> Agreed:
+    """What a plan file says; whether it was changed since, its digest tells when it is applied."""
+    where = str(file)
+    if not file.is_file():
+        raise BadInput("no such file", where=where)
+    try:
+        section = Section(json.loads(file.read_text("utf-8")), where)
+    except (UnicodeDecodeError, ValueError):
+        raise BadInput("expected JSON", where=where) from None
+    number = section.number("revision")
+    files = section.texts("files")
+    if section.take("format") != 1 or number is None or not files:
+        raise BadInput("is no plan of this release", where=where)
+    return Agreed(
+        tuple(map(Path, files)),
+        section.text("realm"),
+        section.text("keeper"),
+        section.flag("adopts"),
+        int(number),
+        section.text("digest"),
+    )

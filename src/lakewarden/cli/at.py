@@ -1,0 +1,139 @@
+"""What the administering verbs work on: a database directly, or a server over its API.
+
+Whoever can open the database may do everything to it. So what is done there is done, and
+recorded, in the name of the first administrator, with the credential `database`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+
+from cyclopts import Parameter
+
+from lakewarden.cli.outcome import note
+from lakewarden.cli.where import NOBODY, SERVER, There
+from lakewarden.kernel.errors import BadInput, Unavailable
+
+if TYPE_CHECKING:
+    from lakewarden.cli.remote import Server
+    from lakewarden.service.actor import Actor
+    from lakewarden.service.control import Denied
+    from lakewarden.service.plane import Plane
+
+DATABASE: Final = "LAKEWARDEN_DATABASE"
+"""The variable that names the database where nothing else is given."""
+
+T = TypeVar("T")
+
+Url = Annotated[
+    str | None,
+    Parameter(
+        help="The store, `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; the variable"
+        " LAKEWARDEN_DATABASE names one too."
+    ),
+]
+RealmName = Annotated[str, Parameter("--realm", help="The realm.")]
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class At:
+    """A database, or a server."""
+
+    database: Url = None
+    there: There = NOBODY
+
+    def remote(self) -> Server | None:
+        """The server, or None where the database is meant. Raises `BadInput`."""
+        if self.database is not None and self.there.server is not None:
+            raise BadInput("give either --database URL or --server URL")
+        if self.database is not None:
+            return None
+        address = self.there.server
+        if address is None and not os.environ.get(DATABASE):
+            address = os.environ.get(SERVER)
+        if address is None:
+            return None
+        return self.there.connect(address)
+
+
+NOWHERE: Final = At()
+
+
+def url_of(database: str | None) -> str:
+    """The database that is meant; raises `BadInput` where none is."""
+    found = database or os.environ.get(DATABASE)
+    if not found:
+        raise BadInput(f"name the store with --database URL, or in {DATABASE}")
+    return found
+
+
+@contextmanager
+def opened(database: str | None, *, makes: bool = False) -> Iterator[Plane]:
+    """The plane of a database; `makes`: one that holds nothing is given what a server needs.
+
+    Raises `Unavailable` for a database that holds nothing, unless it is to be made.
+    """
+    from lakewarden.app.estate import estate
+    from lakewarden.service.realm import CONTROL
+
+    url = url_of(database)
+    if not makes:
+        _check_there(url)
+    with estate(url, makes=makes) as plane:
+        if CONTROL not in plane.state.realms:
+            if not makes:
+                raise Unavailable("the database holds nothing yet; `lakewarden init` makes it")
+            make(plane, url)
+        yield plane
+
+
+def _check_there(url: str) -> None:
+    """Refuses a file that is not there before opening it would make it."""
+    file = url.removeprefix("sqlite:///")
+    if file != url and not Path(file).exists():
+        raise Unavailable(f"there is no database `{file}`; `lakewarden init` makes it")
+
+
+def make(plane: Plane, url: str, admin: str | None = None) -> bool:
+    """Gives a database what a server needs; whether anything was missing."""
+    from lakewarden.app.first_start import first_start
+    from lakewarden.config.settings import load
+
+    settings = load(None, {"database": url, "admin": admin})
+    is_new = first_start(plane, settings)
+    if is_new:
+        note(f"the database was given what it lacked; `{settings.admin}` administers it")
+    return is_new
+
+
+def operator(plane: Plane) -> Actor:
+    """In whose name a database is worked on. Raises `Unavailable` where nobody administers it."""
+    from lakewarden.service import control
+    from lakewarden.service.actor import Actor
+    from lakewarden.service.realm import CONTROL
+
+    state = plane.catch_up()
+    directory = state.realm(CONTROL).realm.directory
+    found = control.administrators(state, plane.clock())
+    names = sorted(person.name for person in found if "/" not in person.name)
+    if not names:
+        raise Unavailable("nobody administers this database; `lakewarden init --admin NAME`")
+    return Actor(names[0], directory=directory, credential="database", wire="command line")
+
+
+def done(answer: T | Denied) -> T:
+    """The answer; a no is raised as `BadInput`."""
+    from lakewarden.service.control import Denied
+
+    if not isinstance(answer, Denied):
+        return answer
+    target = f"{answer.object.type}:{answer.object.name}".strip(":")
+    said = f"`{answer.operation}` on `{target}` is denied"
+    needs = [f"{m.privilege} on `{m.object.type}:{m.object.name}`" for m in answer.missing]
+    raise BadInput(f"{said}; it needs {' and '.join(needs)}" if needs else said)

@@ -1,0 +1,109 @@
+"""The sample estate behind a server: brought into a store, with calls to try."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lakewarden.cli.at import done, opened, operator
+from lakewarden.cli.outcome import note, show
+
+if TYPE_CHECKING:
+    from lakewarden.config.settings import Settings
+    from lakewarden.service.plane import Plane
+
+DATABASE: Final = "lakewarden.db"
+PEOPLE: Final = ("ana", "admin")
+"""Who gets a token: a controller of the sample company, and the server's administrator."""
+
+_FINANCE = "/api/metalakes/quillmere/catalogs/lake/schemas/finance/tables"
+_PROFILES = "urn:li:dataset:(urn:li:dataPlatform:iceberg,lake.customers.profiles,PROD)"
+
+
+def database(folder: Path) -> str:
+    """The store of the demo in a folder."""
+    return f"sqlite:///{folder / DATABASE}"
+
+
+def bring(folder: Path, realms: Iterable[str]) -> dict[str, str]:
+    """Loads the ingested directories into the store; new tokens of `PEOPLE`, by name.
+
+    Each realm becomes one revision; one that is the same already, none.
+    """
+    from lakewarden.pipeline.directory import load as read
+    from lakewarden.service.load import bring as load
+
+    with opened(database(folder), makes=True) as plane:
+        show("", f"The same in a store: {folder / DATABASE}")
+        for name in realms:
+            found = read(folder / name)
+            brought = done(
+                load(plane, operator(plane), name, found.system, found.facts, prune=True)
+            )
+            rows = sum(count.new + count.changed for count in brought.gap.counts.values())
+            said = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"
+            show(f"    {name}: {said}")
+        return {person: _token(plane, person) for person in PEOPLE}
+
+
+def _token(plane: Plane, person: str) -> str:
+    from lakewarden.service import token
+
+    made = plane.write(
+        operator(plane), lambda desk: token.create(desk, person, title="demo of the sample estate")
+    )
+    return done(made).text
+
+
+def serve(folder: Path, host: str, port: int, tokens: Mapping[str, str]) -> None:
+    """Serves the store until it is told to stop; first says where, and what to try."""
+    from lakewarden.app import server
+    from lakewarden.app.address import address
+    from lakewarden.app.preflight import preflight
+    from lakewarden.config.settings import load
+
+    given = {"database": database(folder), "host": host, "port": port, "auth": "simple"}
+    settings: Settings = load(None, {**given, "log_level": "warning"})
+    remarks = preflight(settings)
+    sock = server.bind(settings.host, settings.port)
+    settings = settings.model_copy(update={"port": sock.getsockname()[1]})
+    show(*calls(address(settings.host, settings.port), tokens))
+    for remark in (*settings.weakened, *remarks):
+        note(remark)
+    sys.stdout.flush()
+    server.run(settings, sock)
+
+
+def calls(base: str, tokens: Mapping[str, str]) -> list[str]:
+    """Where the server is, the tokens, and one call for each system."""
+    as_ana = "-H 'Authorization: Bearer '$ANA"
+    dataset = _evaluation("entity.read", "dataset", _PROFILES)
+    namespace = _evaluation("namespace.get", "namespace", "sales")
+    post = f"curl -s {as_ana} -H 'Content-Type: application/json' {base}/access/v1/evaluation -d"
+    return [
+        "",
+        f"lakewarden listens on {base}",
+        f"  {base}/openapi.json  {base}/.well-known/authzen-configuration  {base}/metrics",
+        "Tokens, good for a day:",
+        *(f"  {name.upper()}={text}" for name, text in tokens.items()),
+        "As Ana, whose tables are those of finance (Gravitino's own API):",
+        f"  curl -s {as_ana} {base}{_FINANCE}",
+        "May she read the customers' profiles in DataHub (AuthZEN)?",
+        f"  {post} '{dataset}'",
+        "May she see the namespace sales in CDAP (AuthZEN)?",
+        f"  {post} '{namespace}'",
+        "Ctrl-C stops the server.",
+    ]
+
+
+def _evaluation(operation: str, type: str, id: str) -> str:
+    return json.dumps(
+        {
+            "subject": {"type": "user", "id": "ana"},
+            "action": {"name": operation},
+            "resource": {"type": type, "id": id},
+        }
+    )

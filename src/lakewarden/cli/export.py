@@ -1,0 +1,49 @@
+"""`lakewarden export`: a realm's policy as a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.at import NOWHERE, At, RealmName
+from lakewarden.cli.outcome import YES, note
+from lakewarden.cli.policy_at import Policies
+from lakewarden.cli.policy_file import Form, written
+
+
+def export(
+    *,
+    realm: RealmName,
+    form: Annotated[Form, Parameter("--format", help="How to write it.")] = "toml",
+    out: Annotated[
+        Path | None, Parameter(help="File to write, replaced if it is there; default: output.")
+    ] = None,
+    at: At = NOWHERE,
+) -> int:
+    """Writes a realm's statements, roles and memberships as a policy file.
+
+    Left out is what nobody may change: default statements that are built in, and whom the
+    configuration makes an administrator.
+
+    For example:
+
+        lakewarden export --realm gravitino --database sqlite:///estate.db
+    """
+    table = Policies(at, realm).exported()
+    text = written(table, form)
+    if out is None:
+        print(text, end="")
+        return YES
+    unfinished = out.with_name(f".{out.name}-{os.getpid()}")
+    try:
+        unfinished.write_text(text, "utf-8")
+        unfinished.replace(out)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    members = sum(map(len, table.get("members", {}).values()))
+    counts = len(table["statement"]), len(table.get("roles", ())), members
+    note("{}: {:,} statements, {:,} roles, {:,} memberships".format(out, *counts))
+    return YES

@@ -1,0 +1,338 @@
+"""`lakewarden import`: a running original, or its export, into a realm."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from cyclopts import Parameter
+
+from lakewarden.cli.asking import As, Texts, pair
+from lakewarden.cli.at import NOWHERE, At
+from lakewarden.cli.ingest import LOCAL, Kind, Spark, show_result, source_of
+from lakewarden.cli.load import brought, show_brought
+from lakewarden.cli.outcome import YES, note, show, show_json
+from lakewarden.cli.progress import shown, starting
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import escaped
+from lakewarden.pipeline.job import session
+from lakewarden.service.system import load_system
+
+if TYPE_CHECKING:
+    from lakewarden.kernel.principal import Principal
+    from lakewarden.pipeline.ingest.run import Result
+    from lakewarden.pipeline.walk.original import Credential, Original, Withheld
+    from lakewarden.pipeline.walk.set_aside import SetAside
+
+System = Literal["cdap", "gravitino", "datahub"]
+
+TOKEN: Final = "LAKEWARDEN_SOURCE_TOKEN"  # noqa: S105 — the name of a variable
+"""The variable that holds the token for the original."""
+
+PASSWORD: Final = "LAKEWARDEN_SOURCE_PASSWORD"  # noqa: S105 — the name of a variable
+"""The variable that holds the password that goes with `--source-user`."""
+
+SHOWN: Final = 20
+"""How many things that were not carried are named on a terminal; the JSON names all."""
+
+_TOLD_EVERY: Final = 500
+_KINDS: Final[dict[str, Kind]] = {
+    "cdap": "cdap-file",
+    "gravitino": "gravitino-file",
+    "datahub": "datahub-file",
+}
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class Asking:
+    """How a running original is asked."""
+
+    source_token_file: Annotated[
+        Path | None,
+        Parameter(help="File with the token for the original; else LAKEWARDEN_SOURCE_TOKEN."),
+    ] = None
+    source_user: Annotated[
+        str | None,
+        Parameter(help="Who asks with HTTP Basic; LAKEWARDEN_SOURCE_PASSWORD holds the password."),
+    ] = None
+    source_ca: Annotated[
+        Path | None, Parameter(help="PEM file of the authorities that the original's TLS needs.")
+    ] = None
+    source_timeout: Annotated[float, Parameter(help="Seconds to wait for an answer.")] = 30.0
+
+    def credential(self) -> Credential:
+        """Who asks. Raises `BadInput`."""
+        from lakewarden.pipeline.walk.original import Credential
+
+        if self.source_user is not None:
+            if self.source_token_file is not None:
+                raise BadInput("give either --source-token-file or --source-user")
+            return Credential(user=self.source_user, password=os.environ.get(PASSWORD, ""))
+        if self.source_token_file is not None:
+            return Credential(token=self.source_token_file.read_text("utf-8").strip())
+        return Credential(token=os.environ.get(TOKEN) or None)
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class People:
+    """Whom the original's API cannot tell about."""
+
+    identity: Annotated[
+        Path | None,
+        Parameter(help="Replies of the identity provider (SCIM): who is in which group."),
+    ] = None
+    principals: Annotated[
+        Path | None,
+        Parameter(help="For `cdap`: file of `user:NAME` and `group:NAME` lines to ask about."),
+    ] = None
+
+
+PLAINLY: Final = Asking()
+NO_PEOPLE: Final = People()
+
+
+@dataclass
+class _Walked:
+    """What a walk of a running original came to."""
+
+    requests: int = 0
+    records: dict[str, int] = field(default_factory=dict)
+    withheld: list[Withheld] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def import_(  # noqa: PLR0913 — each is an option
+    system: Annotated[System, Parameter(help="What the original is.")],
+    source: Annotated[str, Parameter(help="Its address, or a file or folder of its export.")],
+    /,
+    *,
+    to: Annotated[str, Parameter(help="The realm to bring it into.")],
+    model: Annotated[str | None, Parameter(help="For `cdap`: which of its models.")] = None,
+    setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
+    keep: Annotated[
+        Path | None, Parameter(help="Folder to keep the export in; it may hold secrets.")
+    ] = None,
+    dry_run: Annotated[
+        bool, Parameter(help="Read and check everything, change nothing.", show_default=False)
+    ] = False,
+    prune: Annotated[
+        bool,
+        Parameter(help="Drop what the realm has and the original has not.", show_default=False),
+    ] = False,
+    asking: Asking = PLAINLY,
+    people: People = NO_PEOPLE,
+    at: At = NOWHERE,
+    spark: Spark = LOCAL,
+    format: As = "table",
+) -> int:
+    """Loads a running original, through its own API, or its export into a realm, as one revision.
+
+    What could not be carried is named: what the API did not show, what it cannot show, and what
+    was set aside. Where nothing differs, nothing is changed.
+
+    For example:
+
+        lakewarden import gravitino https://gravitino.host/ --to gravitino --dry-run
+    """
+    settings = dict(pair(text, "--setting") for text in setting)
+    _check(system, source, keep, people)
+    walked = _Walked()
+    with tempfile.TemporaryDirectory(prefix="lakewarden-import-") as scratch:
+        export = Path(source)
+        if _is_address(source):
+            export = keep if keep is not None else Path(scratch, "export")
+            walked = _walk(system, source, export, asking, people)
+            _check_shown(walked, prune)
+        elif people.identity is not None:
+            export = _together(export, people.identity, Path(scratch, "export"))
+        out = Path(scratch, "ingested")
+        result = _ingested(system, export, out, to, model, settings, spark)
+        lost = _set_aside(out)
+        if format == "json":
+            answer = None if dry_run else brought(out, to, prune=prune, at=at)
+            told = _told(system, source, to, walked, result, lost)
+            show_json({**told, "loaded": answer})
+            return YES
+        show_result(result, out)
+        _name(walked, lost)
+        if dry_run:
+            note("a dry run: nothing was changed")
+        else:
+            show("")
+            show_brought(to, brought(out, to, prune=prune, at=at))
+    return YES
+
+
+def _is_address(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
+
+
+def _check(system: str, source: str, keep: Path | None, people: People) -> None:
+    """Refuses options that do not go together."""
+    is_running = _is_address(source)
+    if not is_running and not Path(source).exists():
+        raise BadInput("no such file or folder, and no http:// or https:// address", where=source)
+    if keep is not None and not is_running:
+        raise BadInput("only what is read from a running original can be kept", where="--keep")
+    if people.principals is not None and (system != "cdap" or not is_running):
+        raise BadInput("only a running CDAP is asked about principals", where="--principals")
+    if people.identity is not None and system == "datahub":
+        raise BadInput("DataHub says itself who is in which group", where="--identity")
+
+
+def _check_shown(walked: _Walked, prune: bool) -> None:
+    """Refuses to drop what may still be there, only not shown."""
+    from lakewarden.pipeline.walk.original import ABSENT
+
+    hidden = [one for one in walked.withheld if one.status not in ABSENT]
+    if prune and hidden:
+        first = f"`{hidden[0].path}` ({hidden[0].status})"
+        more = f" and {len(hidden) - 1:,} more" if len(hidden) > 1 else ""
+        message = f"the original does not show {first}{more}, and it would be dropped here"
+        raise BadInput(f"{message}; ask as somebody who may see it", where="--prune")
+
+
+def _walk(system: str, address: str, folder: Path, asking: Asking, people: People) -> _Walked:
+    """Reads the original into the folder."""
+    from lakewarden.pipeline.walk import cdap, datahub, gravitino
+    from lakewarden.pipeline.walk.export import Export
+    from lakewarden.pipeline.walk.original import Original
+
+    asked = _principals(people, asking)
+    with (
+        _telling(system) as tell,
+        Original(
+            address, asking.credential(), asking.source_timeout, asking.source_ca, tell
+        ) as original,
+        Export(folder) as export,
+    ):
+        match system:
+            case "gravitino":
+                gravitino.walk(original, export)
+            case "cdap":
+                cdap.walk(original, export, asked)
+            case _:
+                datahub.walk(original, export)
+    if people.identity is not None:
+        shutil.copy(people.identity, folder / "identity.json")
+        export.notes[:] = [text for text in export.notes if "--identity" not in text]
+    return _walked(original, dict(export.counts), export.notes)
+
+
+def _walked(original: Original, records: dict[str, int], notes: list[str]) -> _Walked:
+    return _Walked(original.asked, records, sorted(original.withheld), notes)
+
+
+def _principals(people: People, asking: Asking) -> list[Principal]:
+    """Whom a running CDAP is asked about."""
+    from lakewarden.kernel.principal import USER, Principal
+    from lakewarden.pipeline.ingest.exchange import exchanges
+    from lakewarden.pipeline.ingest.identity import People as Replies
+    from lakewarden.pipeline.walk.cdap import read_principals
+
+    found = [] if asking.source_user is None else [Principal(USER, asking.source_user)]
+    if people.principals is not None:
+        text = people.principals.read_text("utf-8")
+        found += read_principals(text, str(people.principals))
+    if people.identity is not None:
+        replies = Replies()
+        for exchange in exchanges(people.identity, people.identity.name):
+            replies.take(exchange.segments[2:], exchange.section())
+        found += [named.principal for named in replies.found.values()]
+    return found
+
+
+def _together(export: Path, identity: Path, folder: Path) -> Path:
+    """An export and the identity provider's replies in one folder."""
+    if export.is_dir():
+        shutil.copytree(export, folder)
+    else:
+        folder.mkdir()
+        shutil.copy(export, folder)
+    shutil.copy(identity, folder / "identity-given.json")
+    return folder
+
+
+@contextmanager
+def _telling(system: str) -> Iterator[Any]:
+    """Says on standard error how far the walk is."""
+    is_terminal = sys.stderr.isatty()
+
+    def tell(asked: int, path: str) -> None:
+        if is_terminal:
+            print(
+                f"\r\033[K{system}: {asked:,} requests {escaped(path)[:60]}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+        elif asked % _TOLD_EVERY == 0:
+            print(f"{system}: {asked:,} requests", file=sys.stderr)
+
+    yield tell
+    if is_terminal:
+        print("\r\033[K", end="", file=sys.stderr)
+
+
+def _ingested(
+    system: str,
+    export: Path,
+    out: Path,
+    realm: str,
+    model: str | None,
+    settings: dict[str, str],
+    spark: Spark,
+) -> Result:
+    found = source_of(_KINDS[system], str(export), model)
+    load_system(found.model, settings)
+    starting()
+    with (
+        session("lakewarden import", spark.master, spark.remote) as jobs,
+        shown(system) as progress,
+    ):
+        return jobs.ingest(found, out, realm=realm, settings=settings, progress=progress)
+
+
+def _set_aside(out: Path) -> list[SetAside]:
+    from lakewarden.pipeline.walk.set_aside import set_aside
+
+    return set_aside(out)
+
+
+def _told(
+    system: str, source: str, realm: str, walked: _Walked, result: Result, lost: list[SetAside]
+) -> dict[str, object]:
+    """The whole report, as JSON."""
+    return {
+        "system": system,
+        "source": source,
+        "realm": realm,
+        "requests": walked.requests,
+        "records": walked.records,
+        "not_shown": [one._asdict() for one in walked.withheld],
+        "not_carried": walked.notes,
+        "set_aside": [one._asdict() for one in lost],
+        "ingested": result.report.table(result.manifest),
+    }
+
+
+def _name(walked: _Walked, lost: list[SetAside]) -> None:
+    """What was not carried, by name, for people."""
+    for one in lost[:SHOWN]:
+        show(f"set aside: {one.table}: {one.name}: {one.reason}")
+    for gone in walked.withheld[:SHOWN]:
+        show(f"not shown ({gone.status}): {gone.path}" + (f": {gone.why}" if gone.why else ""))
+    more = max(len(lost) - SHOWN, 0) + max(len(walked.withheld) - SHOWN, 0)
+    if more:
+        show(f"and {more:,} more, which --format json names")
+    for text in walked.notes:
+        show(f"not carried: {text}")

@@ -1,0 +1,36 @@
+"""`lakewarden init`: what a database must hold before it serves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.at import Url, make, url_of
+from lakewarden.cli.outcome import YES, show
+
+
+def init(
+    *,
+    database: Url = None,
+    admin: Annotated[
+        str | None, Parameter(help="Who administers lakewarden and every realm (admin).")
+    ] = None,
+) -> int:
+    """Makes a database ready: its schema, the realms, their default statements, an administrator.
+
+    Writes only what is missing, so that it may be run again. `lakewarden serve` does the same at
+    its start. Works on a database only: a server has been through this.
+
+    For example:
+
+        lakewarden init --database sqlite:///estate.db --admin ana
+    """
+    from lakewarden.app.estate import estate
+
+    url = url_of(database)
+    with estate(url) as plane:
+        is_new = make(plane, url, admin)
+        names = ", ".join(sorted(plane.state.realms))
+        show(f"{'ready' if is_new else 'ready, as before'}; realms: {names}")
+    return YES

@@ -1,0 +1,242 @@
+"""`lakewarden link`: which entities of several realms are one asset."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from lakewarden.cli.asking import As
+from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.section import Section
+
+End = Annotated[str, Parameter(help="An entity of a realm, `REALM=type:name`.")]
+Named = tuple[str, str]
+Linked = tuple[Named, Named, str]
+"""Both ends, each a realm and an entity of it, and who keeps the link."""
+
+
+def add(
+    one: Annotated[str | None, Parameter(help="An entity of a realm, `REALM=type:name`.")] = None,
+    other: Annotated[str | None, Parameter(help="The same asset in another realm.")] = None,
+    /,
+    *,
+    file: Annotated[
+        Path | None, Parameter(help="Or links as `lakewarden link list --format toml` writes them.")
+    ] = None,
+    at: At = NOWHERE,
+) -> int:
+    """Says that two entities are one asset. Takes the right to manage the realms of both.
+
+    Links have no direction, and are followed: what is linked over others is the same asset too.
+
+    For example:
+
+        lakewarden link add lake=table:lake:hive.web.logins app=dataset:web.logins
+    """
+    if (file is None) == (one is None or other is None):
+        raise BadInput("give two entities, or --file FILE")
+    found = _read(file) if file is not None else [(_end(str(one)), _end(str(other)), "")]
+    _put(found, at)
+    return YES
+
+
+def remove(one: End, other: End, /, *, at: At = NOWHERE) -> int:
+    """Says no longer that two entities are one asset; what rules linked is theirs to link again.
+
+    For example:
+
+        lakewarden link remove lake=table:lake:hive.web.logins app=dataset:web.logins
+    """
+    (one_realm, text), (realm, other_text) = pair = _end(one), _end(other)
+    remote = at.remote()
+    if remote is not None:
+        names = {"one_realm": one_realm, "one": text, "other_realm": realm, "other": other_text}
+        remote.ask("DELETE", "/links", query=names)
+        return YES
+    from lakewarden.service import links
+
+    with opened(at.database) as plane:
+        done(plane.write(operator(plane), lambda desk: links.remove(desk, *pair)))
+    return YES
+
+
+def listed(
+    *,
+    realm: Annotated[str | None, Parameter(help="Only links into this realm.")] = None,
+    entity: Annotated[str | None, Parameter(help="Only those of this entity of it.")] = None,
+    at: At = NOWHERE,
+    format: Annotated[
+        Literal["table", "json", "toml"], Parameter("--format", help="How to print them.")
+    ] = "table",
+) -> int:
+    """Lists links, and who keeps them. With `--format toml` as a file for `link add --file`.
+
+    Realms whose links you may not see are named and left out.
+
+    For example:
+
+        lakewarden link list --realm lake --database sqlite:///estate.db
+    """
+    if entity is not None and realm is None:
+        raise BadInput("name the realm of the entity", where="--realm")
+    found, left_out = _listed(realm, entity, at)
+    if format == "json":
+        show_json({"links": found, "left_out": left_out})
+    elif format == "toml":
+        print(_toml(found), end="")
+    else:
+        rows = ((_told(one["one"]), _told(one["other"]), one["keeper"]) for one in found)
+        if found:
+            show_table(("one", "other", "kept by"), rows)
+    if left_out and format != "json":
+        note(f"left out, you may not see their links: {', '.join(left_out)}")
+    return YES if found else NO
+
+
+def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
+    """Brings the links of a directory into a store, as one revision; see `lakewarden load`."""
+    from lakewarden.pipeline.link_directory import read
+
+    found = read(directory)
+    keeper = found.manifest.keeper
+    rows = [(one, f"{t}:{n}", other, f"{u}:{m}") for one, t, n, other, u, m, _ in found.rows]
+    remote = at.remote()
+    if remote is not None:
+        body = {"keeper": keeper, "prune": prune, "links": rows}
+        answer = remote.ask("POST", "/links/load", body)
+    else:
+        from lakewarden.service import links
+
+        pairs = [((a, one), (b, other)) for a, one, b, other in rows]
+        with opened(at.database) as plane:
+            gap = done(
+                plane.write(
+                    operator(plane), lambda desk: links.bring(desk, pairs, keeper, prune=prune)
+                )
+            )
+            answer = {
+                "new": gap.new,
+                "gone": gap.gone,
+                "left": gap.left,
+                "pruned": gap.pruned,
+                "revision": plane.state.revision,
+            }
+    if format == "json":
+        show_json({"keeper": keeper, **answer})
+        return YES
+    changed = answer["new"] or (answer["gone"] and prune)
+    did = f"revision {answer['revision']}" if changed else "nothing to do"
+    show(f"links of {keeper}: {did}: {answer['new']:,} new, {answer['gone']:,} gone")
+    if answer["gone"] and not prune:
+        note(f"what is gone stays linked; --prune takes it away ({answer['gone']:,} links)")
+    if answer["left"]:
+        note(f"linked already, and kept by others: {answer['left']:,}")
+    return YES
+
+
+def _put(found: Sequence[Linked], at: At) -> None:
+    remote = at.remote()
+    if remote is not None:
+        for one, other, keeper in found:
+            body = {"one": _body(one), "other": _body(other), "keeper": keeper}
+            remote.ask("PUT", "/links", body)
+        return
+    from lakewarden.service import links
+
+    with opened(at.database) as plane:
+        actor = operator(plane)
+
+        def put_all(desk: Any) -> None:
+            for one in found:
+                done(links.put(desk, *one))
+
+        plane.write(actor, put_all)
+
+
+def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], list[str]]:
+    remote = at.remote()
+    if remote is None:
+        from lakewarden.service import links
+
+        with opened(at.database) as plane:
+            state = plane.catch_up()
+            answer = done(links.listed(state, operator(plane), plane.clock(), realm, entity))
+        found = [
+            {
+                **{
+                    name: {"realm": end.realm, "entity": _text(end.entity)}
+                    for name, end in zip(("one", "other"), one, strict=True)
+                },
+                "keeper": keeper,
+            }
+            for one, keeper in answer.links
+        ]
+        return found, list(answer.left_out)
+    rows: list[Any] = []
+    token = ""
+    wanted = {"realm": realm or "", "entity": entity or "", "page.limit": "1000"}
+    while True:
+        query = {name: value for name, value in {**wanted, "page.token": token}.items() if value}
+        page = remote.ask("GET", "/links", query=query)
+        rows += page["links"]
+        token = page["page"]["next_token"]
+        if not token:
+            return rows, page["left_out"]
+
+
+def _text(entity: Any) -> str:
+    from lakewarden.cli.wording import entity_text
+
+    return entity_text(entity)
+
+
+def _told(end: Any) -> str:
+    return f"{end['realm']}={end['entity']}"
+
+
+def _body(end: tuple[str, str]) -> dict[str, str]:
+    return {"realm": end[0], "entity": end[1]}
+
+
+def _end(text: str) -> tuple[str, str]:
+    realm, equals, entity = text.partition("=")
+    if not (realm and equals and entity):
+        raise BadInput(f"expected REALM=type:name, got `{text}`")
+    return realm, entity
+
+
+def _toml(found: Sequence[Any]) -> str:
+    """The links as `_read` reads them."""
+    parts = []
+    for one in found:
+        ends = ", ".join(_quoted(_told(one[name])) for name in ("one", "other"))
+        keeper = f"keeper = {_quoted(one['keeper'])}\n" if one["keeper"] else ""
+        parts.append(f"[[link]]\nsame = [{ends}]\n{keeper}")
+    return "\n".join(parts)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _read(file: Path) -> list[Linked]:
+    try:
+        section = Section(tomllib.loads(file.read_text("utf-8")), str(file))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(str(error).lower(), where=str(file)) from None
+    found: list[Linked] = []
+    for one in section.tables("link"):
+        ends, keeper = one.texts("same"), one.text("keeper", "")
+        one.close()
+        if len(ends) != 2:
+            raise BadInput("expected two entities", where=one.at("same"))
+        found.append((_end(ends[0]), _end(ends[1]), keeper))
+    section.close()
+    return found

@@ -1,0 +1,274 @@
+"""`lakewarden lint`: what is odd, useless or dangerous in the policy of a realm."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from cyclopts import Parameter
+
+from lakewarden import __version__
+from lakewarden.analysis.lint.catalogue import RULES, chosen, rule
+from lakewarden.analysis.lint.finding import Finding, Rule, Severity
+from lakewarden.analysis.lint.place import Place
+from lakewarden.cli.at import NOWHERE, At
+from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
+from lakewarden.kernel.errors import BadInput, Unavailable
+
+if TYPE_CHECKING:
+    from lakewarden.analysis.lint.estate import SetAside
+    from lakewarden.cli.remote import Server
+
+Form = Literal["text", "json", "sarif"]
+Level = Literal["note", "warning", "error"]
+Ids = Annotated[tuple[str, ...], Parameter(show_default=False)]
+Flag = Annotated[bool, Parameter(show_default=False)]
+
+_WIDTH: Final = 96
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class Which:
+    """Which rules are asked, and what of it is shown."""
+
+    rule: Annotated[Ids, Parameter(help="Only this rule; once for each.")] = ()
+    ignore: Annotated[Ids, Parameter(help="Not this rule; once for each.")] = ()
+    severity: Annotated[Level, Parameter(help="Nothing less bad than this.")] = "note"
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules; raises `Unknown`."""
+        return chosen(self.rule, self.ignore)
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class Instead:
+    """What is shown about the rules, instead of what they find."""
+
+    list_rules: Annotated[Flag, Parameter(help="List the rules instead.")] = False
+    explain: Annotated[str | None, Parameter(help="Explain this rule instead.")] = None
+
+
+EVERYTHING: Final = Which()
+NOTHING: Final = Instead()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A realm that was looked at: what was found, and the file that holds it, if one does."""
+
+    realm: str
+    findings: Sequence[Finding]
+    file: str = ""
+
+
+def lint(
+    *,
+    from_: Annotated[
+        tuple[Path, ...],
+        Parameter(
+            "--from",
+            help="Directory that `lakewarden pipeline ingest` wrote; several may be given.",
+            show_default=False,
+        ),
+    ] = (),
+    at: At = NOWHERE,
+    realm: Annotated[str | None, Parameter(help="The realm of the server or database.")] = None,
+    which: Which = EVERYTHING,
+    instead: Instead = NOTHING,
+    format: Annotated[Form, Parameter(help="How to print what was found.")] = "text",
+) -> int:
+    """Looks for what is odd, useless or dangerous in the policy of a realm.
+
+    Each finding says what is wrong, where, and what would mend it. Exit code 1 when something
+    at warning or above is shown; notes alone are 0.
+
+    For example:
+
+        lakewarden lint --from realm
+
+        lakewarden lint --realm datahub --database sqlite:///estate.db --severity warning
+
+        lakewarden lint --explain not-equals-only
+    """
+    if instead.explain is not None:
+        return _explain(rule(instead.explain), format)
+    if instead.list_rules:
+        return _list(which.rules, format)
+    return show_findings(list(_asked(from_, at, realm, which.rules)), which, format)
+
+
+def show_findings(asked: Sequence[Asked], which: Which, format: Form) -> int:
+    """Shows what was found, as far as it is wanted, and returns the exit code."""
+    least = Severity[which.severity.upper()]
+    found = [one for of in asked for one in of.findings if one.severity >= least]
+    if format == "sarif":
+        from lakewarden.analysis.lint.sarif import sarif
+
+        files = {one.realm: one.file for one in asked if one.file}
+        show_json(sarif(found, which.rules, __version__, files))
+    elif format == "json":
+        show_json({"realms": [one.realm for one in asked], "findings": [_table(f) for f in found]})
+    else:
+        show(*_told(found, asked))
+    return NO if any(one.severity >= Severity.WARNING for one in found) else YES
+
+
+def _asked(
+    folders: Sequence[Path], at: At, realm: str | None, rules: Sequence[Rule]
+) -> Iterator[Asked]:
+    """Looks at every realm that is meant. Raises `BadInput` where that is not clear."""
+    if folders:
+        if at.database is not None or at.there.server is not None or realm is not None:
+            raise BadInput("give either --from DIR, or --realm NAME with a server or database")
+        names: Counter[str] = Counter()
+        for folder in folders:
+            found = _of_folder(folder, rules, names)
+            names[found.realm] += 1
+            yield found
+        return
+    if realm is None:
+        raise BadInput("give --from DIR, or --realm NAME with --server URL or --database URL")
+    server = at.remote()
+    yield Asked(realm, _remote(server, realm, rules) if server else _stored(at, realm, rules))
+
+
+def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> Asked:
+    from lakewarden.analysis.lint.estate import of_facts
+    from lakewarden.analysis.lint.run import lint as look
+    from lakewarden.pipeline.directory import MANIFEST, load
+
+    loaded = load(folder)
+    estate = of_facts(
+        loaded.facts,
+        loaded.system.model,
+        loaded.system.spelling,
+        now=time.time(),
+        set_aside=_set_aside(folder, loaded.manifest.version),
+    )
+    name = loaded.manifest.realm
+    realm = str(folder) if name in names else name
+    return Asked(realm, look(realm, estate, rules), (folder / MANIFEST).as_posix())
+
+
+def _set_aside(folder: Path, version: int) -> list[SetAside]:
+    """The rows that were set aside; `load` has looked at their digest."""
+    import pyarrow.parquet as pq
+
+    from lakewarden.analysis.lint.estate import SetAside
+    from lakewarden.pipeline.directory import VERSIONS
+    from lakewarden.pipeline.tables import QUARANTINE
+
+    files = sorted((folder / VERSIONS / str(version) / QUARANTINE).glob("*.parquet"))
+    return [SetAside(**row) for file in files for row in pq.read_table(file).to_pylist()]
+
+
+def _stored(at: At, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:
+    from lakewarden.cli.at import done, opened, operator
+    from lakewarden.service.lint import linted
+
+    with opened(at.database) as plane:
+        return done(linted(plane.state, operator(plane), realm, plane.clock(), rules))
+
+
+def _remote(server: Server, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:
+    """What the server's own rules find; those that are not known here are left out."""
+    from lakewarden.cli.remote import RemoteRealm
+
+    path = f"{RemoteRealm(server, realm).path}/lint"
+    wanted = {one.id for one in rules}
+    found: list[Finding] = []
+    token = ""
+    try:
+        while True:
+            asked = {"page.limit": "1000"} | ({"page.token": token} if token else {})
+            given = server.ask("GET", path, None, asked)
+            found += [_read(one, realm) for one in given["findings"] if one["rule"] in wanted]
+            token = given["page"]["next_token"]
+            if not token:
+                return found
+    except (KeyError, TypeError):
+        raise Unavailable(
+            f"what `{server.address}` found is not understood here; is it of another release?"
+        ) from None
+
+
+def _read(given: Mapping[str, Any], realm: str) -> Finding:
+    return Finding(
+        realm=realm,
+        rule=RULES[given["rule"]],
+        severity=Severity[given["severity"].upper()],
+        place=Place(given["kind"], given["name"]),
+        says=given["says"],
+        fix=given["fix"],
+    )
+
+
+def _told(found: Sequence[Finding], asked: Sequence[Asked]) -> Iterator[str]:
+    for one in found:
+        where = f"{one.realm}: {one.place}" if len(asked) > 1 else str(one.place)
+        yield f"{one.severity.word}: {one.rule.id}: {where}"
+        yield f"    {one.says}"
+        yield f"    fix: {one.fix}"
+    counts = Counter(one.severity for one in found)
+    words = [f"{counts[s]:,} {s.word}{'' if counts[s] == 1 else 's'}" for s in reversed(Severity)]
+    yield ", ".join(words)
+
+
+def _table(finding: Finding) -> dict[str, object]:
+    return {
+        "realm": finding.realm,
+        "rule": finding.rule.id,
+        "severity": finding.severity.word,
+        "place": {"kind": finding.place.kind, "name": finding.place.name},
+        "says": finding.says,
+        "fix": finding.fix,
+    }
+
+
+def _list(rules: Sequence[Rule], format: Form) -> int:
+    if format == "text":
+        rows = [(one.id, one.severity.word, one.title) for one in rules]
+        show_table(("rule", "severity", "finds"), rows)
+    else:
+        _check_form(format)
+        show_json([_rule(one) for one in rules])
+    return YES
+
+
+def _explain(one: Rule, format: Form) -> int:
+    if format != "text":
+        _check_form(format)
+        show_json(_rule(one))
+        return YES
+    parts = [("", one.why), ("What to do: ", one.mend), ("Not found: ", one.misses)]
+    show(f"{one.id} ({one.severity.word})", one.title)
+    for head, text in parts:
+        if text:
+            show("", *textwrap.wrap(head + text, _WIDTH, break_on_hyphens=False))
+    show("", f"Source: {one.source}")
+    return YES
+
+
+def _check_form(format: Form) -> None:
+    if format == "sarif":
+        raise BadInput("SARIF is for findings; rules are shown as text or json", where="--format")
+
+
+def _rule(one: Rule) -> dict[str, object]:
+    return {
+        "rule": one.id,
+        "severity": one.severity.word,
+        "finds": one.title,
+        "why": one.why,
+        "mend": one.mend,
+        "misses": one.misses,
+        "source": one.source,
+    }

@@ -1,0 +1,126 @@
+"""Policy as code on a database or at a server: the same questions, and the same answers.
+
+A server is sent what the files say, and answers with what `lakewarden.service` made of it; a
+plan is then read back from that answer, so that both ways are shown by the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lakewarden.cli.at import At, done, opened, operator
+from lakewarden.kernel.errors import BadInput, Unavailable
+
+if TYPE_CHECKING:
+    from lakewarden.cli.remote import RemoteRealm, Server
+    from lakewarden.service.plan import Applied
+    from lakewarden.service.planned import Plan
+    from lakewarden.service.policy import Part
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Policies:
+    """The policy of one realm: exported, planned and applied where `at` says."""
+
+    at: At
+    realm: str
+
+    def exported(self) -> Mapping[str, Any]:
+        """The realm's policy, as a policy file has it."""
+        server = self.at.remote()
+        if server is not None:
+            found: Mapping[str, Any] = server.ask("GET", f"{self._there(server).path}/policy")
+            return found
+        from lakewarden.service import policy
+
+        with opened(self.at.database) as plane:
+            actor = operator(plane)
+            return done(policy.exported(plane.state, actor, self.realm, plane.clock()))
+
+    def planned(self, parts: Sequence[Part], *, keeper: str, adopts: bool) -> Plan:
+        """What the files would change."""
+        from lakewarden.service.planned import read_plan
+
+        server = self.at.remote()
+        if server is not None:
+            there = self._there(server)
+            asked = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
+            system = there.system
+            answer = server.ask("POST", f"{there.path}/plan", asked)
+            made = read_plan(answer, system)
+            if made.digest != answer["digest"]:
+                raise Unavailable(
+                    f"the plan of `{server.address}` is not understood here; is it of another"
+                    " release?"
+                )
+            return made
+        from lakewarden.service.plan import plan
+
+        with opened(self.at.database) as plane:
+            actor = operator(plane)
+            return done(plan(plane, actor, self.realm, parts, keeper=keeper, adopts=adopts))
+
+    def applied(
+        self, parts: Sequence[Part], *, keeper: str, adopts: bool, revision: int, digest: str
+    ) -> Applied:
+        """Does what the plan of that revision and digest showed."""
+        from lakewarden.service.plan import Applied, apply_plan
+        from lakewarden.service.planned import read_plan
+
+        server = self.at.remote()
+        if server is not None:
+            there = self._there(server)
+            asked = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
+            agreed = {"revision": revision, "digest": digest}
+            # Before it is done: nothing that could fail should come between that and telling.
+            system = there.system
+            answer = server.ask("POST", f"{there.path}/apply", {**asked, **agreed})
+            return Applied(read_plan(answer["plan"], system), answer["applied"])
+        with opened(self.at.database) as plane:
+            return done(
+                apply_plan(
+                    plane,
+                    operator(plane),
+                    self.realm,
+                    parts,
+                    revision=revision,
+                    digest=digest,
+                    keeper=keeper,
+                    adopts=adopts,
+                )
+            )
+
+    def _there(self, server: Server) -> RemoteRealm:
+        from lakewarden.cli.remote import RemoteRealm
+
+        return RemoteRealm(server, self.realm)
+
+
+def _sent(parts: Sequence[Part]) -> list[dict[str, object]]:
+    """The files as JSON has them. Raises `BadInput` for what it cannot say, with the place."""
+    return [{"name": name, "policy": _plain(table, name, ": ")} for name, table in parts]
+
+
+def _plain(value: object, where: str, dot: str = ".") -> object:
+    match value:
+        case Mapping():
+            return {key: _plain(one, f"{where}{dot}{key}") for key, one in value.items()}
+        case list():
+            return [_plain(one, f"{where}[{index}]") for index, one in enumerate(value)]
+        case datetime() if value.tzinfo is not None:
+            return value.timestamp()
+        case date() | time():
+            raise BadInput("expected seconds or a date-time with an offset", where=where)
+        case float() if not isfinite(value):
+            raise BadInput("expected a number that ends", where=where)
+        case str() | bool() | int() | float() | None:
+            return value
+        case _:
+            kind = type(value).__name__
+            raise BadInput(f"a {kind} is nothing that policy files hold", where=where)

@@ -1,0 +1,119 @@
+"""`lakewarden realm`: the realms of a store."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+from cyclopts import Parameter
+
+from lakewarden.cli.asking import As, Texts, pair
+from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.kernel.errors import BadInput
+
+Name = Annotated[str, Parameter(help="The realm's name.")]
+
+
+def create(
+    name: Name,
+    /,
+    *,
+    model: Annotated[str, Parameter(help="Its model, as `gravitino`, `datahub` or `cdap`.")],
+    setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
+    directory: Annotated[str, Parameter(help="The directory whose people it knows.")] = "main",
+    at: At = NOWHERE,
+) -> int:
+    """Creates a realm, with the default statements of its system.
+
+    For example:
+
+        lakewarden realm create lake --model gravitino --database sqlite:///estate.db
+    """
+    settings = dict(pair(text, "--setting") for text in setting)
+    remote = at.remote()
+    if remote is not None:
+        body = {"name": name, "model": model, "directory": directory, "settings": settings}
+        remote.ask("POST", "/realms", body)
+        return YES
+    from lakewarden.service import realms
+    from lakewarden.service.realm import Realm
+
+    realm = Realm(name, model, directory, settings=settings)
+    with opened(at.database, makes=True) as plane:
+        done(plane.write(operator(plane), lambda desk: realms.create(desk, realm)))
+    return YES
+
+
+def listed(*, at: At = NOWHERE, format: As = "table") -> int:
+    """Lists the realms, with their models, settings and sizes.
+
+    For example:
+
+        lakewarden realm list --database sqlite:///estate.db
+    """
+    remote = at.remote()
+    if remote is not None:
+        found = remote.ask("GET", "/realms")["realms"]
+    else:
+        from lakewarden.service import realms
+        from lakewarden.service.statements import stored
+
+        with opened(at.database) as plane:
+            found = [
+                {
+                    "name": state.realm.name,
+                    "model": state.realm.model,
+                    "directory": state.realm.directory,
+                    "settings": dict(state.system.model.settings),
+                    "entities": len(state.matrix.snapshot.coded.tree.stored),
+                    "statements": len(stored(state)),
+                }
+                for state in realms.listed(plane.state, operator(plane), plane.clock())
+            ]
+    if format == "json":
+        show_json(found)
+    else:
+        headings = ("name", "model", "directory", "entities", "statements", "settings")
+        show_table(headings, (_row(one) for one in found))
+    return YES if found else NO
+
+
+def _row(found: dict[str, object]) -> tuple[str, ...]:
+    settings = found["settings"]
+    assert isinstance(settings, dict)  # noqa: S101 — INVARIANT: both sources give a table
+    told = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
+    sizes = (_number(found.get(key)) for key in ("entities", "statements"))
+    return (str(found["name"]), str(found["model"]), str(found["directory"]), *sizes, told)
+
+
+def _number(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else ""
+
+
+def drop(
+    name: Name,
+    /,
+    *,
+    yes: Annotated[
+        bool, Parameter(help="Needed: everything in the realm is gone.", show_default=False)
+    ] = False,
+    at: At = NOWHERE,
+) -> int:
+    """Drops a realm with everything in it, and the tokens that were good only there.
+
+    For example:
+
+        lakewarden realm drop lake --yes --database sqlite:///estate.db
+    """
+    if not yes:
+        raise BadInput(f"this drops everything in `{name}`; say so with --yes")
+    remote = at.remote()
+    if remote is not None:
+        remote.ask("DELETE", f"/realms/{quote(name, safe='')}")
+        return YES
+    from lakewarden.service import realms
+
+    with opened(at.database) as plane:
+        done(plane.write(operator(plane), lambda desk: realms.drop(desk, name)))
+    return YES

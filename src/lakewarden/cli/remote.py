@@ -1,0 +1,257 @@
+"""A realm of a server, asked over its API.
+
+No redirect is followed and no proxy is used: the token goes to the server that was named.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.explain import Explanation, Need, Step, Way
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Decision, Reason
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_principal, read_statements
+from lakewarden.service.system import System, load_system
+
+TIMEOUT: Final = 30.0
+"""Seconds to wait for a connection, and for each piece of an answer."""
+
+PAGE: Final = 1_000
+"""How many rows are asked for at once."""
+
+_PREFIX = "/api/v1"
+_REVISION = "Lakewarden-Revision"
+_LARGEST = 256 * 1024 * 1024
+
+Json = Any
+
+
+class Seen(NamedTuple):
+    """An answer: its status, its body, and the revision that it was taken from."""
+
+    status: int
+    body: Json
+    revision: str
+
+
+class Server:
+    """A server's API: `Unavailable` is raised where it does not answer, `BadInput` for a no."""
+
+    def __init__(self, address: str, *, token: str | None = None, user: str | None = None) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+            expected = "expected http://HOST:PORT or https://HOST:PORT"
+            raise BadInput(f"{expected}, got `{address}`", where="--server")
+        self.address = address.rstrip("/")
+        self._host = parts.hostname
+        try:
+            self._port = parts.port
+        except ValueError:
+            raise BadInput(f"`{address}` has no such port", where="--server") from None
+        self._path = parts.path.rstrip("/")
+        self._connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._headers = {"Accept": "application/json", **_authorization(token, user)}
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, str] | None = None,
+    ) -> Json:
+        """The body of the answer; `path` is below `/api/v1`. None for an answer without one."""
+        target = self._path + _PREFIX + path + (f"?{urlencode(query)}" if query else "")
+        sent = None if body is None else json.dumps(body).encode()
+        headers = self._headers if sent is None else {**self._headers, **_JSON}
+        seen = self._sent(method, target, sent, headers)
+        if seen.status < 300:
+            return seen.body
+        raise _refusal(seen.status, seen.body, self.address)
+
+    def look(self, path: str, *, as_anybody: bool = False) -> Seen:
+        """Whatever is at a path of the server, also where that is a problem.
+
+        `as_anybody`: without a credential, which the server might not believe.
+        """
+        headers = {"Accept": "application/json"} if as_anybody else self._headers
+        return self._sent("GET", self._path + path, None, headers)
+
+    @property
+    def has_credential(self) -> bool:
+        """Whether it is told who asks."""
+        return "Authorization" in self._headers
+
+    def _sent(
+        self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> Seen:
+        connection = self._connection(self._host, self._port, timeout=TIMEOUT)
+        try:
+            connection.request(method, target, body, dict(headers))
+            reply = connection.getresponse()
+            read, revision = reply.read(_LARGEST), reply.getheader(_REVISION, "")
+        except (OSError, HTTPException) as error:
+            why = str(error) or type(error).__name__
+            raise Unavailable(f"no answer from `{self.address}`: {why.lower()}") from None
+        finally:
+            connection.close()
+        if reply.status == 204:
+            return Seen(reply.status, None, revision)
+        try:
+            return Seen(reply.status, json.loads(read), revision)
+        except ValueError:
+            raise Unavailable(f"no lakewarden server answers at `{self.address}`") from None
+
+
+_JSON = {"Content-Type": "application/json"}
+
+
+def _authorization(token: str | None, user: str | None) -> dict[str, str]:
+    if user is not None:
+        pair = base64.b64encode(f"{user}:".encode()).decode("ascii")
+        return {"Authorization": f"Basic {pair}"}
+    if token is None:
+        return {}
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise BadInput("the token holds what no token holds")
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _refusal(status: int, problem: Json, address: str) -> BadInput | Unavailable:
+    """The problem of an answer, as an error."""
+    if not isinstance(problem, dict) or "detail" not in problem:
+        return Unavailable(f"`{address}` answers with status {status}")
+    said = str(problem["detail"])
+    if status >= 500:
+        return Unavailable(f"`{address}`: {said}")
+    if status == 401:
+        said += "; give a token in LAKEWARDEN_TOKEN or with --token-file"
+    granting = problem.get("may_grant")
+    if granting:
+        said += f"; it can be granted by {', '.join(map(str, granting))}"
+    return BadInput(said)
+
+
+class RemoteRealm:
+    """One realm of a server. Answers are as the API gives them; errors as `Server`'s."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.server = server
+        self.name = name
+        self.path = f"/realms/{quote(name, safe='')}"
+        self._system: System | None = None
+
+    @property
+    def system(self) -> System:
+        """The realm's system, with its settings."""
+        if self._system is None:
+            found = self.server.ask("GET", self.path)
+            self._system = load_system(found["model"], found["settings"])
+        return self._system
+
+    def model(self) -> Model:
+        """What the realm's system declares."""
+        return self.system.model
+
+    def ask(self, verb: str, question: Mapping[str, object]) -> Json:
+        """The answer to one question; members that are None or empty are left out."""
+        body = {key: value for key, value in question.items() if value}
+        return self.server.ask("POST", f"{self.path}/{verb}", body)
+
+    def listing(
+        self, question: Mapping[str, object], within: str | None, after: str | None, limit: int
+    ) -> Json:
+        """As many entities as `limit`, in as many pages as that takes."""
+        entities: list[Json] = []
+        while True:
+            size = min(PAGE, limit - len(entities))
+            page = {"limit": size}
+            asked = {**question, "within": within, "after": after, "page": page}
+            answer = self.ask("list", asked)
+            entities += answer["entities"]
+            after = answer["after"]
+            if after is None or len(entities) >= limit:
+                return {**answer, "entities": entities}
+
+    def who(self, question: Mapping[str, object]) -> Json:
+        """All users, in as many pages as that takes."""
+        users: list[str] = []
+        token = ""
+        while True:
+            page = {"limit": PAGE, "token": token}
+            answer = self.ask("who", {**question, "page": page})
+            users += answer["users"]
+            token = answer["page"]["next_token"]
+            if not token:
+                return {**answer, "users": users}
+
+    def statements(self, explained: Json) -> dict[str, Statement]:
+        """By id: the statements that an explanation names."""
+        return statements(explained, self.system, self.name)
+
+
+def statements(explained: Json, system: System, realm: str) -> dict[str, Statement]:
+    """By id: the statements that a realm's explanation names."""
+    tables = [_table(one) for one in explained["named"]]
+    read = read_statements(tables, system.model, system.spelling, realm, builtin=True)
+    return {statement.id: statement for statement in read}
+
+
+_MOMENTS = ("valid_from", "valid_until")
+
+
+def _table(given: Json) -> Json:
+    """A statement of the API as statement files write it."""
+    from datetime import datetime
+
+    moments = {k: datetime.fromisoformat(given[k]) for k in _MOMENTS if given.get(k)}
+    kept = {key: value for key, value in given.items() if value is not None}
+    return {**kept, **moments}
+
+
+def chains(explained: Json) -> dict[str, tuple[Principal, ...]]:
+    """By statement: over whom it reaches the asker."""
+    return {
+        one["statement"]: tuple(read_principal(text) for text in one["over"])
+        for one in explained["reaching"]
+    }
+
+
+def explanation(answer: Json, system: System) -> Explanation:
+    """The explanation that an answer spells."""
+    reason = Reason(answer["reason"])
+    return Explanation(
+        Decision(answer["allow"], reason, answer["revision"]),
+        None if answer["rule"] is None else _step(answer["rule"], system),
+        tuple(answer["statements"]),
+        tuple(_way(way, system) for way in answer["ways"]),
+    )
+
+
+def _step(given: Json, system: System) -> Step:
+    text = given["entity"]
+    return Step(
+        given["says"],
+        given["holds"],
+        None if text is None else system.entity(None if text == ":" else text),
+        tuple(given["allowed_by"]),
+        tuple(given["denied_by"]),
+        tuple(_step(inner, system) for inner in given["steps"]),
+    )
+
+
+def _way(given: Json, system: System) -> Way:
+    needs = tuple(Need(need["privilege"], system.entity(need["on"])) for need in given["allow"])
+    grantors = tuple(_grantors(need["can_be_granted_by"]) for need in given["allow"])
+    return Way(needs, tuple(given["lift"]), grantors)
+
+
+def _grantors(names: list[str] | None) -> tuple[Principal, ...] | None:
+    return None if names is None else tuple(Principal(USER, name) for name in names)

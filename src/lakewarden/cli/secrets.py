@@ -1,0 +1,53 @@
+"""`lakewarden secrets`: what is sealed in a store."""
+
+from __future__ import annotations
+
+import time
+
+from lakewarden.cli.asking import As
+from lakewarden.cli.at import Url, opened, operator, url_of
+from lakewarden.cli.outcome import YES, show, show_json
+
+
+def rotate(*, database: Url = None, format: As = "table") -> int:
+    """Seals every stored secret anew with the first of the configured keys.
+
+    So a key is changed while servers run: put the new key behind the old one everywhere, then
+    before it, run this, and take the old key away. The keys are those that a server would use:
+    `LAKEWARDEN_SECRET_KEYS`, or the key file beside an SQLite database. What was sealed with a key
+    that is not among them refuses the whole run. Works on a database only.
+
+    For example:
+
+        lakewarden secrets rotate --database sqlite:///estate.db
+    """
+    from lakewarden.app.keys import secret_keys
+    from lakewarden.config.settings import load
+    from lakewarden.service.audit import AuditEvent
+    from lakewarden.service.realm import CONTROL
+    from lakewarden.store import open_store
+    from lakewarden.store.secrets import Keys, rewrap
+
+    url = url_of(database)
+    keys = Keys(secret_keys(load(None, {"database": url})))
+    with opened(url) as plane:
+        actor = operator(plane)
+    with open_store(url) as store, store.writing() as writing:
+        count = rewrap(writing, keys)
+        event = AuditEvent(
+            time=time.time(),
+            actor=actor.user,
+            operation="secrets.rotate",
+            target="server:lakewarden",
+            outcome="allow",
+            reason="command line",
+            realm=CONTROL,
+            wire=actor.wire,
+            details={"credential": actor.credential, "secrets": str(count)},
+        )
+        revision = writing.commit([event])
+    if format == "json":
+        show_json({"secrets": count, "revision": revision})
+    else:
+        show(f"{count:,} secrets are sealed with the first key")
+    return YES

@@ -1,0 +1,132 @@
+"""`lakewarden token`: bearer tokens, made, listed and revoked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from cyclopts import Parameter
+
+from lakewarden.cli.asking import As
+from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.duration import seconds
+from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
+
+Directory = Annotated[str, Parameter(help="Whose people are meant.")]
+
+
+def create(
+    user: Annotated[str, Parameter(help="The user's name in its directory.")],
+    /,
+    *,
+    ttl: Annotated[str, Parameter(help="How long it is good: `90s`, `15m`, `12h`, `1d`.")] = "1d",
+    realm: Annotated[
+        str | None, Parameter(help="The only realm where it is good; else all of the directory.")
+    ] = None,
+    directory: Directory = "main",
+    title: Annotated[str, Parameter(help="What it is for.")] = "",
+    at: At = NOWHERE,
+) -> int:
+    """Makes a token of USER, and prints it, alone, this once.
+
+    For example:
+
+        lakewarden token create ana --ttl 12h --database sqlite:///estate.db
+    """
+    length = seconds(ttl, "--ttl")
+    remote = at.remote()
+    if remote is not None:
+        body = {"user": user, "directory": directory, "seconds": length, "title": title}
+        answer = remote.ask("POST", "/tokens", {**body, **({"realm": realm} if realm else {})})
+        show(answer["token"])
+        return YES
+    from lakewarden.service import token
+
+    with opened(at.database, makes=True) as plane:
+        made = plane.write(
+            operator(plane),
+            lambda desk: token.create(
+                desk, user, directory, seconds=length, realm=realm, title=title
+            ),
+        )
+        show(done(made).text)
+    return YES
+
+
+def listed(
+    *,
+    user: Annotated[
+        str | None, Parameter("--of", help="Only tokens of this user; else everybody's.")
+    ] = None,
+    directory: Directory = "main",
+    at: At = NOWHERE,
+    format: As = "table",
+) -> int:
+    """Lists the tokens that are good. Exit code 1 when there are none.
+
+    For example:
+
+        lakewarden token list --of ana --database sqlite:///estate.db
+    """
+    remote = at.remote()
+    if remote is not None:
+        which = {"all": "true"} if user is None else {"user": user}
+        found = remote.ask("GET", "/tokens", query={"directory": directory, **which})["tokens"]
+    else:
+        from lakewarden.service import token
+
+        with opened(at.database) as plane:
+            actor = operator(plane)
+            answer = token.listed(plane.state, actor, directory, user, plane.clock())
+            found = [
+                {
+                    "id": one.id,
+                    "user": one.user,
+                    "directory": one.directory,
+                    "realm": one.realm,
+                    "title": one.title,
+                    "created": _moment(one.created),
+                    "expires": _moment(one.expires),
+                }
+                for one in done(answer)
+            ]
+    if format == "json":
+        show_json(found)
+    elif found:
+        show_table(("id", "user", "realm", "expires", "title"), map(_row, found))
+    return YES if found else NO
+
+
+def _moment(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _row(found: dict[str, Any]) -> tuple[str, ...]:
+    realm = found["realm"] or f"all of {found['directory']}"
+    return (found["id"], found["user"], realm, found["expires"], found["title"] or "")
+
+
+def revoke(
+    id: Annotated[str, Parameter(help="The token's id, as `token list` shows it.")],
+    /,
+    *,
+    directory: Directory = "main",
+    at: At = NOWHERE,
+) -> int:
+    """Ends a token at once. One that is not there is revoked already.
+
+    For example:
+
+        lakewarden token revoke t0123456789abcdef01234567 --database sqlite:///estate.db
+    """
+    remote = at.remote()
+    if remote is not None:
+        query = {"directory": directory}
+        remote.ask("DELETE", f"/tokens/{quote(id, safe='')}", query=query)
+        return YES
+    from lakewarden.service import token
+
+    with opened(at.database) as plane:
+        done(plane.write(operator(plane), lambda desk: token.revoke(desk, id, directory)))
+    return YES

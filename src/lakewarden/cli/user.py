@@ -1,0 +1,109 @@
+"""`lakewarden user`: the people of a directory."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+from cyclopts import Parameter
+
+from lakewarden.cli.asking import As
+from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.remote import PAGE, Server
+
+Name = Annotated[str, Parameter(help="The name, as the directory has it.")]
+Directory = Annotated[str, Parameter(help="The directory.")]
+IsGroup = Annotated[bool, Parameter("--group", help="A group, not a user.", show_default=False)]
+
+
+def add(
+    name: Name, /, *, group: IsGroup = False, directory: Directory = "main", at: At = NOWHERE
+) -> int:
+    """Adds a user to a directory. One who is there already stays.
+
+    For example:
+
+        lakewarden user add ben --database sqlite:///estate.db
+    """
+    remote = at.remote()
+    if remote is not None:
+        remote.ask("PUT", _path(directory, name, group))
+        return YES
+    from lakewarden.service import people
+
+    person = people.read_person(_text(name, group))
+    with opened(at.database, makes=True) as plane:
+        done(plane.write(operator(plane), lambda desk: people.add(desk, directory, person)))
+    return YES
+
+
+def remove(
+    name: Name, /, *, group: IsGroup = False, directory: Directory = "main", at: At = NOWHERE
+) -> int:
+    """Removes a user, with memberships, statements, ownerships and tokens, from every realm.
+
+    Refused for the only owner of something, and for the last administrator.
+
+    For example:
+
+        lakewarden user remove ben --database sqlite:///estate.db
+    """
+    remote = at.remote()
+    if remote is not None:
+        remote.ask("DELETE", _path(directory, name, group))
+        return YES
+    from lakewarden.service import people
+
+    person = people.read_person(_text(name, group))
+    with opened(at.database) as plane:
+        done(plane.write(operator(plane), lambda desk: people.remove(desk, directory, person)))
+    return YES
+
+
+def listed(*, directory: Directory = "main", at: At = NOWHERE, format: As = "table") -> int:
+    """Lists the users and groups of a directory. Exit code 1 when there are none.
+
+    For example:
+
+        lakewarden user list --database sqlite:///estate.db
+    """
+    remote = at.remote()
+    if remote is not None:
+        found = _remote(remote, directory)
+    else:
+        from lakewarden.kernel.statement_file import principal_text
+        from lakewarden.service import people
+
+        with opened(at.database) as plane:
+            actor = operator(plane)
+            known = done(people.people(plane.state, actor, directory, plane.clock()))
+            found = sorted(map(principal_text, known.principals))
+    rows = [tuple(text.split(":", 1)) for text in found]
+    if format == "json":
+        show_json([dict(zip(("kind", "name"), row, strict=True)) for row in rows])
+    elif rows:
+        show_table(("kind", "name"), rows)
+    return YES if rows else NO
+
+
+def _remote(server: Server, directory: str) -> list[str]:
+    found: list[str] = []
+    query = {"page.limit": str(PAGE)}
+    while True:
+        path = f"/directories/{quote(directory, safe='')}/principals"
+        answer = server.ask("GET", path, query=query)
+        found += answer["principals"]
+        token = answer["page"]["next_token"]
+        if not token:
+            return found
+        query["page.token"] = token
+
+
+def _path(directory: str, name: str, group: bool) -> str:
+    kind = "groups" if group else "users"
+    return f"/directories/{quote(directory, safe='')}/{kind}/{quote(name, safe='')}"
+
+
+def _text(name: str, group: bool) -> str:
+    return f"{'group' if group else 'user'}:{name}"

@@ -1,0 +1,80 @@
+"""`lakewarden user password`: what somebody signs in with in a realm of DataHub."""
+
+from __future__ import annotations
+
+import sys
+from getpass import getpass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.at import Url, opened, operator
+from lakewarden.cli.outcome import NO, YES
+from lakewarden.kernel.errors import BadInput
+
+
+def password(
+    name: Annotated[str, Parameter(help="The user's name; `datahub` is the root user.")],
+    /,
+    *,
+    file: Annotated[
+        Path | None,
+        Parameter(help="Holds the password; else it is asked for, or read from a pipe."),
+    ] = None,
+    remove: Annotated[
+        bool, Parameter(help="Takes the password away.", negative="", show_default=False)
+    ] = False,
+    realm: Annotated[str, Parameter(help="The realm.")] = "datahub",
+    database: Url = None,
+) -> int:
+    """Gives a user of DataHub a password, in place of the one there is, and ends its sessions.
+
+    Done on the database itself, by whoever may open it. The root user has no password until one
+    is set here or in the settings. Exit code 1 when there was none to take away.
+
+    For example:
+
+        lakewarden user password datahub --database sqlite:///estate.db
+    """
+    from lakewarden.authn.password import Passwords
+    from lakewarden.service import native_user, throttle
+    from lakewarden.service.password import check_strength
+    from lakewarden.service.plane import Plane
+
+    def check(plane: Plane) -> str:
+        found = plane.state.realm(realm)
+        if found.realm.model != "datahub":
+            raise BadInput(f"`{realm}` is no realm of DataHub")
+        return native_user.known(found, name)
+
+    with opened(database) as plane:
+        user = check(plane)
+        if remove:
+            gone = plane.write(
+                operator(plane), lambda desk: native_user.forget(desk, realm, user, "operator")
+            )
+            return YES if gone else NO
+        text = _read(file)
+        check_strength(text, name)
+        hashed = Passwords().hash(text)
+        plane.write(
+            operator(plane), lambda desk: native_user.put(desk, realm, user, hashed, "operator")
+        )
+        throttle.forget(plane.store, realm, user)
+    return YES
+
+
+def _read(file: Path | None) -> str:
+    """The password; never an argument, which every process of the machine could read."""
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError):
+            raise BadInput(f"the password in `{file}` cannot be read") from None
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    text = getpass("Password: ")
+    if getpass("Once more: ") != text:
+        raise BadInput("these are two different passwords")
+    return text

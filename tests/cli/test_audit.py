@@ -1,0 +1,76 @@
+"""`lakewarden audit`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.cli.stores import Admin
+
+
+@pytest.fixture
+def busy(admin: Admin) -> Admin:
+    """A store in which something has happened."""
+    for name in ("ana", "ben", "cid"):
+        admin("user", "add", name)
+    return admin
+
+
+def damage(admin: Admin, sql: str) -> None:
+    with sqlite3.connect(admin.url.removeprefix("sqlite:///")) as database:
+        triggers = database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        for (name,) in triggers.fetchall():
+            database.execute(f'DROP TRIGGER "{name}"')
+        database.execute(sql)
+
+
+def test_a_trail_is_whole_while_nobody_touches_it(busy: Admin) -> None:
+    assert (busy("audit", "verify").code, busy("audit", "verify").out) == (0, "whole: 4 rows\n")
+    assert busy("audit", "verify", "--format", "json").json["whole"] is True
+
+
+@pytest.mark.parametrize(
+    ("sql", "row"),
+    [
+        ("UPDATE audit SET body = replace(body, 'ben', 'eve') WHERE seq = 3", 3),
+        ("DELETE FROM audit WHERE seq = 2", 2),
+        ("DELETE FROM audit WHERE seq = 4", 4),
+        ("UPDATE audit SET revision = revision + 1 WHERE seq = 2", 2),
+    ],
+)
+def test_a_row_that_was_touched_is_named(busy: Admin, sql: str, row: int) -> None:
+    damage(busy, sql)
+    found = busy("audit", "verify")
+    assert found.code == 1
+    assert found.out.startswith(f"not whole: row {row} ")
+    assert busy("audit", "verify", "--format", "json").json["row"] == row
+
+
+def test_the_tail_shows_the_newest_rows_last(busy: Admin) -> None:
+    found = busy("audit", "tail", "--last", "2", "--format", "json")
+    rows = json.loads(found.out)
+    assert [row["seq"] for row in rows] == [3, 4]
+    assert rows[-1]["event"]["actor"] == "root"
+    assert rows[-1]["event"]["details"]["credential"] == "database"
+    assert "person.add" in busy("audit", "tail").lines[-1]
+    assert busy.ask("audit", "tail", "--last", "0").code == 2
+
+
+def test_the_trail_is_exported_line_by_line(busy: Admin, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in busy("audit", "export").lines]
+    assert [row["seq"] for row in lines] == [1, 2, 3, 4]
+    file = tmp_path / "trail.jsonl"
+    busy("audit", "export", "--out", str(file))
+    assert [json.loads(line) for line in file.read_text("utf-8").splitlines()] == lines
+    assert file.stat().st_mode & 0o077 == 0
+    assert busy.ask("audit", "export", "--out", str(file)).code == 3
+
+
+def test_only_what_was_done_in_a_realm_is_shown(busy: Admin) -> None:
+    busy("realm", "create", "lake", "--model", "cdap")
+    rows = json.loads(busy("audit", "tail", "--realm", "_server", "--format", "json").out)
+    assert len(rows) == 5
+    assert busy("audit", "tail", "--realm", "cdap").code == 1

@@ -1,0 +1,43 @@
+"""`lakewarden backup` and `lakewarden restore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.stores import Admin
+
+
+def test_what_was_backed_up_is_restored(admin: Admin, tmp_path: Path) -> None:
+    admin("user", "add", "ana")
+    file, other = tmp_path / "b", f"sqlite:///{tmp_path / 'other.db'}"
+    made = admin("backup", str(file))
+    assert made.code == 0
+    assert file.stat().st_mode & 0o077 == 0
+    found = admin.cli("restore", str(file), "--database", other)
+    assert found.code == 0
+    assert found.out.split()[-1] == made.out.split()[-1]
+    assert "user  ana" in admin.cli("user", "list", "--database", other).out
+    assert admin.cli("audit", "verify", "--database", other).code == 0
+    assert "backup.create" in admin("audit", "tail").lines[-1]
+
+
+def test_a_backup_replaces_no_file_and_a_restore_no_store(admin: Admin, tmp_path: Path) -> None:
+    file = tmp_path / "b"
+    admin("backup", str(file))
+    found = admin.ask("backup", str(file))
+    assert (found.code, found.out) == (2, "")
+    assert "is there already" in found.err
+    found = admin.ask("restore", str(file))
+    assert (found.code, found.out) == (2, "")
+    assert "holds something already" in found.err
+
+
+def test_a_file_that_is_no_backup_or_damaged_is_refused(admin: Admin, tmp_path: Path) -> None:
+    file, other = tmp_path / "b", f"sqlite:///{tmp_path / 'other.db'}"
+    admin("backup", str(file))
+    content = file.read_bytes()
+    (tmp_path / "short").write_bytes(content[: len(content) // 2])
+    (tmp_path / "text").write_text("not a backup", "utf-8")
+    for name in ("short", "text", "nothing"):
+        found = admin.cli("restore", str(tmp_path / name), "--database", other)
+        assert (found.code, found.out) == (2, ""), name

@@ -1,0 +1,85 @@
+"""Every verb is guarded by declared operations of the control realm, or says why it needs none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from lakewarden import models
+from lakewarden.cli import GROUPS, VERBS
+
+GUARDED = {
+    "check": ("decision.ask", "decision.ask_own"),
+    "list": ("decision.ask", "decision.ask_own"),
+    "who": ("subject.search",),
+    "explain": ("explain.ask", "explain.ask_own"),
+    "access": ("entity.access",),
+    "privileges": ("decision.ask", "decision.ask_own"),
+    "operations": ("operation.list",),
+    "load": ("realm.import", "link.put", "link.remove"),
+    "import": ("realm.import",),
+    "export": ("realm.export",),
+    "plan": ("realm.plan",),
+    "apply": ("realm.apply",),
+    "doctor": ("server.about",),
+    "lint": ("realm.lint",),
+    "audit verify": ("audit.verify",),
+    "audit tail": ("audit.read",),
+    "audit export": ("audit.read",),
+    "token create": ("token.create", "token.create_own"),
+    "token list": ("token.list", "token.list_own"),
+    "token revoke": ("token.revoke", "token.revoke_own"),
+    "user add": ("person.add",),
+    "user remove": ("person.remove",),
+    "user list": ("person.list",),
+    "link add": ("link.put",),
+    "link remove": ("link.remove",),
+    "link list": ("link.list",),
+    "realm create": ("realm.create",),
+    "realm list": ("realm.list",),
+    "realm drop": ("realm.drop",),
+}
+"""What a verb asks of a server. On a database it is done as whoever may open the database."""
+
+LOCAL = {
+    "demo": "makes a store of its own",
+    "serve": "is the server",
+    "init": "whoever may open the database owns everything in it",
+    "user password": "whoever may open the database owns everything in it",
+    "backup": "whoever may open the database owns everything in it",
+    "restore": "whoever may open the database owns everything in it",
+    "secrets rotate": "needs the keys, which no server is told",
+    "pipeline ingest": "reads and writes files",
+    "pipeline ownership": "reads and writes files",
+    "pipeline link": "reads and writes files",
+    "pipeline index": "reads and writes files",
+    "pipeline review": "reads and writes files",
+    "pipeline diff": "reads and writes files",
+    "pipeline lint": "reads and writes files",
+    "pipeline unused": "reads and writes files",
+}
+"""Verbs that no server is asked for, and why nothing guards them."""
+
+
+def verbs() -> set[str]:
+    below = {f"{group} {verb}" for group, (_, inner) in GROUPS.items() for verb in inner}
+    return set(VERBS) | below
+
+
+def test_every_verb_is_guarded_or_says_why_not() -> None:
+    assert GUARDED.keys() | LOCAL.keys() == verbs()
+    assert not GUARDED.keys() & LOCAL.keys()
+
+
+def test_every_guard_is_a_declared_operation() -> None:
+    declared = models.load("control").operations
+    assert {name for names in GUARDED.values() for name in names} <= set(declared)
+
+
+@pytest.mark.parametrize("verb", sorted(GUARDED))
+def test_a_guarded_verb_takes_a_server(verb: str) -> None:
+    asked = [sys.executable, "-m", "lakewarden.cli", *verb.split(), "--help"]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    assert "--server" in done.stdout

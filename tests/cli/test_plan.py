@@ -1,0 +1,138 @@
+"""`lakewarden plan`, and the files that it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lakewarden.cli import policy_file
+from lakewarden.kernel.errors import BadInput, WardenError
+from tests.cli.policies import AS_YAML, POLICY, furnish, write
+from tests.cli.stores import Admin
+
+OF = ("--realm", "gravitino")
+
+
+def test_a_plan_shows_what_changes_and_who_gains_what(admin: Admin, tmp_path: Path) -> None:
+    furnish(admin)
+    before = admin.revision()
+    found = admin("plan", write(tmp_path), *OF)
+    assert found.code == 1
+    assert found.lines[0] == f"gravitino: changes that `policy` makes, at revision {before}"
+    assert "  + role lk:analysts" in found.lines
+    assert "  + eve in role:lk:analysts" in found.lines
+    assert "  + analysts-read" in found.lines
+    line = "eve gain SELECT_TABLE on 2 × table, such as table:lk:c.s.t (through role:lk:analysts)"
+    assert f"  + {line}" in found.lines
+    assert "ana gain SELECT_TABLE" not in found.out
+    assert f"--revision {before} --digest " in found.err
+    assert admin.revision() == before
+
+
+def test_yaml_says_the_same_as_toml(admin: Admin, tmp_path: Path) -> None:
+    furnish(admin)
+    toml, yaml = write(tmp_path), write(tmp_path, AS_YAML, "other.yaml")
+    first = admin("plan", toml, *OF, "--format", "json").json
+    second = admin("plan", yaml, *OF, "--format", "json").json
+    assert first["digest"] == second["digest"]
+    assert first["pending"] is True
+
+
+def test_nothing_pending_is_exit_code_0(admin: Admin, tmp_path: Path) -> None:
+    furnish(admin)
+    found = admin("plan", write(tmp_path, "", "empty.toml"), *OF)
+    assert (found.code, found.out.count("\n")) == (0, 1)
+    assert "nothing is pending" in found.out
+
+
+def test_a_folder_stands_for_the_files_in_it(admin: Admin, tmp_path: Path) -> None:
+    furnish(admin)
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    assert admin.ask("plan", str(folder), *OF).code == 2
+    write(folder)
+    write(folder, "not policy", "README.md")
+    assert admin("plan", str(folder), *OF).code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("a = ", "x.toml", "invalid value"),
+        ("a: [", "x.yaml", "x.yaml: line"),
+        ("a: &x 1\nb: *x", "x.yaml", "line 1: anchors and aliases are not taken"),
+        ("a: 1\na: 2", "x.yaml", "line 2: the key `a` is there twice"),
+        ("members: {12: [user:ana]}", "x.yaml", "line 1: expected text for a key"),
+        ("{a: b}: c", "x.yaml", "line 1: expected text for a key"),
+        ("- a", "x.yaml", "expected a table"),
+        ("!!python/object:os.system {}", "x.yaml", "could not determine a constructor"),
+        ("x", "x.txt", "expected a file of .toml, .yaml, .yml"),
+        ("states = []", "x.toml", "unknown key `states`"),
+        ('realm = "cdap"', "x.toml", "is for realm `cdap`, not `gravitino`"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_its_place(
+    admin: Admin, tmp_path: Path, text: str, name: str, message: str
+) -> None:
+    furnish(admin)
+    found = admin.ask("plan", write(tmp_path, text, name), *OF)
+    assert (found.code, found.out) == (2, "")
+    assert message in found.err
+    assert name in found.err
+
+
+def test_a_file_that_is_not_there_is_refused(admin: Admin, tmp_path: Path) -> None:
+    found = admin.ask("plan", str(tmp_path / "no.toml"), *OF)
+    assert found.code == 2
+    assert "no such file or folder" in found.err
+
+
+def test_words_stay_words_in_yaml(tmp_path: Path) -> None:
+    text = "on: no\nyes: y\nnumber: 12\nflag: true\nnone: null\nmoment: 2026-01-01T00:00:00Z\n"
+    read = policy_file.read(Path(write(tmp_path, text, "x.yaml")))
+    assert isinstance(read, dict)
+    assert read["on"] == "no"
+    assert read["yes"] == "y"
+    assert (read["number"], read["flag"], read["none"]) == (12, True, None)
+    assert read["moment"].tzinfo is not None
+
+
+TABLES: list[dict[str, object]] = [
+    {"realm": "x", "statement": []},
+    {
+        "realm": "x",
+        "roles": ["lk:a", 'q"uo\\te', "é\u2028\x7f"],
+        "members": {"role:lk:a": ["user:ana", "user:no"], "members:lk": ["user:on"]},
+        "statement": [
+            {
+                "id": "on",
+                "active": False,
+                "valid_from": 1.5,
+                "where": [{"field": "TAG", "values": ["a: b", "#c", "- d"]}],
+                "to": [],
+            },
+            {"id": "12", "privileges": ["READ", "WRITE"] * 9, "on": "dataset:a.b"},
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("form", ["toml", "yaml"])
+def test_what_is_written_is_read_back(
+    tmp_path: Path, table: dict[str, object], form: policy_file.Form
+) -> None:
+    text = policy_file.written(table, form)
+    expected = table if table["statement"] or form == "yaml" else {"realm": "x"}
+    assert policy_file.read(Path(write(tmp_path, text, f"x.{form}"))) == expected
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy_file, "LARGEST", 10)
+    with pytest.raises(WardenError, match="larger than"):
+        policy_file.read(Path(write(tmp_path, POLICY)))
+    (tmp_path / "latin.toml").write_bytes(b"a = '\xe9'")
+    monkeypatch.undo()
+    with pytest.raises(BadInput, match="not UTF-8"):
+        policy_file.read(tmp_path / "latin.toml")

@@ -1,0 +1,50 @@
+"""`lakewarden token`."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.cli.realms import Cli
+from tests.cli.stores import Admin
+
+
+def test_a_token_is_printed_alone_and_listed_without_its_text(admin: Admin) -> None:
+    made = admin("token", "create", "ana", "--ttl", "12h", "--title", "for the job")
+    assert re.fullmatch(r"lw_[A-Za-z0-9_-]{43}\n", made.out)
+    listed = admin("token", "list", "--format", "json")
+    (found,) = json.loads(listed.out)
+    assert (found["user"], found["title"], found["realm"]) == ("ana", "for the job", None)
+    assert made.out.strip() not in listed.out
+    assert "all of main" in admin("token", "list", "--of", "ana").out
+
+
+def test_a_fresh_database_is_made_ready_first(cli: Cli, tmp_path: object) -> None:
+    found = cli("token", "create", "ana", "--database", f"sqlite:///{tmp_path}/fresh.db")
+    assert found.code == 0
+    assert found.out.startswith("lw_")
+    assert found.out.count("\n") == 1
+    assert "`admin` administers it" in found.err
+
+
+def test_a_revoked_token_is_gone_and_revoking_it_again_is_no_error(admin: Admin) -> None:
+    admin("token", "create", "ana")
+    (found,) = json.loads(admin("token", "list", "--format", "json").out)
+    assert admin("token", "revoke", found["id"]).code == 0
+    assert admin("token", "list").code == 1
+    assert admin("token", "revoke", found["id"]).code == 0
+
+
+def test_a_token_may_be_good_in_one_realm_only(admin: Admin) -> None:
+    admin("token", "create", "ana", "--realm", "cdap")
+    (found,) = json.loads(admin("token", "list", "--format", "json").out)
+    assert found["realm"] == "cdap"
+    assert admin.ask("token", "create", "ana", "--realm", "nope").code == 2
+
+
+@pytest.mark.parametrize("ttl", ["", "1", "d", "1y", "-1d", "1.5h", "0s", "2000d"])
+def test_a_length_that_is_none_is_refused(admin: Admin, ttl: str) -> None:
+    found = admin.ask("token", "create", "ana", f"--ttl={ttl}")
+    assert (found.code, found.out) == (2, "")

@@ -61,10 +61,80 @@ RICH = (
     ("the same after all questions, MiB", "resident_warm_mib"),
 )
 
+SERVICE = (
+    ("1,000 questions in a body, bytes to bytes, questions a second", "authzen.mixed_gate_per_s"),
+    ("the same about one subject", "authzen.of_one_gate_per_s"),
+    ("the same, times faster than cedarpy's batch without any body", "authzen.ratio_vs_cedarpy"),
+    ("a single question, bytes to bytes, p50, us", "authzen.single_us_p50"),
+    ("single checks over HTTP, 16 connections, a second", "http.check_per_s"),
+    ("the same server with an answer that is constant", "http.constant_per_s"),
+    ("share of the constant's rate", "http.check_share_of_constant"),
+    ("added to the constant on one connection, p50, us", "http.check_added_us_p50"),
+    ("1,000 questions over HTTP, questions a second", "http.evaluations_per_s"),
+    ("Gravitino's list of 10,496 tables, authorization on, p50, ms", "http.list_on_ms_p50"),
+    ("the same, authorization off", "http.list_off_ms_p50"),
+    ("share of the time that authorization takes", "http.list_authorization_share"),
+)
+STORED = (
+    ("a process ready with 1,000,000 tables and 100,000 grants, SQLite, s", "start.sqlite.ready_s"),
+    ("its memory, MiB", "start.sqlite.peak_mib"),
+    (
+        "write to visible in another process, SQLite, p50, ms",
+        "grant_visible.sqlite.write_to_visible_ms_p50",
+    ),
+    ("the same on PostgreSQL", "grant_visible.postgres.write_to_visible_ms_p50"),
+    (
+        "two workers on PostgreSQL, over HTTP: from a write's answer until all say it, p99, ms",
+        "visible_http.strict.all_say_ms_p99",
+    ),
+    ("answers there that were older than a write before", "visible_http.strict.old_answers"),
+    ("a check there, which asks the database first, p50, ms", "visible_http.strict.check_ms_p50"),
+    ("one that need not (`consistency = host`), p50, ms", "visible_http.host.check_ms_p50"),
+)
 
-def figures(w: Mapping[str, Any], rich: Mapping[str, Any]) -> str:
+SEARCH = (
+    ("datasets, on SQLite", "search.sqlite.datasets"),
+    (
+        "first page of everything, for a user who sees 1 %, p50, ms",
+        "search.sqlite.all.one.on_ms_p50",
+    ),
+    ("times the page of everything unfiltered, paired", "search.sqlite.all.one.ratio"),
+    ("the same for a user who sees 25 %", "search.sqlite.all.quarter.ratio"),
+    ("the same for a user who sees everything", "search.sqlite.all.everything.ratio"),
+    (
+        "a word of one name in twenty, for a user who sees 25 %, p50, ms",
+        "search.sqlite.name.quarter.on_ms_p50",
+    ),
+    ("times the unfiltered search", "search.sqlite.name.quarter.ratio"),
+    ("a word of one description in a hundred, times", "search.sqlite.description.quarter.ratio"),
+    ("worst of all such ratios (goal: 1.3), SQLite", "search.sqlite.worst_ratio"),
+    ("datasets, on PostgreSQL", "search.postgres.datasets"),
+    ("worst of all such ratios, PostgreSQL", "search.postgres.worst_ratio"),
+)
+
+DATAHUB = (
+    ("`datahub ingest` into SQLite, records a second", "datahub.ingest.sqlite_per_s"),
+    ("into PostgreSQL", "datahub.ingest.postgres_per_s"),
+    ("into a server that answers with a constant", "datahub.ingest.constant_per_s"),
+    (
+        "two workers on PostgreSQL: from a policy's answer until all say it, p99, ms",
+        "datahub.visible.all_say_ms_p99",
+    ),
+    ("answers there that were older than a policy before", "datahub.visible.old_answers"),
+    ("what an actor was granted on a dataset, p50, ms", "datahub.pages.granted_ms_p50"),
+    ("a page of 100 datasets with their owners, p50, ms", "datahub.pages.plain_ms_p50"),
+    (
+        "the same with all that the caller may do with each, p50, ms",
+        "datahub.pages.with_privileges_ms_p50",
+    ),
+    ("rights told on that page", "datahub.pages.privileges_of_a_page"),
+)
+
+
+def figures(w: Mapping[str, Any], rich: Mapping[str, Any], service: Mapping[str, Any]) -> str:
     """All tables, as Markdown."""
-    return "\n".join([*_about(w), *_workload(w), *_large(w), *_targets(w), *_rich(rich)])
+    tables = [*_about(w), *_workload(w), *_large(w), *_targets(w), *_rich(rich)]
+    return "\n".join([*tables, *_service(service)])
 
 
 def _about(w: Mapping[str, Any]) -> Iterator[str]:
@@ -111,6 +181,18 @@ def _rich(rich: Mapping[str, Any]) -> Iterator[str]:
     yield from _table("Attribute-rich estate", ("", "rich", "modest"), rows)
 
 
+def _service(service: Mapping[str, Any]) -> Iterator[str]:
+    tables = (
+        ("The server", SERVICE),
+        ("The store behind it", STORED),
+        ("DataHub", DATAHUB),
+        ("Search", SEARCH),
+    )
+    for title, wanted in tables:
+        rows = [(text, _cell(service, key)) for text, key in wanted]
+        yield from _table(title, ("", "value"), rows)
+
+
 def _cell(figures: Mapping[str, Any], key: str) -> str:
     return number(found(figures, key)) if key else ""
 
@@ -127,9 +209,10 @@ def _line(cells: Sequence[str]) -> str:
 
 def written(page: str) -> str:
     """The page with the tables of the committed results."""
-    w, rich = (json.loads((LAST / f"{name}.json").read_text()) for name in ("w", "attribute_rich"))
+    results = {path.stem: json.loads(path.read_text()) for path in LAST.glob("*.json")}
+    told = figures(results["w"], results["attribute_rich"], results)
     head, _, rest = page.partition(START)
-    return f"{head}{START}\n{figures(w, rich)}\n\n{END}{rest.partition(END)[2]}"
+    return f"{head}{START}\n{told}\n\n{END}{rest.partition(END)[2]}"
 
 
 def main(given: Sequence[str]) -> int:

@@ -1,0 +1,164 @@
+"""Grant to visible: one process writes, another one is asked; how long until it says yes.
+
+    python -m bench.grant_visible [--engine sqlite|postgres] [--rounds N] [--save [FILE]]
+
+The estate is workload W. The writer notes the moment before it writes, and the moment of its
+answer; the reader asks without pause and notes the first check that says the new thing. On
+SQLite both share the revision word, as the workers of a server do; on PostgreSQL every check
+asks the database, as workers on several hosts do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+from bench.result import kept, machine, rounded
+from bench.start import REALM, fresh_store, written
+from bench.text import say
+from bench.timing import quantile
+from lakewarden.app.word import word_of
+from lakewarden.kernel.change import MembershipChanged, StatementAdded, StatementRemoved
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import USER, Principal, members_of
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.effect import Effect as Change
+from lakewarden.service.plane import Plane
+from lakewarden.store import open_store
+from lakewarden.testing.workload import METALAKE, TABLES_W
+
+ID = "bench"
+READER = Principal(USER, "besides0")
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Plane]:
+    """A plane as a worker of a server has it."""
+    word = word_of(url)
+    with open_store(url) as store:
+        plane = Plane(store, word=word)
+        plane.open()
+        yield plane
+
+
+def asked(plane: Plane, request: Request) -> bool:
+    """The answer of a worker: on the newest state."""
+    state = plane.current(plane.clock()) or plane.catch_up()
+    return state.realm(REALM).matrix.decide(request).allow
+
+
+def reader(url: str, requests: Connection) -> None:
+    """Asks each request until it is answered as expected; tells when, and how long checks took."""
+    with opened(url) as plane:
+        requests.send(None)
+        while (told := requests.recv()) is not None:
+            request, expected = told
+            requests.send(None)
+            checks = 0
+            begun = time.monotonic()
+            while asked(plane, request) is not expected:
+                checks += 1
+            requests.send((time.monotonic(), (time.monotonic() - begun) / (checks + 1)))
+
+
+def measured(engine: str, rounds: int) -> dict[str, float]:
+    """The figures of one engine."""
+    context = get_context("spawn")
+    with fresh_store(engine) as url:
+        say(f"writing W, {engine}")
+        with context.Pool(1) as pool:
+            pool.apply(written, (url, TABLES_W))
+        here, there = context.Pipe()
+        process = context.Process(target=reader, args=(url, there), daemon=True)
+        process.start()
+        with opened(url) as plane:
+            here.recv()
+            say(f"{rounds} grants and revocations, {engine}")
+            begun, answered, idle = _rounds(plane, here, rounds)
+            here.send(None)
+        process.join()
+    return {
+        "write_to_visible_ms_p50": quantile(begun, 0.5),
+        "write_to_visible_ms_p99": quantile(begun, 0.99),
+        "answer_to_visible_ms_p50": quantile(answered, 0.5),
+        "answer_to_visible_ms_p99": quantile(answered, 0.99),
+        "check_ms_p50": quantile(idle, 0.5),
+        "rounds": rounds,
+    }
+
+
+def _rounds(
+    plane: Plane, here: Connection, rounds: int
+) -> tuple[list[float], list[float], list[float]]:
+    """Milliseconds from the begin of the write, from its answer, and of a check meanwhile."""
+    request = _request(plane)
+    begun, answered, idle = [], [], []
+    for number in range(-4, rounds):
+        gives = number % 2 == 0
+        here.send((request, gives))
+        here.recv()
+        time.sleep(0.02)
+        start = time.monotonic()
+        plane.write(SYSTEM, lambda desk, g=gives: desk.change(REALM, _change(request, g)))  # type: ignore[misc]
+        answer = time.monotonic()
+        seen, check = here.recv()
+        if number >= 0:
+            begun.append((seen - start) * 1e3)
+            answered.append((seen - answer) * 1e3)
+            idle.append(check * 1e3)
+    return begun, answered, idle
+
+
+def _request(plane: Plane) -> Request:
+    """A question that is answered no before the grant and yes after it."""
+    uses = frozenset({"USE_CATALOG", "USE_SCHEMA"})
+    lake = Entity("metalake", METALAKE)
+    allow = Statement("uses", Effect.ALLOW, uses, On(lake), frozenset({READER}))
+    member = MembershipChanged(MembershipRow(READER, members_of(METALAKE)), True)
+    plane.write(SYSTEM, lambda desk: desk.change(REALM, member, StatementAdded(allow)))
+    snapshot = plane.state.realm(REALM).matrix.snapshot
+    stored = snapshot.of_type("table")
+    table = snapshot.coded.tree.entity(stored[len(stored) // 2])
+    return Request(READER, "table.load", table, plane.clock())
+
+
+def _grant(user: Principal, table: Entity) -> Statement:
+    return Statement(ID, Effect.ALLOW, frozenset({"SELECT_TABLE"}), On(table), frozenset({user}))
+
+
+def _change(request: Request, gives: bool) -> Change:
+    return (
+        StatementAdded(_grant(request.principal, request.target)) if gives else StatementRemoved(ID)
+    )
+
+
+def main() -> int:
+    """Prints the result as JSON."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--engine", choices=["sqlite", "postgres"], action="append")
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--save", nargs="?", const="")
+    given = parser.parse_args()
+    result: dict[str, Any] = machine()
+    for engine in given.engine or ["sqlite", "postgres"]:
+        result[engine] = measured(engine, given.rounds)
+    result = rounded(result)
+    print(json.dumps(result, indent=2))
+    if given.save is not None:
+        kept(result, "grant_visible", given.save)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Questions aimed at where the answers of a large realm are in doubt.
+
+Questions drawn evenly are denied nearly all. So each is aimed at an ALLOW, at a DENY, at an
+owner, or far down (a member of members, an object deep in the tree), and then every third is
+moved: another asker, another act, or what lies beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import TypeVar
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.principal import ROLE, USER, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.testing.meeting import privileges_in
+
+AIMS = {"allow": 0.35, "deny": 0.2, "owner": 0.2, "depth": 0.2, "anything": 0.05}
+"""Shares of the questions."""
+
+MOVED, DRESSED = 0.35, 0.1
+
+Some = TypeVar("Some")
+Granted = tuple[str, Grant]
+
+
+@dataclass
+class Aiming:
+    """Draws questions about what a snapshot holds."""
+
+    snapshot: Snapshot
+    random: Random
+    now: float
+    allows: list[Granted] = field(init=False)
+    denies: list[Granted] = field(init=False)
+    users: list[Principal] = field(init=False)
+    asking: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        table, acting = self.snapshot.table, self.snapshot.coded.acting
+        self.allows = [(p, g) for p, found in sorted(table.allow.items()) for g in found.every]
+        self.denies = [(p, g) for p, found in sorted(table.deny.items()) for g in found.every]
+        stored = map(acting.principals.__getitem__, sorted(acting.stored))
+        self.users = [principal for principal in stored if principal.kind == USER]
+
+    def questions(self, count: int) -> Iterator[tuple[str, Request]]:
+        """As many questions, each with what it was aimed at."""
+        aims = self.random.choices(list(AIMS), weights=list(AIMS.values()), k=count)
+        for aim in aims:
+            request = self._aimed(aim)
+            if self.random.random() < MOVED:
+                request = self._moved(request)
+            yield aim, self._dressed(request)
+
+    def _aimed(self, aim: str) -> Request:
+        match aim:
+            case "allow":
+                return self._at(self.allows, far=False)
+            case "deny":
+                return self._at(self.denies or self.allows, far=False)
+            case "depth":
+                return self._at([*self.allows, *self.denies], far=True)
+            case "owner":
+                return self._by_owner()
+            case _:
+                target = self._one_of(self.snapshot.coded.tree.stored)
+                return Request(self.random.choice(self.users), self._act(target), target, self.now)
+
+    def _at(self, grants: Sequence[Granted], *, far: bool) -> Request:
+        """Somebody whom a grant means, about something in its scope."""
+        snapshot = self.snapshot
+        privilege, grant = self.random.choice(grants)
+        inside = snapshot.bitmaps[grant.scope] & snapshot.coded.tree.stored
+        id = self._place(inside or snapshot.coded.tree.stored, far=far)
+        target = snapshot.coded.tree.entity(id)
+        holders = sorted(grant.principals)
+        if grant.owners is not None:
+            holders = [owner for owner, _ in snapshot.coded.owners.of(id)]
+        user = self._below(self.random.choice(holders), far=far) if holders else self._somebody()
+        return Request(user, self._act(target, privilege), target, self.now)
+
+    def _place(self, inside: BitMap, *, far: bool) -> int:
+        """One of the entities; `far`: the one of a few that has most above it."""
+        tree = self.snapshot.coded.tree
+        few = [inside[self.random.randrange(len(inside))] for _ in range(4 if far else 1)]
+        return max(few, key=lambda id: sum(1 for _ in tree.ancestors(id))) if far else few[0]
+
+    def _by_owner(self) -> Request:
+        owned_by = self.snapshot.owned_by
+        owner = self.random.choice(sorted(owned_by))
+        target = self._one_of(owned_by[owner])
+        return Request(self._below(owner, far=False), self._act(target), target, self.now)
+
+    def _below(self, id: int, *, far: bool) -> Principal:
+        """A user that acts as the principal; `far`: through groups as long as there are any."""
+        acting = self.snapshot.coded.acting
+        for _ in range(len(acting.principals)):
+            members = sorted(acting.members.get(id, ()))
+            if not members or acting.principals[id].kind == USER:
+                break
+            inner = [member for member in members if acting.principals[member].kind != USER]
+            id = self.random.choice(inner if far and inner else members)
+        principal = acting.principals[id]
+        return principal if principal.kind == USER else self._somebody()
+
+    def _somebody(self) -> Principal:
+        return self.random.choice(self.users)
+
+    def _one_of(self, ids: BitMap) -> Entity:
+        return self.snapshot.coded.tree.entity(ids[self.random.randrange(len(ids))])
+
+    def _act(self, target: Entity, privilege: str = "") -> str:
+        """An operation on the target in whose rule the privilege stands, or the privilege."""
+        key = (target.type, privilege)
+        if key not in self.asking:
+            self.asking[key] = sorted(self._acts(*key))
+        known = self.asking[key]
+        if privilege and (not known or self.random.random() < 0.3):
+            return privilege
+        return self.random.choice(known or sorted(self.snapshot.model.privileges))
+
+    def _acts(self, type: str, privilege: str) -> Iterator[str]:
+        for operation in self.snapshot.model.operations.values():
+            rule = operation.rule_or_none(type)
+            if rule is not None and (not privilege or privilege in privileges_in(rule)):
+                yield operation.name
+
+    def _moved(self, request: Request) -> Request:
+        """Another asker, another act, or an entity beside."""
+        tree = self.snapshot.coded.tree
+        match self.random.choice(("who", "what", "act")):
+            case "who":
+                return replace(request, principal=self._somebody())
+            case "act":
+                return replace(request, operation=self._act(request.target))
+            case _:
+                id = tree.find(request.target) or 0
+                beside = min(max(0, id + self.random.choice((-2, -1, 1, 2))), len(tree) - 1)
+                target = tree.entity(beside)
+                is_same = beside in tree.stored and target.type == request.target.type
+                return replace(request, target=target) if is_same else request
+
+    def _dressed(self, request: Request) -> Request:
+        """Some questions bring active roles, or sub-resources that a constraint may name."""
+        if self.random.random() >= DRESSED:
+            return request
+        if not self.snapshot.model.fields:
+            held = self.snapshot.subject(request.principal).named
+            roles = sorted(principal for principal in held if principal.kind == ROLE)
+            few = self.random.sample(roles, min(len(roles), 2))
+            return replace(request, roles=frozenset(few))
+        tags = self.snapshot.of_type("tag")
+        named = [value for value in self._constrained() if value]
+        chosen = self.random.choice(named) if named else ()
+        subresources = [Entity("tag", name) for name in chosen] or [self._one_of(tags)]
+        return replace(request, subresources=tuple(subresources[: self.random.randint(1, 3)]))
+
+    def _constrained(self) -> Iterator[tuple[str, ...]]:
+        """What the constraints of a few grants name."""
+        for _, grant in self.random.sample(self.allows, min(20, len(self.allows))):
+            for criterion in grant.constraint or ():
+                yield criterion.values

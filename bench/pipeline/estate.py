@@ -1,0 +1,124 @@
+"""What a drawn world is: its size, where it is written, and how it is made to count."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench.pipeline.rows import Rows
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import write_statement
+from lakewarden.pipeline.directory import (
+    MANIFEST,
+    STATEMENT_LINES,
+    VERSIONS,
+    Content,
+    Input,
+    Manifest,
+    lines_content,
+    publish,
+    read_manifest,
+)
+from lakewarden.pipeline.tables import COLUMNS
+from lakewarden.service.system import load_system
+
+FORMAT = 1
+"""Raised when the same seed draws another world than before."""
+
+SOURCE = "drawn"
+"""What manifests of drawn worlds name as their source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a world is.
+
+    `entities` are containers and what lies in them, and what these are described with; the
+    entities that users, groups and roles are come on top.
+    """
+
+    entities: int
+    users: int = 20_000
+    groups: int = 1_000
+    roles: int = 2_000
+    statements: int = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The tables that were written into a folder, and the statements of the world."""
+
+    tables: Mapping[str, Content]
+    statements: Iterable[Statement]
+
+
+Draw = Callable[[Path, Size, int], Drawn]
+"""Writes the tables of the world of a size and a seed into a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A kind of world: the model, its settings, and what draws one."""
+
+    kind: str
+    model: str
+    settings: Mapping[str, str]
+    draw: Draw
+
+    def write(self, out: Path, size: Size, seed: int) -> Manifest:
+        """The world as an ingested directory; nothing is done where it is there already."""
+        options = self._options(size, seed)
+        if (out / MANIFEST).exists():
+            before = read_manifest(out)
+            if before.source == SOURCE and before.options == options:
+                return before
+            raise BadInput("holds something else than this world", where=str(out))
+        part = out.with_name(f".{out.name}")
+        shutil.rmtree(part, ignore_errors=True)
+        version = part / VERSIONS / "1"
+        version.mkdir(parents=True)
+        drawn = self.draw(version, size, seed)
+        manifest = Manifest(
+            model=self.model,
+            settings=load_system(self.model, self.settings).model.settings,
+            realm=self.kind,
+            source=SOURCE,
+            version=1,
+            inputs=(_input(options),),
+            tables={name: drawn.tables.get(name) or _empty(version, name) for name in COLUMNS},
+            statements=_write_statements(version, drawn.statements),
+            options=options,
+        )
+        publish(part, manifest)
+        part.rename(out)
+        return manifest
+
+    def _options(self, size: Size, seed: int) -> dict[str, str]:
+        about = {"kind": self.kind, "seed": seed, "format": FORMAT, **asdict(size)}
+        return {key: str(value) for key, value in sorted(about.items())}
+
+
+def _input(options: Mapping[str, str]) -> Input:
+    text = json.dumps(options)
+    return Input("seed", hashlib.sha256(text.encode("utf-8")).hexdigest())
+
+
+def _empty(folder: Path, table: str) -> Content:
+    with Rows(folder, table) as rows:
+        pass
+    return rows.content()
+
+
+def _write_statements(folder: Path, statements: Iterable[Statement]) -> Content:
+    """As the pipeline writes them: by id, each a line of JSON with sorted keys."""
+    ordered = sorted(statements, key=lambda statement: statement.id)
+    tables = map(write_statement, ordered)
+    lines = (json.dumps(table, ensure_ascii=False, sort_keys=True) for table in tables)
+    text = "".join(f"{line}\n" for line in lines)
+    (folder / STATEMENT_LINES).write_text(text, "utf-8")
+    return lines_content(text)

@@ -1,0 +1,155 @@
+"""One command while it runs: seconds, and the memory of all its processes together.
+
+PSS, the proportional share, counts a page that several processes map once in all, so its sum
+is what the machine gives. RSS counts it for each of them; Spark's Python workers are forks and
+share much, so its sum is above. Both are samples, and a peak between two of them is missed.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import IO
+
+EVERY_S = 0.3
+SHARE = 0.1
+"""Of its time the sampler works at most so much; walking the pages of a large process takes."""
+
+TOLD = 2_000
+"""Characters of what a failing command said that are kept."""
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """MiB of some processes; PSS is None where the system does not tell it of each."""
+
+    rss_mib: float = 0.0
+    pss_mib: float | None = 0.0
+
+    def peak(self, other: Memory) -> Memory:
+        """The higher ones of both."""
+        pss = (
+            None
+            if self.pss_mib is None or other.pss_mib is None
+            else max(self.pss_mib, other.pss_mib)
+        )
+        return Memory(max(self.rss_mib, other.rss_mib), pss)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a command took, its exit code, and the end of what it said."""
+
+    wall_s: float
+    code: int
+    peak: Memory
+    said: str
+    printed: str
+
+
+def run(command: Sequence[str], env: Mapping[str, str] | None = None) -> Run:
+    """Runs a command to its end; whatever it started is ended with it."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=err, env=env, start_new_session=True)
+        try:
+            peak = _watched(process)
+        finally:
+            _end(process)
+        wall = time.perf_counter() - began
+        return Run(wall, process.returncode, peak, _read(err)[-TOLD:], _read(out))
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def _watched(process: subprocess.Popen[bytes]) -> Memory:
+    """The peak until the process ends."""
+    peak = Memory()
+    while True:
+        began = time.perf_counter()
+        peak = peak.peak(memory(family(process.pid)))
+        took = time.perf_counter() - began
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(max(EVERY_S - took, took / SHARE))
+            return peak
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends what is left of the session that the process leads."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def family(root: int) -> set[int]:
+    """The process and all that descend from it now."""
+    children: dict[int, list[int]] = {}
+    for entry in _PROC.iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError, ValueError, IndexError):
+                # The name, in parentheses, may hold anything; behind it: state, parent.
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found, left = set[int](), [root]
+    while left:
+        process = left.pop()
+        found.add(process)
+        left += children.get(process, [])
+    return found
+
+
+def memory(processes: Iterable[int]) -> Memory:
+    """What the processes hold together; those that are gone hold nothing."""
+    rss, pss, told = 0, 0, True
+    for process in processes:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            rss += _kib(_PROC / str(process) / "status", "VmRSS:")
+            try:
+                pss += _kib(_PROC / str(process) / "smaps_rollup", "Pss:")
+            except PermissionError:
+                told = False
+    return Memory(rss / 1024, pss / 1024 if told else None)
+
+
+def _kib(file: Path, key: str) -> int:
+    for line in file.read_text().splitlines():
+        if line.startswith(key):
+            return int(line.split()[1])
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a call in a process of its own took."""
+
+    wall_s: float
+    peak_rss_mib: float
+
+
+def run_apart(call: Callable[..., object], *arguments: object) -> Call:
+    """Calls in a fresh process, whose start is not counted and whose highest memory is exact."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(_called, (call, arguments))
+
+
+def _called(call: Callable[..., object], arguments: tuple[object, ...]) -> Call:
+    began = time.perf_counter()
+    call(*arguments)
+    wall = time.perf_counter() - began
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Call(wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)

@@ -1,0 +1,92 @@
+"""Users, groups within groups, and roles: who belongs to what, as numbers.
+
+The same in every world; how they are called and where they are stored is the world's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+from lakewarden.kernel.principal import GROUP, ROLE, USER
+
+Edge = tuple[int, int]
+Name = Callable[[int], str]
+Cells = tuple[str, ...]
+
+SECOND_PARENT = 0.05
+"""Share of the groups that lie in two others."""
+
+FEW_TOP = 0.02
+"""Share of the groups that lie in no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Members and what they are members of, each edge once.
+
+    A group lies in one of the first third of those before it, so that nesting is a few levels
+    deep and closes no cycle. Roles go to groups, and by hand to single users.
+    """
+
+    users: int
+    groups: int
+    roles: int
+    group_groups: frozenset[Edge]
+    user_groups: frozenset[Edge]
+    group_roles: frozenset[Edge]
+    user_roles: frozenset[Edge]
+
+    @staticmethod
+    def draw(users: int, groups: int, roles: int, random: Random) -> People:
+        """People of these numbers."""
+        return People(
+            users,
+            groups,
+            roles,
+            frozenset(_nested(groups, random)),
+            frozenset(_joined(users, groups, random)),
+            frozenset(_given(roles, groups, random, most=3)),
+            frozenset(_given(roles, users, random, most=5)),
+        )
+
+    def memberships(self, user: Name, group: Name, role: Name) -> Iterator[Cells]:
+        """The rows of the table, in no order."""
+        sides = (
+            (self.group_groups, (GROUP, group), (GROUP, group)),
+            (self.user_groups, (USER, user), (GROUP, group)),
+            (self.group_roles, (GROUP, group), (ROLE, role)),
+            (self.user_roles, (USER, user), (ROLE, role)),
+        )
+        for edges, (kind, name), (of_kind, of_name) in sides:
+            for member, of in edges:
+                yield kind, name(member), of_kind, of_name(of)
+
+    def principals(self, user: Name, group: Name, role: Name) -> Iterator[Cells]:
+        """Everybody who is stored."""
+        sides = ((USER, user, self.users), (GROUP, group, self.groups), (ROLE, role, self.roles))
+        for kind, name, count in sides:
+            for number in range(count):
+                yield kind, name(number)
+
+
+def _nested(groups: int, random: Random) -> Iterator[Edge]:
+    for group in range(max(1, int(groups * FEW_TOP)), groups):
+        upper = max(1, group // 3)
+        yield group, random.randrange(upper)
+        if random.random() < SECOND_PARENT:
+            yield group, random.randrange(upper)
+
+
+def _joined(users: int, groups: int, random: Random) -> Iterator[Edge]:
+    """Every user in one to four groups, more in the lower ones than in those at the top."""
+    for user in range(users):
+        for _ in range(random.randint(1, 4)):
+            yield user, int(groups * (1 - random.random() ** 2) * 0.999_999)
+
+
+def _given(roles: int, holders: int, random: Random, most: int) -> Iterator[Edge]:
+    for role in range(roles):
+        for _ in range(random.randint(0, most)):
+            yield random.randrange(holders), role

@@ -1,0 +1,149 @@
+"""The stages of a cell: which commands are run, one after the other, and what each took.
+
+A stage is a verb of `lakewarden pipeline`, or for what no verb does a module of this package.
+One whose verb is not there yet is left out with a note, and so is one that needs its output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.pipeline import opening
+from bench.pipeline.measure import Run, run
+from lakewarden.cli import PIPELINE_VERBS
+
+REPORT = "report.json"
+"""What a job tells about its run, in a folder of its output."""
+
+_VERSION = frozenset({"versions", "1"})
+"""Folders that all tables of a first version lie in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One measured command.
+
+    In `arguments`, `{world}` is the ingested directory, `{tables}` its newest version, `{model}`
+    its model, `{out}` where this stage writes, and `{index}` (or the name of any other stage)
+    where that one wrote. `settings`: the model's settings are given too. `module` is run instead
+    of a verb. `needs` are stages whose output is read; `worlds` the kinds that have this stage.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    verb: str = ""
+    module: str = ""
+    needs: tuple[str, ...] = ()
+    settings: bool = False
+    worlds: tuple[str, ...] = ("grants", "attributes")
+
+    def missing(self) -> str:
+        """Why the stage cannot be run at all; empty where it can."""
+        if self.verb and self.verb not in PIPELINE_VERBS:
+            return f"there is no `lakewarden pipeline {self.verb}` yet"
+        if self.module == opening.__name__ and not opening.can_read():
+            return f"there is no `{opening.INDEX}` yet"
+        return ""
+
+    def command(self, places: Mapping[str, str], settings: Mapping[str, str]) -> list[str]:
+        """The whole command line."""
+        start = [sys.executable, "-m", self.module]
+        if self.verb:
+            start = [sys.executable, "-m", "lakewarden.cli", "pipeline", self.verb]
+        given = [f"--setting={name}={value}" for name, value in sorted(settings.items())]
+        words = [argument.format_map(places) for argument in self.arguments]
+        return [*start, *words, *(given if self.settings else [])]
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("index", ("{world}", "--out", "{out}"), verb="index"),
+    Stage("snapshot", ("{index}",), module=opening.__name__, needs=("index",)),
+    Stage("review", ("{index}", "--out", "{out}"), verb="review", needs=("index",)),
+    Stage("diff", ("{index}", "{index}", "--out", "{out}"), verb="diff", needs=("index",)),
+    Stage("unused", ("{index}", "--out", "{out}"), verb="unused", needs=("index",)),
+    Stage("lint", ("{world}", "--out", "{out}"), verb="lint"),
+    Stage("export", ("{index}", "--out", "{out}"), verb="export", needs=("index",)),
+)
+"""What is run unless the caller names stages, in this order."""
+
+INGEST = Stage(
+    "ingest",
+    ("{tables}", "--source", "parquet", "--model", "{model}", "--out", "{out}"),
+    verb="ingest",
+    settings=True,
+)
+"""Reading the drawn tables once more, checks and all: only where it is named."""
+
+EVERY = {stage.name: stage for stage in (INGEST, *STAGES)}
+
+
+def chosen(names: Sequence[str]) -> tuple[Stage, ...]:
+    """The stages of these names, with those that they need; by default those of every run."""
+    if not names:
+        return STAGES
+    wanted = set(names)
+    for stage in reversed(STAGES):
+        if stage.name in wanted:
+            wanted |= set(stage.needs)
+    return tuple(stage for stage in EVERY.values() if stage.name in wanted)
+
+
+Figures = dict[str, Any]
+
+
+def measured(
+    stage: Stage, places: Mapping[str, str], settings: Mapping[str, str], out: Path
+) -> Figures:
+    """What the stage took: seconds, peaks, bytes written, and what the job told about itself.
+
+    `job_s` are the seconds that the job's own report adds up to: those without the start of
+    Python and Spark.
+    """
+    before = os.getloadavg()[0]
+    taken = run(stage.command({**places, "out": str(out)}, settings))
+    figures: Figures = {
+        "wall_s": taken.wall_s,
+        "peak_rss_mib": taken.peak.rss_mib,
+        "peak_pss_mib": taken.peak.pss_mib,
+        "load_before": before,
+        "load_after": os.getloadavg()[0],
+    }
+    if taken.code:
+        return {**figures, "failed": f"exit code {taken.code}: {_last(taken)}"}
+    return {**figures, **_written(out), **_told(out, taken)}
+
+
+def _last(taken: Run) -> str:
+    lines = taken.said.strip().splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
+def _written(out: Path) -> Figures:
+    """Bytes of the output, in all and by table; not of what is hidden, which nobody reads."""
+    sizes: dict[str, int] = {}
+    for file in out.rglob("*") if out.exists() else ():
+        parts = file.relative_to(out).parts
+        if file.is_file() and not any(part.startswith(".") for part in parts):
+            key = "/".join(part for part in parts[:-1] if part not in _VERSION) or parts[-1]
+            sizes[key] = sizes.get(key, 0) + file.stat().st_size
+    return {"bytes": sum(sizes.values()), "bytes_of": dict(sorted(sizes.items()))}
+
+
+def _told(out: Path, taken: Run) -> Figures:
+    """The job's own report: the newest in its output, or what it printed as JSON."""
+    reports = sorted(out.rglob(REPORT), key=lambda file: file.stat().st_mtime)
+    text = reports[-1].read_text("utf-8") if reports else taken.printed
+    try:
+        table = json.loads(text)
+    except ValueError:
+        return {}
+    seconds = table.get("seconds") if isinstance(table, dict) else None
+    if isinstance(seconds, dict):
+        return {"job_s": sum(seconds.values()), "steps_s": seconds}
+    return {"job_s": seconds} if isinstance(seconds, int | float) else {}

@@ -1,0 +1,108 @@
+"""The tree of objects in the world of grants: what lies where, and what it is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.pipeline.rows import Ints, Texts, joined, numbered, positions, spread, taken, words
+
+LAKES = (0.8, 0.15, 0.05)
+"""Shares of the catalogs that each metalake holds."""
+
+HELD = ("table", "table", "fileset", "table", "table", "topic", "table", "table", "table", "table")
+"""What catalogs hold, one after the other, and over again; some of the tables are views."""
+
+MARKS = {"fileset": "f", "table": "t", "topic": "q", "view": "v"}
+"""Every type of object, and the letter that its names begin with."""
+
+VIEWS = 0.08
+OBJECTS_PER_SCHEMA = 200
+
+CATALOG_SKEW = 0.8
+"""The k-th catalog by size has k to the power of minus this of the schemas of the first."""
+
+SCHEMA_SKEW = 1.5
+"""Standard deviation of the logarithm of how many objects a schema holds."""
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Containers and objects as numbers, in the order of their names.
+
+    Catalogs are numbered through all metalakes, schemas through all catalogs, objects through
+    all schemas. `held[c]` is what catalog c holds; `first[s]` the first object of schema s (one
+    more entry closes the last); `width` how many digits an object's number within it has.
+    """
+
+    lake_of: Ints
+    catalog_of: Ints
+    schema_of: Ints
+    held: tuple[str, ...]
+    is_view: Bools
+    first: Ints
+    width: int
+    lakes: Texts
+    catalogs: Texts
+    schemas: Texts
+
+    @staticmethod
+    def draw(entities: int, draw: np.random.Generator) -> Tree:
+        """A tree of so many entities, the metalakes counted in."""
+        count = max(len(HELD), round(50 * (entities / 1e6) ** 0.5))
+        schemas = max(2 * count, entities // OBJECTS_PER_SCHEMA)
+        left = entities - len(LAKES) - count - schemas
+        lake_of, _ = positions(spread(draw, count, np.array(LAKES)))
+        popularity = draw.permutation(np.arange(1.0, count + 1)) ** -CATALOG_SKEW
+        catalog_of, _ = positions(spread(draw, schemas, popularity))
+        sizes = spread(draw, left, np.exp(draw.normal(0, SCHEMA_SKEW, schemas)))
+        schema_of, _ = positions(sizes)
+        held = tuple(HELD[catalog % len(HELD)] for catalog in range(count))
+        lakes = numbered("lake", np.arange(len(LAKES)), 1)
+        catalogs = _below(taken(lakes, lake_of), ":c", np.arange(count), 4)
+        return Tree(
+            lake_of=lake_of,
+            catalog_of=catalog_of,
+            schema_of=schema_of,
+            held=held,
+            is_view=_holding(held, "table")[catalog_of][schema_of] & (draw.random(left) < VIEWS),
+            first=np.concatenate([[0], np.cumsum(sizes)]),
+            width=len(str(int(sizes.max()))),
+            lakes=lakes,
+            catalogs=catalogs,
+            schemas=_below(taken(catalogs, catalog_of), ".s", np.arange(schemas), 6),
+        )
+
+    def of_type(self, type: str) -> Ints:
+        """The numbers of the objects of a type."""
+        holding = _holding(self.held, "table" if type == "view" else type)
+        fits = holding[self.catalog_of][self.schema_of]
+        return np.flatnonzero(fits & (self.is_view == (type == "view")))
+
+    def type(self, number: int) -> str:
+        """The type of one object."""
+        held = self.held[int(self.catalog_of[self.schema_of[number]])]
+        return "view" if self.is_view[number] else held
+
+    def names(self, type: str, numbers: Ints) -> tuple[Texts, Texts]:
+        """The names of objects of one type, and of the schemas that they lie in."""
+        schemas = self.schema_of[numbers]
+        parents = taken(self.schemas, schemas)
+        within = numbers - self.first[schemas]
+        return _below(parents, f".{MARKS[type]}", within, self.width, numbers), parents
+
+
+def _holding(held: tuple[str, ...], type: str) -> Bools:
+    return np.array([each == type for each in held])
+
+
+def _below(
+    parents: Texts, mark: str, numbers: Ints, width: int, told_by: Ints | None = None
+) -> Texts:
+    """Names below those of the parents: a number that tells siblings apart, and a word."""
+    word = words(numbers if told_by is None else told_by)
+    return joined(parents, numbered(mark, numbers, width), "_", word)

@@ -1,6 +1,7 @@
 PYTHON ?= python3
 JOBS ?= 2
 SECONDS ?= 60
+N ?= 500
 ARGS ?=
 
 BIN := .venv/bin
@@ -9,10 +10,14 @@ CODE := $(wildcard src tests bench)
 STAMP := .venv/.stamp-$(firstword $(shell printf '%s' '$(CURDIR)' | cksum))
 
 NOT_FAST := not nightly and not spark and not postgres and not mariadb and not slow and not browser
+# What decides is fully covered by its own tests; measuring the rest would only take time.
 FULLY_COVERED := */lakewarden/kernel/*,*/lakewarden/models/*,*/lakewarden/names/*
+THEIR_TESTS := $(foreach room,kernel models names,tests/$(room) src/lakewarden/$(room))
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint bench fuzz fuzz-control docs golden lock clean
+.PHONY: help setup demo test test-fast lint bench fuzz fuzz-control crash migrate-crash docs golden
+.PHONY: bench-pipeline lock clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,13 +31,14 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: setup ## Build a sample estate and serve it (ARGS=--once: ask a few questions and stop)
 	$(BIN)/lakewarden demo $(ARGS)
 
-test: setup ## Run every test, then ask for full coverage of kernel, models and names
-	scripts/install-mariadb.sh
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m 'not nightly' --cov --cov-report=
+test: setup ## Run every test; those of kernel, models and names have to cover them fully
+	scripts/install-test-tools.sh
+	$(PYTEST) -m 'not nightly' --cov --cov-report= $(THEIR_TESTS)
 	$(BIN)/python -m coverage report --include='$(FULLY_COVERED)' --fail-under=100
+	$(PYTEST) -m 'not nightly' $(THEIR_TESTS:%=--ignore=%)
 
 test-fast: setup ## Run the tests that need no Spark, no database server and no browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m '$(NOT_FAST)'
+	$(PYTEST) -m '$(NOT_FAST)'
 
 lint: setup ## Check format, style, types, import contracts and spelling; silent when clean
 	@$(BIN)/ruff format --quiet --check --diff $(CODE)
@@ -44,6 +50,16 @@ lint: setup ## Check format, style, types, import contracts and spelling; silent
 bench: setup ## Print the benches' results as JSON, keep them in build/bench (ARGS=--quick)
 	@$(BIN)/python -m bench.w --json --save $(ARGS)
 	@$(BIN)/python -m bench.attribute_rich --json --save $(ARGS)
+	@$(BIN)/python -m bench.authzen --json --save $(ARGS)
+	@$(BIN)/python -m bench.http --save
+	@$(BIN)/python -m bench.start --save
+	@$(BIN)/python -m bench.grant_visible --save
+	@$(BIN)/python -m bench.visible_http --save
+	@$(BIN)/python -m bench.search --save
+	@$(BIN)/python -m bench.datahub --save
+
+bench-pipeline: setup ## Measure the pipeline at estate scale (ARGS="--sizes 100k,1M --seeds 1")
+	@$(BIN)/python -m bench.pipeline $(ARGS)
 
 fuzz: setup ## Compare the kernel with the oracle on fresh random worlds (SECONDS=60)
 	$(BIN)/python -m tests.agreement.fuzz --seconds $(SECONDS)
@@ -51,8 +67,17 @@ fuzz: setup ## Compare the kernel with the oracle on fresh random worlds (SECOND
 fuzz-control: setup ## Plant faults and see that the comparison finds each of them
 	$(BIN)/python -m tests.agreement.control
 
+crash: setup ## Kill writers at random moments and look at what they left (N=500 on each engine)
+	$(BIN)/python -m tests.reliability.crash --trials $(N) --engine sqlite
+	$(BIN)/python -m tests.reliability.crash --trials $(N) --engine postgres
+
+migrate-crash: setup ## Kill schema changes at random moments (N=500 on each engine; 20 say much)
+	$(BIN)/python -m tests.reliability.migrating --rows 100000 --trials $(N) --engine sqlite
+	$(BIN)/python -m tests.reliability.migrating --rows 100000 --trials $(N) --engine postgres
+
 docs: setup ## Write the generated pages anew
 	$(BIN)/python -m lakewarden.testing.pages docs/models
+	$(BIN)/python -m tests.analysis.lint.pages
 
 golden: docs ## Write the golden files anew; review the difference like code
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import sqlalchemy as sa
+
 _START_SECONDS = 60
 _SBIN = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin"))
 
@@ -39,12 +41,28 @@ def postgres() -> Iterator[str]:
 
 
 @contextmanager
+def fresh_database(postgres_url: str) -> Iterator[str]:
+    """An empty database of a running PostgreSQL server; yields its SQLAlchemy URL."""
+    url = sa.make_url(postgres_url)
+    name = f"t_{secrets.token_hex(6)}"
+    server = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    try:
+        with server.connect() as connection:
+            connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        yield url.set(database=name).render_as_string(hide_password=False)
+    finally:
+        with server.connect() as connection:
+            connection.execute(sa.text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+        server.dispose()
+
+
+@contextmanager
 def mariadb() -> Iterator[str]:
     """A MariaDB server of its own; yields the SQLAlchemy URL of an account with every right."""
     server = shutil.which("mariadbd", path=_SBIN)
     installer = shutil.which("mariadb-install-db", path=_SBIN)
     if server is None or installer is None:
-        raise NoServer("no MariaDB server is installed; see scripts/install-mariadb.sh")
+        raise NoServer("no MariaDB server is installed; see scripts/install-test-tools.sh")
     user = ["--user=root"] if os.geteuid() == 0 else []
     with tempfile.TemporaryDirectory(prefix="lakewarden-mariadb-") as place:
         data = f"--datadir={place}/data"

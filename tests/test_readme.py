@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from lakewarden.cli import PIPELINE_VERBS, VERBS, application, main
+from lakewarden.cli import GROUPS, VERBS, application, main
 from lakewarden.cli.demo import default_folder
+from tests.app.serving import server
 from tests.sample import estate as estates
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "docs" / "cli.md")
-RUN = (README, ROOT / "docs" / "cli.md")
+DOCS = ROOT / "docs"
+PAGES = (README, ROOT / "CONTRIBUTING.md", DOCS / "cli.md", DOCS / "serving.md")
+RUN = (README, DOCS / "cli.md", DOCS / "serving.md")
 
 PROGRAMS: Final = ("lakewarden", "make")
+RULES: Final = ROOT / "src/lakewarden/sample/links.toml"
+POLICY: Final = Path(__file__).parent / "sample" / "policy.toml"
 
 estate = estates.estate
 
@@ -33,6 +40,12 @@ def blocks(page: Path) -> Iterator[str]:
             command = line.removeprefix("$ ")
             if command.split(" ")[0] in PROGRAMS:
                 yield command
+
+
+def transcripts(page: Path) -> Iterator[tuple[str, str]]:
+    """The commands that are shown with their answers."""
+    blocks = re.findall(r"^```\n\$ (.*?)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.M)
+    return ((command, answer.rstrip()) for command, answer in blocks)
 
 
 def mentions(page: Path) -> Iterator[str]:
@@ -54,11 +67,13 @@ def shown(page: Path) -> list[str]:
 
 EVERYTHING = [(page.name, command) for page in PAGES for command in shown(page)]
 EXAMPLES = [(page.name, command) for page in RUN for command in dict.fromkeys(blocks(page))]
+TRANSCRIPTS = [(page.name, *shown) for page in RUN for shown in transcripts(page)]
 
 
 def test_the_pages_show_commands() -> None:
     assert {name for name, _ in EVERYTHING} == {page.name for page in PAGES}
     assert {name for name, _ in EXAMPLES} == {page.name for page in RUN}
+    assert TRANSCRIPTS
 
 
 @pytest.mark.parametrize(("page", "command"), EVERYTHING)
@@ -70,9 +85,10 @@ def test_every_command_that_is_shown_exists(page: str, command: str) -> None:
         assert asked, "a target is named"
         assert set(asked) <= set(targets)
     elif not (rest[0].startswith("-") or rest[0] == "VERB"):
-        known = VERBS if rest[0] != "pipeline" else PIPELINE_VERBS
-        verb = rest[0] if rest[0] != "pipeline" else rest[1]
-        assert verb in known
+        if rest[0] in GROUPS:
+            assert rest[1] in GROUPS[rest[0]][1]
+        else:
+            assert rest[0] in VERBS
 
 
 @pytest.mark.parametrize(("page", "command"), EXAMPLES)
@@ -92,7 +108,7 @@ def test_every_example_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     program, *rest = words(command)
-    is_elsewhere = any(f"{PLACEHOLDER}/" in word for word in rest)
+    is_elsewhere = any(machine in word for word in rest for machine in ELSEWHERE)
     if program != "lakewarden" or rest[0].startswith("--") or is_elsewhere:
         return
     monkeypatch.chdir(tmp_path)
@@ -100,12 +116,138 @@ def test_every_example_runs(
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     rest = [os.path.expanduser(word) for word in rest]
     _provide(estate, rest)
+    if rest[0] == "serve":
+        if shutil.which("curl") is None:
+            pytest.skip("there is no curl here")
+        monkeypatch.setenv("LAKEWARDEN_PORT", "0")
+        _serves(rest)
+        return
+    monkeypatch.setattr("sys.stdin", io.StringIO("a password from a pipe\n"))
     code = main(rest)
     assert code in (0, 1), capsys.readouterr().err
 
 
-PLACEHOLDER: Final = "host"
-"""The machine in examples that nobody can run here."""
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
+def test_every_call_of_the_readme_is_answered(
+    estate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    at = ("--database", "sqlite:///estate.db")
+    assert main(["init", *at, "--admin", "ana"]) == 0
+    assert main(["load", str(estate / "gravitino"), "--realm", "gravitino", *at]) == 0
+    calls = re.findall(r"^```sh\n(curl .*?)^```", README.read_text("utf-8"), re.DOTALL | re.M)
+    assert len(calls) == len(_ANSWERED)
+    store = f"sqlite:///{tmp_path}/estate.db"
+    with server(tmp_path / "served", "--admin", "ana", database=store) as served:
+        for call, (path, expected) in zip(calls, _ANSWERED.items(), strict=True):
+            assert path in call
+            asked = shlex.split(call.replace("http://127.0.0.1:8787", served.address))
+            done = subprocess.run([*asked, "-s"], capture_output=True, text=True, check=True)
+            assert expected in done.stdout, done.stdout
+
+
+_ANSWERED: Final = {
+    "/api/graphql": '{"urn":"urn:li:corpuser:ana"}',
+    "/v3/security/authorization": "",
+    "/access/v1/evaluation": '"decision":true',
+}
+"""What the README's calls are about, in its order, and something of each answer."""
+
+
+def _serves(rest: list[str]) -> None:
+    """Whether the server comes up, becomes ready and ends when it is told to."""
+    words = [sys.executable, "-m", "lakewarden.cli", *rest]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        try:
+            address = running.stdout.readline().rpartition(" ")[2].strip()
+            waiting = (
+                "--retry",
+                "30",
+                "--retry-all-errors",
+                "--retry-delay",
+                "1",
+                "--max-time",
+                "60",
+            )
+            subprocess.run(["curl", "-sf", *waiting, f"{address}/readyz"], check=True)
+        finally:
+            running.terminate()
+            running.wait(30)
+    assert running.returncode == 0
+
+
+@pytest.mark.parametrize(("page", "command", "answer"), TRANSCRIPTS)
+def test_every_answer_that_is_shown_is_the_answer(
+    page: str,
+    command: str,
+    answer: str,
+    estate: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, *rest = words(command)
+    _provide(estate, rest)
+    main(rest)
+    assert capsys.readouterr().out.rstrip() == answer
+
+
+ELSEWHERE: Final = ("host/", "https://lakewarden.example")
+"""The machines in examples that nobody can run here."""
+
+
+SQLITE: Final = "sqlite:///"
+
+
+def _provide_store(estate: Path, rest: list[str], url: str) -> None:
+    """Puts there what the page takes as given about a store: realms, policy, a plan, a backup."""
+    at = ("--database", "sqlite:///estate.db")
+    if not Path("estate.db").exists() and rest[0] not in ("init", "serve"):
+        assert main(["init", *at]) == 0
+    if url != at[1]:
+        assert main(["backup", "estate.backup", *at]) == 0
+    if rest[0] == "load":
+        shutil.copytree(estate / "gravitino", rest[1])
+    if rest[0] in ("plan", "apply"):
+        shutil.copytree(estate / "gravitino", "quillmere")
+    if rest[0] in ("plan", "apply"):
+        assert main(["load", "quillmere", "--realm", "gravitino", *at]) == 0
+        shutil.copy(POLICY, "policy.toml")
+    if rest[0] == "apply":
+        plan = ["plan", "policy.toml", "--realm", "gravitino", "--out", "plan.json"]
+        assert main([*plan, *at]) == 1
+
+
+def _provide_job(estate: Path, rest: list[str]) -> None:
+    """Puts there what the page takes as given about a job: a directory, an index, rules, logs."""
+    match rest[1]:
+        case "index":
+            shutil.copytree(estate / "gravitino", rest[2])
+        case "ownership":
+            shutil.copytree(estate / "datahub", rest[2])
+            rule = "[[rule]]\npattern = 'urn:li:dataset:'\nowners = ['urn:li:corpGroup:finance']\n"
+            Path(rest[rest.index("--rules") + 1]).write_text(rule, "utf-8")
+        case "link":
+            shutil.copy(RULES, rest[rest.index("--rules") + 1])
+        case "diff":
+            shutil.copy(POLICY, "policy.toml")
+        case "unused":
+            at = ("--database", "sqlite:///estate.db")
+            assert main(["init", *at]) == 0
+            assert main(["load", str(estate / "gravitino"), "--realm", "gravitino", *at]) == 0
+    for word in rest[2:]:
+        if word.endswith("-index") and rest[rest.index(word) - 1] != "--out":
+            shutil.copytree(_index(estate), word)
+
+
+def _index(estate: Path) -> Path:
+    """The index of the company's lake, made once."""
+    folder = estate / "lake-index"
+    if not folder.exists():
+        assert main(["pipeline", "index", str(estate / "gravitino"), "--out", str(folder)]) == 0
+    return folder
 
 
 def _provide(estate: Path, rest: list[str]) -> None:
@@ -114,12 +256,16 @@ def _provide(estate: Path, rest: list[str]) -> None:
         # Where the demo will look for it, so that it need not be made again.
         folder = Path(rest[rest.index("--dir") + 1]) if "--dir" in rest else default_folder()
         shutil.copytree(estate, folder)
-    if "--from" in rest:
-        folder = Path(rest[rest.index("--from") + 1])
+    if rest[0] == "pipeline":
+        _provide_job(estate, rest)
+    for at in [at for at, word in enumerate(rest) if word == "--from"]:
+        folder = Path(rest[at + 1])
         name = folder.name if (estate / folder.name).is_dir() else "gravitino"
         shutil.copytree(estate / name, folder)
     for word in rest:
-        if word.endswith(".json"):
+        if word.startswith(SQLITE):
+            _provide_store(estate, rest, word)
+        elif word.endswith(".json") and rest[0] == "pipeline":
             shutil.copy(estates.SMALL_EXPORT, word)
         elif word.endswith("/"):
             Path(word).mkdir()

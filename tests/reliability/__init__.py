@@ -1,0 +1,1 @@
+"""What must hold when processes die, the database goes away, and many write at once."""

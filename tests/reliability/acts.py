@@ -1,0 +1,154 @@
+"""Numbered acts of a writer, and what must be stored after so many of them.
+
+Every act is one write of several effects with one row in the audit trail. A writer does them in
+order and notes each answer, so after its death the store must hold either what the answered acts
+leave, or that and the next one, whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from lakewarden.kernel.change import EntityDropped, EntityRenamed
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.statement import On
+from lakewarden.service import grant as grants
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.desk import Desk
+from lakewarden.service.plane import Plane
+from lakewarden.store import SqlStore
+from tests.reliability.estate import ANA, READ, REALM, create, table
+
+ACT = "act"
+INGESTED = 40
+"""How many tables an act brings in at once, as a long import."""
+
+
+class Held(NamedTuple):
+    """What the store holds of a writer: tables, those that may be read, acts in the trail."""
+
+    tables: frozenset[str]
+    granted: frozenset[str]
+    recorded: tuple[int, ...]
+
+
+def _name(writer: str, number: int, suffix: str = "") -> str:
+    return f"{writer}_{number}{suffix}"
+
+
+def perform(desk: Desk, writer: str, number: int) -> None:
+    """The act with this number."""
+    match number % 5:
+        case 0:
+            create(desk, table(_name(writer, number)))
+        case 1:
+            grants.give(desk, REALM, ANA, {table(_name(writer, number - 1)): READ})
+        case 2:
+            for each in range(INGESTED):
+                create(desk, table(_name(writer, number, f"i{each}")))
+        case 3:
+            renamed = table(_name(writer, number, "r")).name
+            desk.change(REALM, EntityRenamed(table(_name(writer, number - 3)), renamed))
+        case _:
+            desk.change(REALM, EntityDropped(table(_name(writer, number - 1, "r"))))
+
+
+def expected(writer: str, count: int) -> Held:
+    """What the first `count` acts of the writer leave."""
+    tables: set[str] = set()
+    granted: set[str] = set()
+    for number in range(count):
+        match number % 5:
+            case 0:
+                tables.add(_name(writer, number))
+            case 1:
+                granted.add(_name(writer, number - 1))
+            case 2:
+                tables |= {_name(writer, number, f"i{each}") for each in range(INGESTED)}
+            case 3:
+                tables -= {_name(writer, number - 3)}
+                granted -= {_name(writer, number - 3)}
+                tables.add(_name(writer, number, "r"))
+                granted.add(_name(writer, number, "r"))
+            case _:
+                tables -= {_name(writer, number - 1, "r")}
+                granted -= {_name(writer, number - 1, "r")}
+    return Held(frozenset(tables), frozenset(granted), tuple(range(count)))
+
+
+def record(desk: Desk, writer: str, number: int) -> None:
+    """The act's row in the audit trail."""
+    event = AuditEvent(desk.now, writer, ACT, str(number), "allow", "test", realm=REALM)
+    desk.record(event)
+
+
+def write_until_killed(plane: Plane, writers: Iterable[str], answers: str, *, torn: bool) -> None:
+    """Acts of each writer, one after the other for ever; each answer is a line of the file.
+
+    With `torn` an act is two writes, which is what the transaction is there to prevent.
+    """
+    file = os.open(answers, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def write(writer: str) -> None:
+        for number in range(1_000_000):
+            is_import = number % 5 == 2
+            if torn:
+                plane.write(SYSTEM, _only(perform, writer, number))
+                plane.write(SYSTEM, _only(record, writer, number))
+            else:
+                plane.write(SYSTEM, _only(_whole, writer, number), late=is_import)
+            os.write(file, f"{writer} {number}\n".encode())
+
+    names = list(writers)
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(write, names))
+
+
+def _whole(desk: Desk, writer: str, number: int) -> None:
+    perform(desk, writer, number)
+    record(desk, writer, number)
+
+
+def _only(
+    part: Callable[[Desk, str, int], None], writer: str, number: int
+) -> Callable[[Desk], None]:
+    return lambda desk: part(desk, writer, number)
+
+
+def answered(answers: Path, writer: str) -> int:
+    """How many acts of the writer were answered."""
+    if not answers.exists():
+        return 0
+    return sum(line.split()[0] == writer for line in answers.read_text().splitlines())
+
+
+def held(store: SqlStore, plane: Plane, writers: Iterable[str]) -> dict[str, Held]:
+    """What the store holds of each writer; `plane` is up to date."""
+    realm = plane.state.realm(REALM)
+    with store.reading() as reading:
+        facts = reading.facts(REALM, realm.system)
+        bodies = [row.body for row in reading.audit()]
+    events = [json.loads(body) for body in bodies]
+    acts = [(event["actor"], int(event["target"])) for event in events if event["operation"] == ACT]
+    tables = [row.entity for row in facts.entities if row.entity.type == "table"]
+    granted = [each.scope.entity for each in facts.statements if isinstance(each.scope, On)]
+    return {
+        writer: Held(
+            _names_of(writer, tables),
+            _names_of(writer, granted),
+            tuple(number for actor, number in acts if actor == writer),
+        )
+        for writer in writers
+    }
+
+
+def _names_of(writer: str, entities: Iterable[Entity]) -> frozenset[str]:
+    start = table(f"{writer}_").name
+    mine = (entity.name for entity in entities if entity.name.startswith(start))
+    return frozenset(name.removeprefix(table("").name) for name in mine)

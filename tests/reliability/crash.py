@@ -1,0 +1,136 @@
+"""F-01: a writer is killed at a random moment; what it was told is there, nothing is torn.
+
+    python -m tests.reliability.crash --trials 500 --engine sqlite
+
+Two writers in one process do numbered acts (create, grant, ingest, rename, drop); the process
+gets SIGKILL 5 to 500 ms after they began. Prints the number of trials and acts, and every fault;
+the exit code is 1 if there was one. With `--torn` an act is two transactions, the protection
+being removed: then the exit code is 1 unless a fault is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lakewarden.service.plane import Plane
+from lakewarden.store import SqlStore, open_store
+from tests.reliability import acts, whole
+from tests.reliability.estate import build
+from tests.reliability.linearizable import stores
+from tests.reliability.site import Site
+
+LONGEST_SECONDS = 0.5
+TRIALS_OF_A_STORE = 25
+"""A store is used again after a crash, but not for ever: looking at all of it takes time."""
+
+
+class Trial(NamedTuple):
+    """What came of one trial: acts that were answered, and what was wrong.
+
+    `outlived`: the database committed something after its client was dead.
+    """
+
+    answered: int
+    faults: list[str]
+    outlived: bool
+
+
+def trials(
+    url: str,
+    count: int,
+    rng: random.Random,
+    *,
+    torn: bool = False,
+    longest: float = LONGEST_SECONDS,
+) -> Iterator[Trial]:
+    """Trials one after the other on one store."""
+    with open_store(url) as store, tempfile.TemporaryDirectory() as folder:
+        watching = Plane(store)
+        watching.open()
+        build(watching)
+        for number in range(count):
+            writers = [f"a{number}", f"b{number}"]
+            answers = Path(folder, str(number))
+            with Site(url) as site:
+                site.call(ready)
+                site.start(acts.write_until_killed, writers, str(answers), torn=torn)
+                time.sleep(rng.uniform(0.005, longest))
+                site.kill()
+            yield _judged(store, watching, writers, answers)
+
+
+def ready(plane: Plane) -> bool:
+    """That the process is there and has loaded what is stored."""
+    return plane.state.revision > 0
+
+
+def _judged(store: SqlStore, watching: Plane, writers: list[str], answers: Path) -> Trial:
+    outlived = _settled(store)
+    found = whole.faults(store, behind=watching)
+    held = acts.held(store, watching, writers)
+    told = {writer: acts.answered(answers, writer) for writer in writers}
+    for writer in writers:
+        good = [acts.expected(writer, told[writer] + more) for more in (0, 1)]
+        if held[writer] not in good:
+            found.append(f"{writer}: {_difference(held[writer], good)}")
+    return Trial(sum(told.values()), found, outlived)
+
+
+def _settled(store: SqlStore) -> bool:
+    """Waits until nothing of the dead is under way: a server may hold their last commit yet.
+
+    Whoever commits holds the lock, so it is over once the lock was had. Whether it was so.
+    """
+    before = store.revision()
+    with store.writing() as writing:
+        return writing.revision != before
+
+
+def _difference(held: acts.Held, good: list[acts.Held]) -> str:
+    answered, one_more = good
+    if len(held.recorded) < len(answered.recorded) or answered.tables - held.tables - (
+        answered.tables - one_more.tables
+    ):
+        return f"lost what act {len(answered.recorded) - 1} or an earlier one was answered"
+    return f"act {len(answered.recorded)} is there in part"
+
+
+def main() -> int:
+    """The figure."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--trials", type=int, default=500)
+    parser.add_argument("--engine", choices=["sqlite", "postgres"], default="sqlite")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--torn", action="store_true", help="the negative control")
+    given = parser.parse_args()
+    rng = random.Random(given.seed)
+    done = bad = answered = outlived = 0
+    with stores(given.engine) as fresh:
+        while done < given.trials:
+            count = min(TRIALS_OF_A_STORE, given.trials - done)
+            with fresh() as url:
+                for trial in trials(url, count, rng, torn=given.torn):
+                    done += 1
+                    answered += trial.answered
+                    outlived += trial.outlived
+                    bad += bool(trial.faults)
+                    for fault in trial.faults:
+                        print(f"trial {done}: {fault}", flush=True)
+    bound = f"; below {3 / done:.2%} at 95 %" if not bad else ""
+    print(
+        f"{given.engine}: {bad} of {done} trials with a fault{bound}; {answered} acts answered,"
+        f" {outlived} committed after the client's death, seed {given.seed}"
+    )
+    return int((bad == 0) is given.torn)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""A backup taken under load decides as the store did at its revision (F-11)."""
+
+from __future__ import annotations
+
+import random
+import threading
+from pathlib import Path
+
+import pytest
+
+from lakewarden.service.plane import Plane
+from lakewarden.service.state import State
+from lakewarden.store import open_store, restore
+from tests.reliability.estate import ANA, OWNER, add_tables, build, may, plane_of, put, table
+
+TABLES = 60
+CHECKS = 10_000
+
+
+@pytest.mark.slow
+def test_a_restored_backup_decides_as_the_store_did_at_its_revision(
+    url: str, tmp_path: Path
+) -> None:
+    rng = random.Random(11)
+    keys = [table(number) for number in range(TABLES)]
+    seen: dict[int, State] = {}
+    done = threading.Event()
+    with plane_of(url) as plane:
+        build(plane)
+        add_tables(plane, *keys)
+        seen[plane.state.revision] = plane.state
+
+        def write() -> None:
+            while not done.is_set():
+                put(plane, rng.choice(keys), allowed=rng.random() < 0.6)
+                seen[plane.state.revision] = plane.state
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            while len(seen) < 2 * TABLES:
+                done.wait(0.01)
+            started = len(seen)
+            plane.store.backup(tmp_path / "backup")  # type: ignore[attr-defined]
+            while len(seen) == started:
+                done.wait(0.01)
+        finally:
+            done.set()
+            writer.join()
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    restore(tmp_path / "backup", other)
+    with open_store(other) as store:
+        again = Plane(store)
+        again.open()
+        then, now = seen[again.state.revision], again.state
+        moment = again.clock()
+        sample = random.Random(12)
+        asked = [(sample.choice(keys), sample.choice([ANA, OWNER])) for _ in range(CHECKS)]
+        before = [may(then, key, moment, user) for key, user in asked]
+        assert [may(now, key, moment, user) for key, user in asked] == before
+        assert len(set(before)) == 2
+        newest = seen[max(seen)]
+        assert [may(newest, key, moment, ANA) for key in keys] != [
+            may(seen[min(seen)], key, moment, ANA) for key in keys
+        ]

@@ -1,0 +1,47 @@
+"""Fifty clients at once, writing and reading on two planes: all are served, nothing is lost."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from tests.reliability import whole
+from tests.reliability.estate import add_tables, build, check, plane_of, put, table
+from tests.service.test_state import same
+
+WRITERS = 25
+READERS = 25
+WRITES = 4
+
+
+def test_fifty_writers_and_readers_at_once(url: str) -> None:
+    together = Barrier(WRITERS + READERS)
+    with plane_of(url) as one, plane_of(url) as other:
+        build(one)
+        planes = (one, other)
+
+        def write(number: int) -> None:
+            together.wait()
+            for each in range(WRITES):
+                key = table(f"{number}_{each}")
+                add_tables(planes[number % 2], key)
+                put(planes[number % 2], key, allowed=True)
+                assert check(planes[(number + 1) % 2], key)  # the other one sees it
+
+        def read(number: int) -> None:
+            together.wait()
+            allowed: set[str] = set()
+            for each in range(WRITES * 10):
+                key = table(f"{(number + each) % WRITERS}_{each % WRITES}")
+                answer = check(planes[number % 2], key)
+                assert answer or key.name not in allowed  # once allowed, never denied again
+                allowed |= {key.name} if answer else set()
+
+        with ThreadPoolExecutor(WRITERS + READERS) as pool:
+            writing = [pool.submit(write, number) for number in range(WRITERS)]
+            reading = [pool.submit(read, number) for number in range(READERS)]
+            for each in (*writing, *reading):
+                each.result()
+        assert one.catch_up().revision == 1 + WRITERS * WRITES * 2
+        assert same(one.state, other.catch_up())
+        assert whole.faults(one.store) == []  # type: ignore[arg-type]

@@ -1,0 +1,53 @@
+"""A release that meets a store of a newer one leaves it alone and says so (F-10)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lakewarden.store import SqlStore, open_store
+from lakewarden.store.engine import create
+from tests.app.serving import server
+from tests.reliability.estate import sqlite_url
+from tests.reliability.migrating import shape
+
+WHY = "schema `9999`, which this release does not know"
+
+
+@pytest.fixture
+def newer(tmp_path: Path) -> str:
+    """The URL of a store whose schema this release does not know."""
+    url = sqlite_url(tmp_path)
+    with open_store(url) as store, store.engine.begin() as connection:
+        connection.exec_driver_sql("update alembic_version set version_num = '9999'")
+    return url
+
+
+@pytest.mark.slow
+def test_a_server_is_not_ready_and_its_log_says_why(newer: str, tmp_path: Path) -> None:
+    with server(tmp_path / "s", database=newer, ready=False) as served:
+        assert served.ask("GET", "/readyz").status == 503
+        assert served.ask("GET", "/api/metalakes", user="admin").status == 503
+        assert served.stop() == 0
+        assert WHY in served.log.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["audit", "tail"], ["init"], ["realm", "list"], ["backup", "b"]])
+def test_the_command_line_says_why_with_a_3(newer: str, tmp_path: Path, words: list[str]) -> None:
+    with closing(SqlStore(create(newer))) as store:
+        before = shape(store.engine)
+        ran = subprocess.run(
+            [sys.executable, "-m", "lakewarden.cli", *words, "--database", newer],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+        assert (ran.returncode, ran.stdout) == (3, "")
+        assert WHY in ran.stderr
+        assert shape(store.engine) == before

@@ -1,0 +1,97 @@
+"""The order of writes is one for all: what one process has shown, no other misses afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.change import EntityAdded, EntityDropped, StatementAdded
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.statement import Anything, Effect, Statement
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.desk import Desk
+from lakewarden.service.effect import RealmChanged
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import Realm
+from lakewarden.store import SqlStore, open_store
+from lakewarden.store.writing import SqlWriting
+from tests.reliability.estate import ANA, REALM, SCHEMA, add_tables, build, check, put, table
+from tests.service.test_plane import Word
+from tests.service.test_state import same
+
+
+class Between:
+    """A store where something happens right after a write that locks late has begun."""
+
+    def __init__(self, store: SqlStore, happens: Callable[[], object]) -> None:
+        self._store = store
+        self._happens = happens
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @contextmanager
+    def writing(self, *, late: bool = False) -> Iterator[SqlWriting]:
+        with self._store.writing(late=late) as writing:
+            if late:
+                self._happens()
+            yield writing
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[SqlStore]:
+    with open_store(url) as opened:
+        yield opened
+
+
+def opened(store: SqlStore, word: Word | None = None) -> Plane:
+    plane = Plane(store, word=word)
+    plane.open()
+    return plane
+
+
+def test_what_a_writer_left_that_died_before_it_raised_the_word_is_shown_by_all_or_none(
+    store: SqlStore,
+) -> None:
+    word = Word()
+    one, other = opened(store, word), opened(store, word)
+    build(one)
+    add_tables(one, table(0))
+    assert not check(other, table(0))
+    put(opened(store), table(0), allowed=True)  # a writer without the word: as one that died
+    with pytest.raises(ZeroDivisionError):
+        one.write(SYSTEM, lambda desk: 1 // 0)  # brings `one` up to date, and changes nothing
+    assert check(one, table(0))
+    assert check(other, table(0))
+
+
+def test_a_write_that_locks_late_takes_in_what_others_wrote_meanwhile(store: SqlStore) -> None:
+    """On PostgreSQL it reads more and more as it goes on; no state may be made of that."""
+    plane = opened(store)
+    build(plane)
+    importing, other = opened(store), opened(store)
+    add_tables(plane, table(0))  # which `importing` has not seen
+    importing.store = Between(store, lambda: add_tables(other, table(2)))
+    importing.write(SYSTEM, lambda d: d.change(REALM, EntityAdded(table(1), SCHEMA)), late=True)
+    assert same(importing.catch_up(), opened(store).state)
+
+
+def test_a_realm_made_anew_under_another_model_is_taken_in(store: SqlStore) -> None:
+    plane, behind = opened(store), opened(store)
+    build(plane)
+    behind.catch_up()
+    plane.write(SYSTEM, lambda desk: desk.change(REALM, RealmChanged(REALM, None)))
+    read = Statement("all", Effect.ALLOW, frozenset({"READ"}), Anything(), frozenset({ANA}))
+
+    def declare(desk: Desk) -> None:
+        desk.change(REALM, RealmChanged(REALM, Realm(REALM, "cdap")))
+        desk.change(REALM, EntityAdded(Entity("instance", "cdap")), StatementAdded(read))
+
+    plane.write(SYSTEM, declare)
+    assert behind.state.realm(REALM).realm.model == "gravitino"
+    assert same(behind.catch_up(), plane.state)
+    plane.write(SYSTEM, lambda d: d.change(REALM, EntityDropped(Entity("instance", "cdap"))))
+    assert same(behind.catch_up(), plane.state)

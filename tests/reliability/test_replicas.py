@@ -1,0 +1,120 @@
+"""Two processes on one store: what one answered the other knows, with a token or without."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lakewarden.app.freshness import Freshness, Wanted
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.plane import Plane, StaleRevision
+from tests.reliability.estate import REALM, Stale, add_tables, check, may, put, table
+from tests.reliability.linearizable import sites_on
+from tests.reliability.site import Site
+
+ROUNDS = 60
+FILE = table("file")
+
+
+@pytest.fixture
+def sites(url: str) -> Iterator[list[Site]]:
+    with sites_on(url, 2) as found:
+        found[0].call(add_tables, FILE)
+        yield found
+
+
+def write_content(plane: Plane, text: str) -> int:
+    """New content of the file; the revision, which its readers keep as their token."""
+    plane.write(SYSTEM, lambda d: d.change(REALM, DocumentChanged(FILE, {"text": text})))
+    return plane.state.revision
+
+
+def check_aged(plane: Plane, at_least: int, age: float) -> bool:
+    """The answer for a caller that accepts an old state, but none older than the token."""
+
+    async def found() -> bool:
+        with ThreadPoolExecutor(1) as executor:
+            freshness = Freshness(plane, executor, wait_seconds=1.0)
+            freshness.opened()
+            state = (await freshness.state(Wanted(at_least, age))).state
+        return may(state, FILE, plane.clock())
+
+    return asyncio.run(found())
+
+
+def polled(plane: Plane, seconds: float) -> list[tuple[float, float, bool]]:
+    """When each check was asked and answered, one each millisecond, and the answer."""
+    seen, end = [], time.monotonic() + seconds
+    while (start := time.monotonic()) < end:
+        answer = check(plane, FILE)
+        seen.append((start, time.monotonic(), answer))
+        time.sleep(0.001)
+    return seen
+
+
+def test_what_one_process_answered_the_other_shows_at_once(sites: list[Site]) -> None:
+    """F-06, without a token: not one check that began after the answer is stale."""
+    here, there = sites
+    stale = 0
+    for number in range(ROUNDS):
+        here.call(put, FILE, allowed=number % 2 == 0)
+        stale += there.call(check, FILE) is not (number % 2 == 0)
+    assert stale == 0
+
+
+def test_a_check_that_is_asked_all_the_time_changes_no_later_than_the_answer(
+    sites: list[Site],
+) -> None:
+    here, there = sites
+    here.call(put, FILE, allowed=True)
+    there.start(polled, 0.5)
+    time.sleep(0.2)
+    here.call(put, FILE, allowed=False)
+    revoked = time.monotonic()
+    seen = there.result()
+    assert [answer for start, _, answer in seen if start > revoked].count(True) == 0
+    assert [answer for start, _, answer in seen].count(False) > 0
+    assert seen[0][2] is True
+
+
+def test_a_process_that_never_asks_for_news_is_found_stale(url: str) -> None:
+    with sites_on(url, 1) as (here,), Site(url, Stale) as there:
+        assert there.call(check, FILE) is False  # so it is there, and has loaded everything
+        here.call(add_tables, FILE)
+        here.call(put, FILE, allowed=True)
+        assert there.call(check, FILE) is False
+
+
+def test_nobody_reads_with_an_old_right_what_was_written_after_the_right_ended(
+    sites: list[Site],
+) -> None:
+    """T-21: the right is revoked, then the file gets content; its token protects it."""
+    here, there = sites
+    for number in range(ROUNDS // 4):
+        token = here.call(put, FILE, allowed=True)
+        assert there.call(check_aged, token, 60.0) is True
+        here.call(put, FILE, allowed=False)
+        token = here.call(write_content, f"secret {number}")
+        assert there.call(check_aged, token, 60.0) is False
+
+
+def test_without_the_token_the_old_right_reads_the_new_content(sites: list[Site]) -> None:
+    here, there = sites
+    token = here.call(put, FILE, allowed=True)
+    assert there.call(check_aged, token, 60.0) is True
+    here.call(put, FILE, allowed=False)
+    here.call(write_content, "secret")
+    assert there.call(check_aged, 0, 60.0) is True
+
+
+def test_a_token_from_the_future_gets_no_older_answer(sites: list[Site]) -> None:
+    here, there = sites
+    token = here.call(put, FILE, allowed=True)
+    with pytest.raises((StaleRevision, Unavailable)):
+        there.call(check_aged, token + 1, 60.0)

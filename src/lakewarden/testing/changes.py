@@ -184,7 +184,8 @@ class _Changing:
         if draft.often(0.1):
             member = self._rng.choice(implied)
         held = [*draft.people(GROUP), *draft.people(ROLE), SERVICE_ADMINS, MASTER]
-        held += [members_of(e.name) for e in draft.of_types(self._model.membership_types or "-")]
+        containers = draft.of_types(self._model.membership_types or "-")
+        held += [members_of(e.name) for e in containers if e.name]
         of = self._rng.choice(held)
         if member is None or member in draft.acts_as(of):
             return None

@@ -83,7 +83,8 @@ class Granting:
         """One to three of the people, or everybody."""
         draft = self._draft
         implied = [ALL_USERS, ANY_GROUP, SERVICE_ADMINS, MASTER]
-        implied += [members_of(e.name) for e in draft.of_types(self._model.membership_types or "-")]
+        containers = draft.of_types(self._model.membership_types or "-")
+        implied += [members_of(e.name) for e in containers if e.name]
         everybody = [self._rng.choice(implied)] if draft.often(0.2) else []
         return everybody or draft.some(draft.principals, 3) or [ALL_USERS]
 

@@ -129,7 +129,7 @@ class Meeting:
     def _hold(self, privilege: Privilege, entity: Entity) -> None:
         if privilege.name == MEMBER:
             above = [e for e in self._draft.path(entity) if e.type in self._model.membership_types]
-            if above:
+            if above and above[0].name:
                 self._join(members_of(above[0].name))
         elif privilege.name not in self._model.self_privileges or self._draft.often(0.9):
             statement = self._granting.open(privilege, entity, self._aim.principal)

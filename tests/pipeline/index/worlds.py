@@ -24,7 +24,7 @@ from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, Block, People, block_of
 from lakewarden.pipeline.index.estate import Judged
-from lakewarden.pipeline.index.guests import looked_at
+from lakewarden.pipeline.index.guests import looked_at, told_of_subjects
 from lakewarden.pipeline.index.matching import matches
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import Content, Manifest, draft
@@ -144,7 +144,11 @@ def _guests(coded: Coded, table: Table, bits: int) -> guests.Ints:
 
 
 def _common(coded: Coded, table: Table) -> Iterator[int]:
-    """What stands in every block: types alone, and what scopes reach up from."""
+    """What stands in every block: types alone, what scopes reach up from, told subjects."""
+    keys = told_of_subjects(coded.model)
+    for subject, told in coded.attributes.items():
+        if keys & told.keys() and coded.model.principal_kind(coded.tree.entity(subject)):
+            yield subject
     for index in coded.tree.named.values():
         id = index.get("")
         if id is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from lakewarden.kernel.entity import Entity
+    from lakewarden.kernel.model import Model
 
     Ints = NDArray[np.int64]
 
@@ -33,13 +34,23 @@ class Tables:
     attributes: DataFrame
 
 
-def everywhere(entities: DataFrame, named: Collection[Entity]) -> Ints:
-    """The ids that are guests of every block: no resource, each type alone, and `named`."""
+def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
+    """The ids that are guests of every block.
+
+    These are: no resource, each type alone, `named`, and subjects whose attributes are read.
+    """
+    entities = tables.entities
     table = pa.table({"type": [e.type for e in named], "name": [e.name for e in named]})
     found = entities.where("name = ''").select("id")
     if named:
         wanted = F.broadcast(entities.sparkSession.createDataFrame(table))
         found = found.unionAll(entities.join(wanted, ["type", "name"], "left_semi").select("id"))
+    keys = sorted(guests.told_of_subjects(model))
+    if keys:
+        people = [type.name for type in model.types.values() if type.principal is not None]
+        told = tables.attributes.where(F.col("attribute").isin(keys)).select("id")
+        subjects = entities.where(F.col("type").isin(people)).select("id")
+        found = found.unionAll(subjects.join(told, "id", "left_semi"))
     ids = np.asarray(found.toArrow().column("id"), dtype=np.int64)
     return np.union1d(ids, np.array([ROOT], dtype=np.int64))
 

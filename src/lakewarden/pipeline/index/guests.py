@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.expression import REQUEST, Every, Node, Some, children
 from lakewarden.kernel.facts import spelled_parent
-from lakewarden.kernel.model import Model, Reach
+from lakewarden.kernel.model import Model, Reach, Source
 from lakewarden.kernel.scopes import Reaching
+from lakewarden.kernel.snapshot import SUBJECT
 from lakewarden.kernel.statement import On
 
 Ints = NDArray[np.int64]
@@ -95,6 +96,19 @@ def looked_at(model: Model) -> frozenset[str]:
         for rule in operation.rules.values():
             kinds.update(_sources(rule))
     return frozenset(kinds & set(model.relations))
+
+
+def told_of_subjects(model: Model) -> frozenset[str]:
+    """The stored attributes that rules may read of the one who asks.
+
+    Every block has to know the entities that have them, for anyone may ask about any block.
+    """
+    return frozenset(
+        key
+        for name, attribute in model.attributes.items()
+        for prefix, _, key in [name.partition(".")]
+        if prefix == SUBJECT and attribute.source is not Source.REQUEST
+    )
 
 
 def _sources(node: Node) -> Iterator[str]:

@@ -266,7 +266,7 @@ class _Job:
             )
             kinds = sorted(looked_at(self.system.model))
             named = sorted(anchors(prepared(estate).table.scopes, self.system.spelling))
-            common = gathering.everywhere(tables.entities, named)
+            common = gathering.everywhere(tables, named, self.system.model)
             pairs = gathering.guests_of(tables, common, kinds, estate.bits, estate.count)
             rows = gathering.rows(tables, pairs, estate.bits)
             ordered = rows.repartitionById(estate.blocks, "block")

@@ -4,6 +4,9 @@ SECONDS ?= 60
 N ?= 500
 ARGS ?=
 
+# Tests start hundreds of processes; without bytecode each would compile the project anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 CODE := $(wildcard src tests bench)
 # The stamp is named after this place: an environment copied from elsewhere is not ours.

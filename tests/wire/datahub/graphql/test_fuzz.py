@@ -15,6 +15,8 @@ from lakewarden.wire.datahub.graphql.schema import schema
 from tests.wire.datahub.graphql.wire import ROOT, Wire
 
 LONG = st.integers(0, 9).map(lambda number: IntValueNode(value=str(number)))
+# Deferred, for reading the schema takes seconds and every worker imports this file.
+DOCUMENTS = st.deferred(lambda: from_schema(print_schema(schema()), custom_scalars={"Long": LONG}))
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +26,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    document=from_schema(print_schema(schema()), custom_scalars={"Long": LONG}),
-    by=st.sampled_from([ROOT, "eve"]),
-)
+@given(document=DOCUMENTS, by=st.sampled_from([ROOT, "eve"]))
 def test_no_document_meets_an_unforeseen_error(shared: Wire, document: str, by: str) -> None:
     answer = json.loads(shared.send({"query": document}, by).body)
     codes = {error["extensions"]["code"] for error in answer.get("errors", ())}

@@ -1,0 +1,71 @@
+"""`lakewarden changes`: what happens to a realm, as files for a stream."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.at import RealmName, Url, url_of
+from lakewarden.cli.outcome import YES, show
+
+if TYPE_CHECKING:
+    from lakewarden.store import SqlStore
+
+_PAUSE = 1.0
+
+
+def changes(
+    folder: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    /,
+    *,
+    realm: RealmName,
+    database: Url = None,
+    after: Annotated[
+        int | None,
+        Parameter(
+            help="Begin behind this revision; default: behind the newest file of the folder, or"
+            " with the first revision where there is none."
+        ),
+    ] = None,
+    follow: Annotated[
+        bool,
+        Parameter(help="Go on until interrupted, with a file for what is new.", show_default=False),
+    ] = False,
+) -> int:
+    """Writes what happened to a realm as JSON lines, an event a line, for a stream to read.
+
+    A file has all events behind the one before, is named by its newest revision, and is there whole
+    or not at all; where nothing happened there is none. What decides nothing is left out:
+    documents, tokens, secrets, links. The revision of an index is in its `manifest.json`.
+
+    For example:
+
+        lakewarden changes feed --realm gravitino --database sqlite:///estate.db --after 41
+    """
+    from lakewarden.store import open_store
+
+    store = open_store(url_of(database), makes=False)
+    try:
+        is_begun = _write(store, realm, folder, after)
+        while follow:
+            time.sleep(_PAUSE)
+            is_begun |= _write(store, realm, folder, None if is_begun else after)
+    except KeyboardInterrupt:
+        return YES
+    finally:
+        store.close()
+    return YES
+
+
+def _write(store: SqlStore, realm: str, folder: Path, after: int | None) -> bool:
+    """Whether there was anything to write."""
+    from lakewarden.pipeline.stream.feed import write_feed
+
+    with store.reading() as reading:
+        made = write_feed(reading, realm, folder, after)
+    if made is not None:
+        show(f"{made.file}: {made.events:,} events, revisions {made.after + 1} to {made.until}")
+    return made is not None

@@ -1,0 +1,1 @@
+"""An access index that follows the change feed, micro-batch by micro-batch."""

@@ -1,0 +1,210 @@
+"""Lines of the change feed, read back: what is malformed is refused with its place.
+
+The events between two revisions belong together (a *stretch*, see
+`lakewarden.pipeline.stream.feed`): they are applied together or not at all, for what came with
+the last of them holds at its end. Of a file all lines come at once; of a queue some may come
+later, and those that are there have to wait.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.section import Section
+from lakewarden.pipeline.index.index import Index
+from lakewarden.pipeline.stream.feed import KINDS, REALM, UNTIL
+from lakewarden.service.effect import DROP, MOVE, PUT, RENAME, Effect, FeedRow, decode
+from lakewarden.service.system import System
+
+_OPS = {PUT, DROP}
+_ENTITY_OPS = {PUT, DROP, MOVE, RENAME}
+
+
+class Line(NamedTuple):
+    """A line of the feed and where it came from, for errors."""
+
+    place: str
+    text: str
+
+
+class Event(NamedTuple):
+    """What happened, in the order of `revision` and `seq`."""
+
+    revision: int
+    seq: int
+    effect: Effect
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """All that happened behind one revision up to another, and the store's mark then.
+
+    `sha256` is that of its lines.
+    """
+
+    after: int
+    until: int
+    store: str
+    events: tuple[Event, ...]
+    sha256: str
+
+
+class Taken(NamedTuple):
+    """The stretches that follow the index, in order; lines to wait; how many lines were passed."""
+
+    stretches: Sequence[Stretch]
+    waiting: Sequence[Line]
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a line says; `seq` is -1 for the last one of a stretch."""
+
+    line: Line
+    realm: str
+    after: int
+    until: int
+    kind: str
+    revision: int
+    seq: int
+    section: Section
+
+    @staticmethod
+    def of(line: Line) -> _Told:
+        try:
+            data = json.loads(line.text)
+        except ValueError:
+            raise BadInput("expected JSON", where=line.place) from None
+        section = Section(data, line.place)
+        kind = section.text("kind")
+        found = _Told(
+            line=line,
+            realm=section.text("realm"),
+            after=_number(section, "after"),
+            until=_number(section, "until"),
+            kind=kind,
+            revision=_number(section, "revision"),
+            seq=-1 if kind == UNTIL else _number(section, "seq"),
+            section=section,
+        )
+        if not found.after < found.revision <= found.until:
+            message = f"expected a revision behind {found.after}, up to {found.until}"
+            raise BadInput(message, where=section.at("revision"))
+        return found
+
+
+_Lines = dict[tuple[int, int], _Told]
+"""The lines of a stretch, by revision and seq."""
+
+
+def taken(lines: Iterable[Line], index: Index, *, whole: bool) -> Taken:
+    """What the lines have for an index. The same line twice counts once.
+
+    Passed over are lines of other realms and of revisions that the index has. With `whole` every
+    stretch has to be complete. Raises `BadInput` for a line that is malformed or of an unknown
+    kind, for a realm that was dropped or got other settings, and for a gap.
+    """
+    if index.revision is None:
+        message = "knows no revision; ingest a realm with the source `store` and index that"
+        raise BadInput(message, where=str(index.out))
+    found: dict[tuple[int, int], _Lines] = {}
+    passed = 0
+    for line in lines:
+        told = _Told.of(line)
+        if told.realm != index.realm or told.until <= index.revision:
+            passed += 1
+        else:
+            between = found.setdefault((told.after, told.until), {})
+            between[(told.revision, told.seq)] = told
+    stretches: list[Stretch] = []
+    waiting: list[Line] = []
+    reached = index.revision
+    for (_, until), together in sorted(found.items()):
+        is_complete = _is_complete(together, until)
+        if whole and not is_complete:
+            place = min(told.line.place for told in together.values())
+            raise BadInput("a line of this stretch is missing; write it again", where=place)
+        if waiting or not is_complete:
+            waiting += [told.line for told in together.values()]
+        elif until <= reached:
+            passed += len(together)
+        else:
+            stretches.append(_stretch(together, index, reached))
+            reached = until
+    return Taken(stretches, waiting, passed)
+
+
+def _is_complete(lines: _Lines, until: int) -> bool:
+    last = lines.get((until, -1))
+    if last is None:
+        return False
+    # Taken from a copy, for lines that have to wait are asked again.
+    count = _number(Section(json.loads(last.line.text), last.line.place), "events")
+    return count == len(lines) - 1
+
+
+def _stretch(lines: _Lines, index: Index, reached: int) -> Stretch:
+    *others, last = sorted(lines.values(), key=lambda told: (told.seq < 0, told.revision, told.seq))
+    place = last.line.place
+    if last.after > reached:
+        message = f"goes on behind revision {last.after}, and the index is of revision {reached}"
+        anew = "give the events in between, or ingest and index anew"
+        raise BadInput(f"{message}; {anew}", where=place)
+    if last.section.text("digest") != index.system.model.digest:
+        message = "the realm has another model, or other settings, than the index was made under"
+        raise BadInput(f"{message}; ingest and index anew", where=last.section.at("digest"))
+    events = []
+    for told in others:
+        if told.kind == REALM:
+            message = f"the realm `{index.realm}` was dropped; ingest and index anew"
+            raise BadInput(message, where=told.line.place)
+        if told.revision > reached:
+            effect = _effect(told, index.system)
+            events.append(Event(told.revision, told.seq, effect, told.line.place))
+    text = "\n".join(sorted(told.line.text.strip() for told in lines.values()))
+    sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return Stretch(last.after, last.until, last.section.text("store"), tuple(events), sha256)
+
+
+def _number(section: Section, key: str) -> int:
+    found = section.take(key)
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise BadInput("expected a whole number", where=section.at(key))
+    return found
+
+
+def _effect(told: _Told, system: System) -> Effect:
+    section, kind = told.section, told.kind
+    op, key, row = (section.take(name) for name in ("op", "key", "row"))
+    if kind not in KINDS:
+        expected = ", ".join(KINDS)
+        raise BadInput(f"unknown `{kind}`; expected one of: {expected}", where=section.at("kind"))
+    ops = _ENTITY_OPS if kind == "entity" else _OPS
+    if op not in ops:
+        expected = ", ".join(sorted(ops))
+        raise BadInput(f"unknown `{op}`; expected one of: {expected}", where=section.at("op"))
+    if not _is_text(key):
+        raise BadInput("expected names", where=section.at("key"))
+    if (row is None) != (op == DROP):
+        raise BadInput(f"expected what is there after `{op}`", where=section.at("row"))
+    after = None if row is None else json.dumps(row)
+    feed_row = FeedRow(told.revision, told.seq, "", kind, json.dumps(key), str(op), after)
+    try:
+        return decode(feed_row, system)
+    except (BadInput, Unknown) as error:
+        raise BadInput(str(error), where=section.at("row")) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        message = f"expected the key and the row of a `{kind}`"
+        raise BadInput(message, where=section.at("key")) from None
+
+
+def _is_text(key: object) -> bool:
+    """Whether it is a text, or a list of such."""
+    return isinstance(key, str) or (isinstance(key, list) and bool(key) and all(map(_is_text, key)))

@@ -1,0 +1,167 @@
+"""The change feed of a realm as files of JSON lines, for a stream to read. Needs no Spark.
+
+    FOLDER/REALM-REVISION.jsonl        named by the newest revision in it
+
+A line is one event: realm, revision, seq, kind, key, op and row are those of the feed, `after`
+and `until` the revisions that the file lies between. The last line, of the kind `until`, counts
+the events and has what the store says of itself at that revision. Left out is what decides
+nothing, so no secret gets into a file.
+
+People are told as the realm sees them at the end of the file: spelled its way, its own and its
+directory's together. Somebody who leaves one and is in the other is still there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.service.effect import DROP, FeedRow, decode, encode
+from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.realm import CONTROL, Realm, people_of
+from lakewarden.service.resume import mark
+from lakewarden.service.state import People
+from lakewarden.service.system import load_system
+
+UNTIL: Final = "until"
+"""The kind of the last line of a file."""
+
+REALM: Final = "realm"
+"""The kind of a line that says that the realm was dropped."""
+
+PEOPLE: Final = ("principal", "membership")
+KINDS: Final = ("entity", "relation", "attribute", "owner", "statement", *PEOPLE, REALM)
+"""What decides, or makes the index one of something else."""
+
+
+class Written(NamedTuple):
+    """A file that was written: its events are behind `after`, up to `until`."""
+
+    file: Path
+    after: int
+    until: int
+    events: int
+
+
+def write_feed(
+    reading: Reading, realm: str, folder: Path, after: int | None = None
+) -> Written | None:
+    """Writes what happened to a realm behind the revision `after` (default: the newest file's).
+
+    None where nothing happened. The file is there whole, or not at all. Raises `Unknown` for a
+    realm that is not there, `BadInput` for a revision that the store does not have yet, or to
+    which its feed does not reach back.
+    """
+    found = {one.name: one for one in reading.realms()}
+    if realm not in found:
+        there = ", ".join(sorted(set(found) - {CONTROL})) or "none"
+        raise Unknown("realm", realm, f"there are: {there}")
+    start = newest(folder, realm) if after is None else after
+    if not 0 <= start <= reading.revision:
+        message = f"expected a revision from 0 to {reading.revision}, got {start}"
+        raise BadInput(f"{message}; is it of another store?", where="--after")
+    try:
+        rows = reading.feed(start)
+    except FeedGone:
+        message = f"the change feed does not reach back to revision {start}"
+        raise BadInput(f"{message}; ingest and index anew", where="--after") from None
+    events = list(_events(reading, found[realm], rows))
+    if not events:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{realm}-{reading.revision:015}.jsonl"
+    _put(file, list(_lines(reading, found[realm], start, events)))
+    return Written(file, start, reading.revision, len(events))
+
+
+def newest(folder: Path, realm: str) -> int:
+    """The revision that the newest file of the folder reaches; 0 where there is none."""
+    named = re.compile(re.escape(realm) + r"-(\d{15})\.jsonl")
+    found = (named.fullmatch(file.name) for file in folder.glob("*.jsonl"))
+    return max((int(match[1]) for match in found if match), default=0)
+
+
+def _lines(
+    reading: Reading, realm: Realm, after: int, events: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    between = {"realm": realm.name, "after": after, "until": reading.revision}
+    model = load_system(realm.model, realm.settings).model
+    last = {
+        "revision": reading.revision,
+        "kind": UNTIL,
+        "events": len(events),
+        "store": mark(reading),
+        "model": model.name,
+        "digest": model.digest,
+    }
+    for table in (*events, last):
+        yield json.dumps({**between, **table}, ensure_ascii=False) + "\n"
+
+
+def _events(reading: Reading, realm: Realm, rows: Iterable[FeedRow]) -> Iterator[dict[str, Any]]:
+    """The events of the realm, in order; those of people at the end, as they are then."""
+    people: dict[Principal | MembershipRow, FeedRow] = {}
+    system = load_system(realm.model, realm.settings)
+    for row in rows:
+        of_people = row.kind in PEOPLE and row.scope in (realm.name, people_of(realm.directory))
+        if of_people:
+            match decode(row, system):
+                case PrincipalChanged(principal):
+                    people[system.spelled(principal)] = row
+                case MembershipChanged(membership):
+                    people[MembershipRow(*map(system.spelled, membership))] = row
+        elif row.scope == realm.name and _is_told(row):
+            yield _event(row, row.kind, json.loads(row.key), row.op, row.row)
+    if people:
+        yield from _people(reading, realm, people)
+
+
+def _is_told(row: FeedRow) -> bool:
+    return row.kind in KINDS and (row.kind != REALM or row.op == DROP)
+
+
+def _people(
+    reading: Reading, realm: Realm, touched: Mapping[Principal | MembershipRow, FeedRow]
+) -> Iterator[dict[str, Any]]:
+    there = People()
+    for scope in (realm.name, people_of(realm.directory)):
+        facts = reading.people(scope)
+        there |= People(frozenset(facts.principals), frozenset(facts.memberships))
+    there = there.spelled(load_system(realm.model, realm.settings))
+    for one, row in touched.items():
+        effect = (
+            PrincipalChanged(one, one in there.principals)
+            if isinstance(one, Principal)
+            else MembershipChanged(one, one in there.memberships)
+        )
+        kind, key, op, after = encode(effect)
+        yield _event(row, kind, json.loads(key), op, after)
+
+
+def _event(row: FeedRow, kind: str, key: object, op: str, after: str | None) -> dict[str, Any]:
+    told = None if after is None else json.loads(after)
+    return {
+        **{"revision": row.revision, "seq": row.seq, "kind": kind},
+        **{"key": key, "op": op, "row": told},
+    }
+
+
+def _put(file: Path, lines: list[str]) -> None:
+    # Spark passes over what begins with a dot, so it never sees half a file.
+    new = file.with_name(f".{file.name}-{os.getpid()}")
+    try:
+        with new.open("w", encoding="utf-8") as out:
+            out.writelines(lines)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)

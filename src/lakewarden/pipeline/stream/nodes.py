@@ -1,0 +1,259 @@
+"""What events make of the entities of an index: of those concerned, which are there, and where.
+
+A *node* is an entity that keeps its number while its name and its place change: its id in the
+index, or a number behind those for one that is new. So what was said of it goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    EntityRenamed,
+    OwnerChanged,
+    RelationChanged,
+)
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.facts import ROOT, spelled_parent
+from lakewarden.kernel.principal import Principal
+from lakewarden.pipeline.index.preorder import TOP
+from lakewarden.pipeline.stream.events import Event
+from lakewarden.pipeline.stream.skeleton import Skeleton
+from lakewarden.service.effect import Effect
+from lakewarden.service.system import System
+
+Attribute = tuple[int, str]
+
+
+@dataclass(slots=True)
+class Nodes:
+    """The nodes that events speak of, while these happen one after the other.
+
+    `names` are known names by node, `at` its inverse; every entity that an event names, and all
+    that its name spells above it, has to be there if the index has it, and so have all that are
+    not stored. `emptied` lost all their rows. Of the others, `edges`, `owners` and `attributes`
+    say what came (True) and went.
+    """
+
+    skeleton: Skeleton
+    system: System
+    names: dict[int, Entity]
+    at: dict[Entity, int] = field(default_factory=dict)
+    parents: dict[int, int] = field(default_factory=dict)
+    stored: dict[int, bool] = field(default_factory=dict)
+    renamed: set[int] = field(default_factory=set)
+    emptied: set[int] = field(default_factory=set)
+    edges: dict[tuple[int, str, int], bool] = field(default_factory=dict)
+    owners: dict[tuple[int, Principal, str], bool] = field(default_factory=dict)
+    attributes: dict[Attribute, tuple[str, ...]] = field(default_factory=dict)
+    _next: int = 0
+
+    def __post_init__(self) -> None:
+        self.at = {entity: node for node, entity in self.names.items()}
+        self._next = self.skeleton.count
+
+    def take(self, event: Event) -> None:
+        """One event. Raises `BadInput` for one that the entities do not fit."""
+        try:
+            self._take(event.effect)
+        except BadInput as error:
+            raise BadInput(f"{error.message}; ingest and index anew", where=event.place) from None
+
+    def _take(self, effect: Effect) -> None:
+        match effect:
+            case EntityAdded(entity, parent):
+                self._put(self._mentioned(entity), parent)
+            case EntityMoved(entity, parent):
+                self._put(self._known(entity), parent)
+            case EntityDropped(entity):
+                self._drop(self._known(entity))
+            case EntityRenamed(entity, name):
+                self._rename(self._known(entity), Entity(entity.type, name))
+            case RelationChanged(row, present):
+                source, target = self._known(row.source), self._mentioned(row.target)
+                self.edges[(source, row.kind, target)] = present
+            case OwnerChanged(row, present):
+                self.owners[(self._known(row.entity), row.owner, row.ownership)] = present
+            case AttributeChanged(entity, attribute, values):
+                self.attributes[(self._known(entity), attribute)] = tuple(sorted(set(values)))
+
+    def _known(self, entity: Entity) -> int:
+        node = self.at.get(entity)
+        if node is None or not self.is_stored(node):
+            raise BadInput(f"`{entity.type}:{entity.name}` is not stored in the index")
+        return node
+
+    def _mentioned(self, entity: Entity) -> int:
+        node = self.at.get(entity)
+        if node is None:
+            node, self._next = self._next, self._next + 1
+            self.names[node], self.at[entity] = entity, node
+            self.stored[node] = False
+            self._spell(node)
+        return node
+
+    def _spell(self, node: int) -> None:
+        """What is not stored lies where its name says."""
+        entity = self.names[node]
+        above = None if entity == NO_RESOURCE else spelled_parent(self.system.spelling, entity)
+        self.parents[node] = TOP if above is None else self._mentioned(above)
+
+    def _put(self, node: int, parent: Entity | None) -> None:
+        self.stored[node] = True
+        self.parents[node] = TOP if parent is None else self._mentioned(parent)
+
+    def _drop(self, node: int) -> None:
+        self.stored[node] = False
+        self.emptied.add(node)
+        self.edges = {key: told for key, told in self.edges.items() if key[0] != node}
+        self.owners = {key: told for key, told in self.owners.items() if key[0] != node}
+        self.attributes = {key: told for key, told in self.attributes.items() if key[0] != node}
+        self._spell(node)
+
+    def _rename(self, node: int, entity: Entity) -> None:
+        if entity in self.at:
+            raise BadInput(f"`{entity.type}:{entity.name}` has its name already")
+        old = self.names[node]
+        below = [n for n, above in self._not_stored() if above == node]
+        del self.at[old]
+        self.names[node], self.at[entity] = entity, node
+        self.renamed.add(node)
+        for other in below:
+            self._spell(other)
+
+    def _not_stored(self) -> Iterator[tuple[int, int]]:
+        for node in self.names:
+            if not self.is_stored(node):
+                yield node, self.parent(node)
+
+    # As things are after the events
+
+    def is_stored(self, node: int) -> bool:
+        """Whether the entity is stored now."""
+        known = self.stored.get(node)
+        return bool(self.skeleton.stored[node]) if known is None else known
+
+    def parent(self, node: int) -> int:
+        """What the node lies in now, or `TOP`."""
+        known = self.parents.get(node)
+        return int(self.skeleton.parents[node]) if known is None else known
+
+    def targets(self) -> set[int]:
+        """The nodes that are not stored to which a relation leads."""
+        known, rows = self.names, self.skeleton.edges
+        gone = {key for key, present in self.edges.items() if not present}
+        asked = np.array([n for n in known if n < self.skeleton.count and not self.is_stored(n)])
+        found = {target for (_, _, target), present in self.edges.items() if present}
+        for place in np.flatnonzero(np.isin(rows.to, asked)).tolist():
+            source, target = int(rows.ids[place]), int(rows.to[place])
+            key = (source, rows.words[int(rows.codes[place])], target)
+            if source not in self.emptied and key not in gone:
+                found.add(target)
+        return {node for node in found if not self.is_stored(node)}
+
+    def holding(self) -> set[int]:
+        """The nodes that are not stored in which something stored lies."""
+        bones = self.skeleton
+        count = bones.count
+        changed = np.array(
+            sorted({n for n in (*self.stored, *self.parents) if n < count}), dtype=np.int64
+        )
+        stored = bones.stored.copy()
+        stored[changed] = False
+        found = set(np.unique(bones.parents[stored]).tolist())
+        later = {*self.stored, *self.parents}
+        found |= {self.parent(node) for node in later if self.is_stored(node)}
+        return {node for node in found if node != TOP and not self.is_stored(node)}
+
+    def types(self) -> set[str]:
+        """The types of what is stored."""
+        bones = self.skeleton
+        changed = np.array([n for n in self.stored if n < bones.count], dtype=np.int64)
+        stored = bones.stored.copy()
+        stored[changed] = False
+        found = {bones.kinds[code] for code in np.unique(bones.types[stored]).tolist()}
+        return found | {self.names[node].type for node, is_there in self.stored.items() if is_there}
+
+    def only_named(self) -> set[int]:
+        """The nodes that are there without being stored, as `numbering.placed` has them."""
+        model = self.system.model
+        types = (type for type in {*model.types, *self.types()} if model.judged(type))
+        alone = {self._mentioned(Entity(type, "")) for type in types}
+        found = self.targets() | self.holding()
+        self._refuse_denied(found)
+        found |= {ROOT, *alone}
+        todo = list(found)
+        while todo:
+            above = self.parent(todo.pop())
+            if above != TOP and not self.is_stored(above) and above not in found:
+                found.add(above)
+                todo.append(above)
+        return found
+
+    def _refuse_denied(self, named: set[int]) -> None:
+        """`ingest` would set aside what names them."""
+        for node in named:
+            entity = self.names[node]
+            if not self.system.model.judged(entity.type):
+                message = f"`{entity.type}:{entity.name}` is named, and not stored"
+                raise BadInput(f"{message}; ingest and index anew")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """How the tree of the nodes differs from that of the index.
+
+    `moved` and `fresh` are nodes of the index that have another place or name, and new ones, with
+    what they lie in now; `gone` are no more. `restated` are others that came to be stored or
+    only named.
+    """
+
+    moved: Mapping[int, int]
+    fresh: Mapping[int, int]
+    gone: frozenset[int]
+    restated: frozenset[int]
+
+    @property
+    def is_any(self) -> bool:
+        """Whether ids shift, or could."""
+        return bool(self.moved or self.fresh or self.gone)
+
+
+def changed(nodes: Nodes) -> Changed:
+    """What of the tree is another now. Raises `BadInput` for what would lie below itself."""
+    named = nodes.only_named()
+    bones, count = nodes.skeleton, nodes.skeleton.count
+    there = {node for node in nodes.names if nodes.is_stored(node) or node in named}
+    touched = {*nodes.stored, *nodes.parents, *nodes.renamed}
+    moved, restated = {}, set()
+    for node in sorted(n for n in touched if n < count and n in there):
+        parent = nodes.parent(node)
+        if parent != int(bones.parents[node]) or node in nodes.renamed:
+            moved[node] = parent
+        elif nodes.is_stored(node) != bool(bones.stored[node]):
+            restated.add(node)
+    fresh = {node: nodes.parent(node) for node in sorted(there) if node >= count}
+    gone = frozenset(n for n in nodes.names if n < count and n not in there)
+    found = Changed(moved, fresh, gone, frozenset(restated))
+    _refuse_cycles(nodes, found)
+    return found
+
+
+def _refuse_cycles(nodes: Nodes, found: Changed) -> None:
+    for node in (*found.moved, *found.fresh):
+        seen, at = {node}, nodes.parent(node)
+        while at != TOP:
+            if at in seen:
+                entity = nodes.names[node]
+                message = f"`{entity.type}:{entity.name}` would lie below itself"
+                raise BadInput(f"{message}; ingest and index anew")
+            seen.add(at)
+            at = nodes.parent(at)

@@ -1,0 +1,321 @@
+"""What a batch of events makes of an index, worked out on the driver in numbers.
+
+Nothing is written here: see `lakewarden.pipeline.stream.batch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    EntityRenamed,
+    OwnerChanged,
+    RelationChanged,
+)
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.facts import ROOT, spelled_parent
+from lakewarden.kernel.grants import Table, interval
+from lakewarden.kernel.principal import GROUP, Principal
+from lakewarden.kernel.scopes import Reaching
+from lakewarden.kernel.statement import Statement
+from lakewarden.pipeline.index import guests, index
+from lakewarden.pipeline.index.block import ENTITY
+from lakewarden.pipeline.index.estate import Estate, blocks_of, estate_of, prepared
+from lakewarden.pipeline.index.index import Index
+from lakewarden.pipeline.index.preorder import TOP
+from lakewarden.pipeline.stream import carrying, moving, reaching
+from lakewarden.pipeline.stream.events import Event, Stretch
+from lakewarden.pipeline.stream.moving import Edge, Kept, Owner, Translation
+from lakewarden.pipeline.stream.nodes import Changed, Nodes, changed
+from lakewarden.pipeline.stream.policy import Policy, effects
+from lakewarden.pipeline.stream.shifting import Shift, shifted
+from lakewarden.pipeline.stream.skeleton import Ints, Skeleton, skeleton
+from lakewarden.service.effect import Effect
+from lakewarden.service.system import System
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the next version is made of.
+
+    `dirty` blocks are judged again, and of the others those `rewritten` get other rows; `kept`
+    are files that stay. `carried` scopes are matched as before, `anew` are matched everywhere:
+    those of `stated_anew`. It `loses` scopes that nothing states any more.
+    """
+
+    estate: Estate
+    policy: Policy
+    facts: Mapping[str, Any]
+    shift: Shift
+    is_shifted: bool
+    translation: Translation
+    new_rows: pa.Table
+    pairs: Ints
+    dirty: frozenset[int]
+    rewritten: frozenset[int]
+    kept: Sequence[Any]
+    carried: Mapping[int, int]
+    anew: Mapping[Reaching, int]
+    stated_anew: tuple[Statement, ...]
+    loses: bool
+
+    @property
+    def clean(self) -> frozenset[int]:
+        """The blocks that are not judged again."""
+        return frozenset(range(self.estate.blocks)) - self.dirty
+
+
+def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: float) -> Plan:
+    """The next version, once the events happened. Raises `BadInput` for one that does not fit."""
+    bits = int(known.manifest.facts["bits"])
+    before = estate_of(known)
+    old = prepared(before).table
+    if index.scopes_digest(old) != known.manifest.facts["scopes"]:
+        raise BadInput("was made of other statements; make the index anew", where=str(known.out))
+    events = [event for stretch in stretches for event in stretch.events]
+    policy = Policy.of(known, before.acting)
+    policy.take(effects(events))
+    start, end = interval(policy.stated(), now)
+    moment = index.moment(start, end)
+    scopes = policy.table(moment)
+    anchors = guests.anchors(scopes.scopes, known.system.spelling)
+    nodes = _nodes(known, spark, events, anchors)
+    bones = nodes.skeleton
+    tree = changed(nodes)
+    shift = _shift(nodes, tree, blocks_of(known, spark), bits)
+    edges = moving.kept_edges(nodes)
+    owners = moving.kept_owners(nodes, before.acting.principals)
+    acting = policy.acting(_owning(bones, owners, before.acting))
+    ownerships = _ownerships(bones, owners)
+    numbers = np.array([acting.ids.get(p, -1) for p in before.acting.principals], np.int64)
+    pairs = reaching.guests_now(nodes, tree, shift, edges, _common(nodes, shift, anchors), bits)
+    touched = reaching.touched(nodes, tree, (edges, owners), shift)
+    dirty = reaching.dirty(touched, pairs, bones, tree.gone, shift, bits)
+    estate = Estate(
+        model=known.system.model.name,
+        settings=known.system.model.settings,
+        acting=acting,
+        ownerships=ownerships,
+        statements=policy.everything(),
+        now=moment,
+        bits=bits,
+        count=shift.count,
+    )
+    rewritten = (
+        frozenset(range(estate.blocks))
+        if tree.is_any
+        else reaching.rewritten(dirty, pairs, bones, numbers, bits)
+    )
+    table = prepared(estate).table
+    regrouped = _in_groups(before.acting) != _in_groups(acting)
+    carried = carrying.carried(old, table, regrouped=regrouped)
+    anew = {s: n for s, n in table.numbers.items() if n not in set(carried.values())}
+    return Plan(
+        estate=estate,
+        policy=policy,
+        facts=_facts(known, stretches, estate, policy, table, (start, end)),
+        shift=shift,
+        is_shifted=tree.is_any,
+        translation=_translation(nodes, tree, shift, edges, owners, numbers),
+        new_rows=moving.new_rows(nodes, tree, shift, (edges, owners), acting.ids),
+        pairs=pairs,
+        dirty=dirty,
+        rewritten=rewritten,
+        kept=reaching.untouched(bones, rewritten),
+        carried=carried,
+        anew=anew,
+        stated_anew=_stating(table, frozenset(anew.values())),
+        loses=len(carried) < len(old.scopes),
+    )
+
+
+def _facts(
+    known: Index,
+    stretches: Sequence[Stretch],
+    estate: Estate,
+    policy: Policy,
+    table: Table,
+    times: tuple[float, float],
+) -> dict[str, Any]:
+    start, end = times
+    last = stretches[-1]
+    return {
+        **known.manifest.facts,
+        "revision": last.until,
+        "store": last.store,
+        "from": start if isfinite(start) else None,
+        "until": end if isfinite(end) else None,
+        "count": estate.count,
+        "members": [list(entity) for entity in sorted(policy.members)],
+        "ownerships": list(estate.ownerships),
+        "scopes": index.scopes_digest(table),
+    }
+
+
+def _nodes(
+    known: Index, spark: SparkSession, events: Iterable[Event], anchors: Iterable[Entity]
+) -> Nodes:
+    facts = known.manifest.facts
+    bits = int(facts["bits"])
+    bones = skeleton(known.folder / index.BLOCKS, bits, int(facts["count"]))
+    happened = list(events)
+    wanted = {NO_RESOURCE, *anchors}
+    for event in happened:
+        wanted |= _named_by(event.effect, known.system)
+    found = Nodes(bones, known.system, _looked_up(blocks_of(known, spark), wanted, bits))
+    for event in happened:
+        found.take(event)
+    return found
+
+
+def _named_by(effect: Effect, system: System) -> set[Entity]:
+    """All entities that an effect names, and what their names spell above them."""
+    named: list[Entity | None]
+    match effect:
+        case EntityAdded(entity, parent) | EntityMoved(entity, parent):
+            named = [entity, parent]
+        case EntityDropped(entity) | AttributeChanged(entity):
+            named = [entity]
+        case EntityRenamed(entity, name):
+            named = [entity, Entity(entity.type, name)]
+        case RelationChanged(row):
+            named = [row.source, row.target]
+        case OwnerChanged(owner):
+            named = [owner.entity]
+        case _:
+            named = []
+    found: set[Entity] = set()
+    for one in named:
+        at = one
+        while at is not None and at not in found:
+            found.add(at)
+            at = None if at == NO_RESOURCE else spelled_parent(system.spelling, at)
+    return found
+
+
+def _looked_up(blocks: DataFrame, wanted: Iterable[Entity], bits: int) -> dict[int, Entity]:
+    """The names of the wanted entities, and of all that are not stored, by id."""
+    names = sorted(wanted)
+    table = pa.table({"s": [e.type for e in names], "t": [e.name for e in names]})
+    asked = F.broadcast(blocks.sparkSession.createDataFrame(table).withColumn("asked", F.lit(True)))
+    rows = _own_entities(blocks, bits).join(asked, ["s", "t"], "left")
+    found = rows.where("asked or not flag").select("id", "s", "t").toArrow()
+    columns = (column.to_pylist() for column in found.columns)
+    return {id: Entity(type, name) for id, type, name in zip(*columns, strict=True)}
+
+
+def _own_entities(blocks: DataFrame, bits: int) -> DataFrame:
+    own = F.shiftright("id", bits) == F.col("block")
+    return blocks.where(own & (F.col("what") == ENTITY))
+
+
+def _shift(nodes: Nodes, tree: Changed, blocks: DataFrame, bits: int) -> Shift:
+    bones = nodes.skeleton
+    placed = {
+        node: parent
+        for node, parent in (*tree.moved.items(), *tree.fresh.items())
+        if parent < bones.count
+    }
+    before = _before(blocks, placed, nodes.names, {*tree.moved, *tree.gone}, bits)
+    return shifted(bones.parents, bones.ends, tree, nodes.names, before)
+
+
+def _before(
+    blocks: DataFrame,
+    placed: Mapping[int, int],
+    names: Mapping[int, Entity],
+    leaving: set[int],
+    bits: int,
+) -> dict[int, int]:
+    """Before which member of its container a node comes, of those that stay there."""
+    if not placed:
+        return {}
+    spark = blocks.sparkSession
+    order = sorted(placed)
+    asked = pa.table(
+        {
+            "node": pa.array(order, pa.int32()),
+            "a": pa.array([placed[node] for node in order], pa.int32()),
+            "name": pa.array([names[node].name for node in order], pa.string()),
+            "type": pa.array([names[node].type for node in order], pa.string()),
+        }
+    )
+    members = _own_entities(blocks, bits).select("id", "a", "s", "t")
+    if leaving:
+        gone = pa.table({"id": pa.array(sorted(leaving), pa.int32())})
+        members = members.join(F.broadcast(spark.createDataFrame(gone)), "id", "left_anti")
+    follows = (F.col("t") > F.col("name")) | (
+        (F.col("t") == F.col("name")) & (F.col("s") > F.col("type"))
+    )
+    joined = members.join(F.broadcast(spark.createDataFrame(asked)), "a").where(follows)
+    found = joined.groupBy("node").agg(F.min("id").alias("id")).toArrow()
+    return dict(zip(*(found.column(c).to_pylist() for c in ("node", "id")), strict=True))
+
+
+def _owning(bones: Skeleton, owners: Kept[Owner], acting: Acting) -> set[Principal]:
+    numbers = np.unique(bones.owners.to[owners.rest]).tolist()
+    found = {acting.principals[number] for number in numbers}
+    return found | {owner for _, owner, _ in owners.rows}
+
+
+def _ownerships(bones: Skeleton, owners: Kept[Owner]) -> tuple[str, ...]:
+    codes = np.unique(bones.owners.codes[owners.rest]).tolist()
+    found = {bones.owners.words[code] for code in codes} | {
+        ownership for _, _, ownership in owners.rows
+    }
+    return ("", *sorted(found - {""}))
+
+
+def _common(nodes: Nodes, shift: Shift, anchors: Iterable[Entity]) -> Ints:
+    """The guests of every block, as `gathering.everywhere` has them."""
+    types = {node for node, entity in nodes.names.items() if not entity.name}
+    named = {nodes.at[entity] for entity in anchors if entity in nodes.at}
+    ids = {shift.id(node) for node in types | named} | reaching.told_subjects(nodes, shift)
+    return np.array(sorted((ids | {ROOT}) - {TOP}), np.int64)
+
+
+def _translation(
+    nodes: Nodes, tree: Changed, shift: Shift, edges: Kept[Edge], owners: Kept[Owner], numbers: Ints
+) -> Translation:
+    def ids(found: Iterable[int]) -> Ints:
+        return np.array(sorted(found), np.int64)
+
+    return Translation(
+        shift=shift,
+        entities=ids({*tree.moved, *tree.restated}),
+        sources=ids(edges.nodes),
+        owned=ids(owners.nodes),
+        emptied=ids(nodes.emptied),
+        told=frozenset(nodes.attributes),
+        owners=numbers,
+    )
+
+
+def _stating(table: Table, scopes: frozenset[int]) -> tuple[Statement, ...]:
+    """The statements that use one of these scopes."""
+    sides = (*table.allow.values(), *table.deny.values())
+    found = {g.statement.id for side in sides for g in side.every if g.scope in scopes}
+    return tuple(table.statements[id] for id in table.statements if id in found)
+
+
+def _in_groups(acting: Acting) -> set[tuple[Principal, Principal]]:
+    """Who is directly in which group."""
+    everyone = acting.principals
+    edges = ((everyone[m], everyone[g]) for m, groups in acting.of.items() for g in groups)
+    return {(member, group) for member, group in edges if group.kind == GROUP}

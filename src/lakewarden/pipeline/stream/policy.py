@@ -1,0 +1,132 @@
+"""What of a realm is few: its statements, people, and containers with members of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.change import (
+    EntityAdded,
+    EntityDropped,
+    EntityRenamed,
+    MembershipChanged,
+    PrincipalChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.grants import Table, table
+from lakewarden.kernel.principal import GROUP, ROLE, SERVICE_ADMINS, Principal, members_of
+from lakewarden.kernel.snapshot import membership
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import write_statement
+from lakewarden.pipeline.check import Key, on_cycles
+from lakewarden.pipeline.index.index import Index
+from lakewarden.pipeline.stream.events import Event
+from lakewarden.service.defaults import default_statements
+from lakewarden.service.effect import Effect
+from lakewarden.service.system import System
+
+_NESTED = (GROUP, ROLE)
+
+
+@dataclass(slots=True)
+class Policy:
+    """All of it, while events happen one after the other."""
+
+    system: System
+    statements: dict[str, Statement]
+    stored: set[Principal]
+    memberships: set[tuple[Principal, Principal]]
+    members: set[Entity]
+    _fixed: frozenset[str] = field(default=frozenset())
+
+    @staticmethod
+    def of(index: Index, acting: Acting) -> Policy:
+        """As it is in an index, whose people are `acting`."""
+        everyone = acting.principals
+        edges = {(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert
+        defaults = index.system.model.defaults
+        return Policy(
+            system=index.system,
+            statements={statement.id: statement for statement in index.statements()},
+            stored={everyone[id] for id in acting.stored},
+            memberships={(everyone[m], everyone[g]) for m, g in edges},
+            members={Entity(*cells) for cells in index.manifest.facts["members"]},
+            _fixed=frozenset(str(t["id"]) for t in defaults if not t.get("editable", False)),
+        )
+
+    def take(self, effects: Iterable[Effect]) -> None:
+        """Effects in order. What is about nothing of this is passed over."""
+        for effect in effects:
+            match effect:
+                case StatementAdded(statement) if statement.id not in self._fixed:
+                    self.statements[statement.id] = statement
+                case StatementRemoved(id) if id not in self._fixed:
+                    self.statements.pop(id, None)
+                case PrincipalChanged(principal, present):
+                    (self.stored.add if present else self.stored.discard)(principal)
+                case MembershipChanged(row, present):
+                    edge = (row.member, row.of)
+                    (self.memberships.add if present else self.memberships.discard)(edge)
+                case EntityAdded(entity, _) if entity.type in self._member_types:
+                    self.members.add(entity)
+                case EntityDropped(entity):
+                    self.members.discard(entity)
+                case EntityRenamed(entity, name) if entity in self.members:
+                    self.members.remove(entity)
+                    self.members.add(Entity(entity.type, name))
+
+    @property
+    def _member_types(self) -> frozenset[str]:
+        return frozenset(self.system.model.membership_types)
+
+    def stated(self) -> tuple[Statement, ...]:
+        """The statements as `lakewarden.pipeline.directory` orders them."""
+        known = self.statements
+        defaults = [s.id for s in default_statements(self.system) if s.id in known]
+        others = sorted(known.keys() - set(defaults))
+        return tuple(known[id] for id in (*defaults, *others))
+
+    def everything(self) -> tuple[Statement, ...]:
+        """The statements, and those that are implied."""
+        return (*self.stated(), *(membership(entity) for entity in sorted(self.members)))
+
+    def table(self, now: float) -> Table:
+        """What is in force: its scopes and their numbers; of principals only the names count."""
+        statements = {statement.id: statement for statement in self.everything()}
+        named = {p for statement in statements.values() for p in statement.principals}
+        return table(statements, self.system.model, Acting.build((), (), named), now)
+
+    def acting(self, owners: Iterable[Principal]) -> Acting:
+        """Who acts as whom, as the index job makes it out; `owners` are all that own anything.
+
+        Raises `BadInput` for memberships that lead back, which `ingest` would set aside.
+        """
+        mentioned = {SERVICE_ADMINS, *owners}
+        mentioned.update(p for statement in self.everything() for p in statement.principals)
+        mentioned.update(members_of(entity.name) for entity in self.members)
+        self._refuse_cycles()
+        return Acting.build(self.stored, self.memberships, mentioned)
+
+    def _refuse_cycles(self) -> None:
+        edges: dict[Key, list[Key]] = {}
+        for member, of in self.memberships:
+            if member.kind in _NESTED and of.kind in _NESTED:
+                edges.setdefault(member, []).append(of)
+        for kind, name in sorted(on_cycles(edges)):
+            message = f"`{kind}:{name}` would be a member of itself"
+            raise BadInput(f"{message}; ingest and index anew")
+
+
+def text_of(stated: Iterable[Statement]) -> str:
+    """The statements as an index keeps them."""
+    return "".join(f"{json.dumps(write_statement(s), ensure_ascii=False)}\n" for s in stated)
+
+
+def effects(events: Iterable[Event]) -> Iterable[Effect]:
+    """What happened, in order."""
+    return (event.effect for event in events)

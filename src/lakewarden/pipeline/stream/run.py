@@ -1,0 +1,217 @@
+"""The job that lets an index follow the change feed, by Spark's Structured Streaming.
+
+Each micro-batch makes one version of the index (`lakewarden.pipeline.stream.batch`). Spark's
+checkpoint says which files, or offsets, were read; which revisions the index has says its own
+manifest, so that what comes again changes nothing. Events of which others are still under way
+are kept beside the checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
+from lakewarden.pipeline.index import index
+from lakewarden.pipeline.index.index import open_index
+from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.ingest.version import written_to
+from lakewarden.pipeline.product import REPORT, Manifest, folder_of, read_manifest
+from lakewarden.pipeline.stream.batch import apply
+from lakewarden.pipeline.stream.events import Line
+from lakewarden.pipeline.stream.source import Feed, lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CHECKPOINT: Final = ".stream"
+"""The folder of an index where the checkpoint is, unless another is named."""
+
+_SPARKS, _WAITING, _REFUSED = "spark", "waiting.json", "refused.json"
+_OTHERS: Final = {error.__name__: error for error in (Conflict, Unavailable)}
+
+
+class Result(NamedTuple):
+    """The manifest that counts now, and the reports of the versions that were made."""
+
+    manifest: Manifest
+    versions: Sequence[Mapping[str, Any]]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether any version was made."""
+        return bool(self.versions)
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """All versions together: rows and blocks of the last one, events and seconds added up."""
+        seconds: dict[str, float] = {}
+        events: dict[str, int] = {}
+        for one in self.versions:
+            for name, more in one["seconds"].items():
+                seconds[name] = round(seconds.get(name, 0.0) + more, 3)
+            for name, count in one["events"].items():
+                events[name] = events.get(name, 0) + count
+        last = self.versions[-1] if self.versions else {}
+        return {
+            "version": self.manifest.version,
+            "revision": self.manifest.facts["revision"],
+            "rows": {name: content.rows for name, content in self.manifest.tables.items()},
+            "versions": len(self.versions),
+            "events": events,
+            "blocks": last.get("blocks", {}),
+            "seconds": seconds,
+            "reused": [],
+            "peak_bytes": max((one["peak_bytes"] for one in self.versions), default=0),
+        }
+
+
+def follow(
+    feed: Feed,
+    out: Path,
+    *,
+    spark: SparkSession,
+    checkpoint: Path | None = None,
+    every: float | None = None,
+    now: float | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Lets the index in the folder `out` follow the feed.
+
+    It takes what is there, or with `every` looks again after so many seconds until it is
+    interrupted. `checkpoint` is a folder (default: in `out`), `now` as `apply` has it.
+    Raises `BadInput` for what cannot be applied, with its place, `Conflict` when another process
+    works on `out`, `Unavailable` where Spark lacks the source. The version that counted before
+    still counts then.
+    """
+    before = open_index(out)
+    place = checkpoint or out / CHECKPOINT
+    place.mkdir(parents=True, exist_ok=True)
+    (place / _REFUSED).unlink(missing_ok=True)
+    stream = feed.read(spark)
+    step = _Step(out, place, whole=feed.is_whole, now=now)
+    # What draws the progress cannot be sent to a Connect server, where the steps run then.
+    told = step.telling(progress) if _is_here(spark) else step.silently()
+    trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
+    writer = stream.writeStream.foreachBatch(told).trigger(**trigger)
+    with _told_once():
+        query = writer.option("checkpointLocation", written_to(place / _SPARKS)).start()
+        try:
+            query.awaitTermination()
+        except KeyboardInterrupt:
+            query.stop()
+        except Exception:
+            _raise_refusal(place)
+            raise
+    manifest = read_manifest(out, index.KIND)
+    return Result(manifest, _reports(out, before.manifest, manifest))
+
+
+@contextmanager
+def _told_once() -> Iterator[None]:
+    """Keeps py4j from showing what a step raises, which comes with the end of the query, too."""
+    logger = logging.getLogger("py4j.clientserver")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _is_here(spark: SparkSession) -> bool:
+    """Whether micro-batches are taken in this process; its classes need not be installed."""
+    return not type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def _raise_refusal(place: Path) -> None:
+    """What a step refused, as it was refused: Spark tells it in words of its own."""
+    try:
+        told = json.loads((place / _REFUSED).read_text("utf-8"))
+    except OSError:
+        return
+    if told["error"] == BadInput.__name__:
+        raise BadInput(told["message"], where=told["where"])
+    raise _OTHERS[told["error"]](told["message"])
+
+
+def _reports(out: Path, before: Manifest, after: Manifest) -> list[Mapping[str, Any]]:
+    """The reports of the versions behind one up to another, in order."""
+    found: list[Mapping[str, Any]] = []
+    number = after.version
+    while number > before.version:
+        file = folder_of(out, after).with_name(str(number)) / REPORT
+        report = json.loads(file.read_text("utf-8"))
+        made_of = report["inputs"][0]
+        if made_of["name"] != index.KIND:
+            break  # made by the index job meanwhile
+        found.insert(0, report)
+        number = made_of["version"]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What is done with a micro-batch; can be sent to where that is done."""
+
+    out: Path
+    place: Path
+    whole: bool
+    now: float | None
+
+    def telling(self, progress: Progress) -> Callable[[DataFrame, int], None]:
+        """The step, with its progress."""
+        return lambda batch, _: self.take(batch, progress)
+
+    def silently(self) -> Callable[[DataFrame, int], None]:
+        """The step by itself."""
+        return lambda batch, _: self.take(batch, silent)
+
+    def take(self, batch: DataFrame, progress: Progress) -> None:
+        """Applies the events of a micro-batch, and of those before that had to wait."""
+        try:
+            found = [*self._waiting(), *lines(batch, numbered=self.whole)]
+            if found:
+                spark = batch.sparkSession
+                applied = apply(
+                    found, self.out, spark, whole=self.whole, now=self.now, progress=progress
+                )
+                self._wait(applied.waiting)
+        except WardenError as error:
+            _put(self.place / _REFUSED, _told(error))
+            raise
+
+    def _waiting(self) -> list[Line]:
+        try:
+            return [Line(*line) for line in json.loads((self.place / _WAITING).read_text("utf-8"))]
+        except OSError:
+            return []
+
+    def _wait(self, lines: Sequence[Line]) -> None:
+        if lines:
+            _put(self.place / _WAITING, [list(line) for line in lines])
+        else:
+            (self.place / _WAITING).unlink(missing_ok=True)
+
+
+def _told(error: WardenError) -> dict[str, str]:
+    kind = type(error).__name__
+    if isinstance(error, BadInput):
+        return {"error": BadInput.__name__, "message": error.message, "where": error.where}
+    known = kind if kind in _OTHERS else BadInput.__name__
+    return {"error": known, "message": str(error), "where": ""}
+
+
+def _put(file: Path, value: object) -> None:
+    new = file.with_name(f".{file.name}-{os.getpid()}")
+    with new.open("w", encoding="utf-8") as out:
+        json.dump(value, out, ensure_ascii=False)
+        out.flush()
+        os.fsync(out.fileno())
+    new.replace(file)

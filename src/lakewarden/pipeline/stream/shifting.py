@@ -1,0 +1,230 @@
+"""Where every id of an index comes to lie when entities come, go and move: pieces that shift.
+
+Ids are in preorder, members by name and type. So an entity that moves takes what lies below it
+along in one piece, one that goes leaves a hole, one that comes makes room. The new order is a
+sequence of pieces of the old one with new entities in between, and as many pieces as changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.pipeline.index.preorder import TOP
+from lakewarden.pipeline.stream.nodes import Changed
+from lakewarden.pipeline.stream.skeleton import Ints, upwards
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """The ids afterwards: those from `starts[i]` to before `stops[i]` begin at `to[i]`, ascending.
+
+    An id in no piece is no more. `fresh` are the ids of new nodes, `grown` how many more entities
+    than before lie below an id of before (or fewer), `count` how many ids there are.
+    """
+
+    starts: Ints
+    stops: Ints
+    to: Ints
+    fresh: Mapping[int, int]
+    grown: Mapping[int, int]
+    count: int
+
+    @property
+    def is_still(self) -> bool:
+        """Whether every id stays what it is."""
+        return len(self.starts) == 1 and not self.fresh and int(self.stops[0]) == self.count
+
+    def ids(self, ids: Ints) -> Ints:
+        """The ids afterwards; -1 for what is no more, and for -1."""
+        place = np.searchsorted(self.starts, ids, side="right") - 1
+        place = np.maximum(place, 0)
+        there = (ids >= self.starts[place]) & (ids < self.stops[place])
+        found: Ints = np.where(there, ids - self.starts[place] + self.to[place], -1)
+        return found
+
+    def id(self, node: int) -> int:
+        """The id of a node afterwards; -1 for none."""
+        known = self.fresh.get(node)
+        return int(self.ids(np.array([node], np.int64))[0]) if known is None else known
+
+    def ends(self, ids: Ints, ends: Ints) -> Ints:
+        """The ids behind what lies below those `ids` of before, which ended at `ends`."""
+        size = ends - ids
+        if self.grown:
+            grown = np.array(sorted(self.grown), np.int64)
+            more = np.array([self.grown[id] for id in grown.tolist()], np.int64)
+            place = np.minimum(np.searchsorted(grown, ids), len(grown) - 1)
+            size = size + np.where(grown[place] == ids, more[place], 0)
+        return self.ids(ids) + size
+
+    def size(self, node: int, ends: Ints) -> int:
+        """How many entities the subtree of a node of before has, itself counted."""
+        return int(ends[node]) - node + self.grown.get(node, 0)
+
+
+def still(count: int) -> Shift:
+    """Nothing moves."""
+    start, stop = np.zeros(1, np.int64), np.array([count], np.int64)
+    return Shift(start, stop, start, {}, {}, count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a node comes to lie: before the id `at` of the old order, `depth` levels down."""
+
+    at: int
+    depth: int
+    name: str
+    type: str
+    node: int
+
+    @property
+    def key(self) -> tuple[int, int, str, str]:
+        # What goes to the end of a container that ends here comes before what follows on that
+        # container: the deepest first.
+        return self.at, -self.depth, self.name, self.type
+
+
+class _Pieces:
+    """Puts the pieces in order. The tree of before is in `parents` and `ends`."""
+
+    def __init__(
+        self,
+        parents: Ints,
+        ends: Ints,
+        changed: Changed,
+        names: Mapping[int, Entity],
+        before: Mapping[int, int],
+    ) -> None:
+        self._parents = parents
+        self._ends = ends
+        self._moved = changed.moved
+        self._above = {**changed.moved, **changed.fresh}
+        self._names = names
+        self._count = len(parents)
+        self._inserts: dict[int, list[_Place]] = {}
+        self._members: dict[int, list[int]] = {}
+        self._cuts: dict[int, list[tuple[int, int]]] = {}
+        self.grown: dict[int, int] = {}
+        self.order: list[tuple[int, int] | int] = []
+        self._sort_in(changed, before)
+
+    def _sort_in(self, changed: Changed, before: Mapping[int, int]) -> None:
+        for node, parent in (*changed.moved.items(), *changed.fresh.items()):
+            if parent >= self._count:
+                self._members.setdefault(parent, []).append(node)
+                continue
+            end = self._count if parent == TOP else int(self._ends[parent])
+            depth = sum(1 for _ in upwards(self._parents, parent))
+            name = self._names[node]
+            place = _Place(before.get(node, end), depth, name.name, name.type, node)
+            self._inserts.setdefault(self._piece_of(parent), []).append(place)
+        for node in (*changed.moved, *changed.gone):
+            stop = int(self._ends[node]) if node in changed.moved else node + 1
+            piece = self._piece_of(int(self._parents[node]))
+            self._cuts.setdefault(piece, []).append((node, stop))
+
+    def _piece_of(self, node: int) -> int:
+        """The innermost moved node that the node lies in or is; `TOP` for none."""
+        return next((at for at in upwards(self._parents, node) if at in self._moved), TOP)
+
+    def lay(self, piece: int) -> int:
+        """Lays out a moved node with what goes along, or (`TOP`) all that stays; its size."""
+        at = 0 if piece == TOP else piece
+        stop = self._count if piece == TOP else int(self._ends[piece])
+        size = 0
+        for kind, place, to in self._events(piece):
+            size += self._keep(at, place)
+            at = max(at, place)
+            if kind == 0:
+                more = self._put(to)
+                size += more
+                self._grow(self._above[to], piece, more)
+            else:
+                self._grow(int(self._parents[place]), piece, place - to)
+                at = to
+        return size + self._keep(at, stop)
+
+    def _events(self, piece: int) -> Iterator[tuple[int, int, int]]:
+        """What comes in (0, before, node) and is cut out (1, from, to), in order of place."""
+        cuts = sorted(self._cuts.get(piece, ()))
+        for place in sorted(self._inserts.get(piece, ()), key=lambda place: place.key):
+            while cuts and cuts[0][0] < place.at:
+                yield 1, *cuts.pop(0)
+            yield 0, place.at, place.node
+        for cut in cuts:
+            yield 1, *cut
+
+    def _keep(self, start: int, stop: int) -> int:
+        if start >= stop:
+            return 0
+        self.order.append((start, stop))
+        return stop - start
+
+    def _put(self, node: int) -> int:
+        """Lays out a node where it comes to lie; how many entities that are."""
+        if node in self._moved:
+            return self.lay(node)
+        self.order.append(node)
+        inner = self._members.get(node, ())
+        ordered = sorted(inner, key=lambda n: (self._names[n].name, self._names[n].type))
+        return 1 + sum(self._put(other) for other in ordered)
+
+    def _grow(self, node: int, piece: int, more: int) -> None:
+        for above in upwards(self._parents, node):
+            self.grown[above] = self.grown.get(above, 0) + more
+            if above == piece:
+                return
+
+
+def shifted(
+    parents: Ints,
+    ends: Ints,
+    changed: Changed,
+    names: Mapping[int, Entity],
+    before: Mapping[int, int],
+) -> Shift:
+    """The ids after the changes to a tree.
+
+    `names` are those of the nodes that moved or are new; `before` says before which member of
+    their container, of those that stay there, they come; of the last ones nothing.
+    """
+    if not changed.is_any:
+        return still(len(parents))
+    pieces = _Pieces(parents, ends, changed, names, before)
+    count = pieces.lay(TOP)
+    starts, stops, to, fresh, at = [], [], [], {}, 0
+    for one in pieces.order:
+        if isinstance(one, tuple):
+            starts.append(one[0])
+            stops.append(one[1])
+            to.append(at)
+            at += one[1] - one[0]
+        else:
+            fresh[one] = at
+            at += 1
+    order = np.argsort(np.array(starts, np.int64))
+    first, last, now = (np.array(column, np.int64)[order] for column in (starts, stops, to))
+    return Shift(first, last, now, fresh, pieces.grown, count)
+
+
+def fresh_sizes(changed: Changed, shift: Shift, ends: Ints) -> dict[int, int]:
+    """How many entities the subtree of each new node has, itself counted."""
+    sizes: dict[int, int] = {}
+    inner: dict[int, list[int]] = {}
+    for node, parent in (*changed.moved.items(), *changed.fresh.items()):
+        inner.setdefault(parent, []).append(node)
+
+    def size(node: int) -> int:
+        if node not in changed.fresh:
+            return shift.size(node, ends)
+        sizes[node] = 1 + sum(size(other) for other in inner.get(node, ()))
+        return sizes[node]
+
+    for node in changed.fresh:
+        size(node)
+    return sizes

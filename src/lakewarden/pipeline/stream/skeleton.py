@@ -1,0 +1,120 @@
+"""An index without its names, on the driver: what is where, and what refers to what, in numbers.
+
+About twenty bytes for an entity and twelve for a relation or owner. Read from the files, so that
+no task has to send them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.index import guests
+from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
+from lakewarden.pipeline.index.columns import encoded, flags, ints
+
+Ints = NDArray[np.int64]
+_COLUMNS = ("block", "what", "id", "a", "b", "s", "flag")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of one kind: whose, what they lead to (relations, owners), and a number of `words`."""
+
+    ids: Ints
+    to: Ints
+    codes: Ints
+    words: tuple[str, ...]
+
+    def of_word(self, words: frozenset[str]) -> NDArray[np.bool_]:
+        """Which rows have one of these words."""
+        wanted = [code for code, word in enumerate(self.words) if word in words]
+        return np.isin(self.codes, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """Of every id its parent (-1: none), the id behind the last below it, its type, is it stored.
+
+    `guests` are pairs of blocks and ids (see `guests.pair`), ascending. `files` says which blocks
+    have rows in which file.
+    """
+
+    parents: Ints
+    ends: Ints
+    types: Ints
+    kinds: tuple[str, ...]
+    stored: NDArray[np.bool_]
+    edges: Rows
+    owners: Rows
+    attributes: Rows
+    guests: Ints
+    files: dict[Path, frozenset[int]]
+
+    @property
+    def count(self) -> int:
+        """How many ids there are."""
+        return len(self.parents)
+
+
+def skeleton(folder: Path, bits: int, count: int) -> Skeleton:
+    """The skeleton of the blocks in a folder. Raises `BadInput` where a part is missing."""
+    parts: dict[int, list[pa.Table]] = {kind: [] for kind in (ENTITY, EDGE, OWNER, ATTRIBUTE)}
+    pairs = [np.zeros(0, np.int64)]
+    files = {}
+    for file in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(file, read_dictionary=["s"]) as parquet:
+            table = parquet.read(list(_COLUMNS))
+        blocks, ids = ints(table.column("block")), ints(table.column("id"))
+        files[file] = frozenset(np.unique(blocks).tolist())
+        is_guest = (ids >> bits) != blocks
+        entities = ints(table.column("what")) == ENTITY
+        pairs.append(guests.pair(blocks[is_guest & entities], ids[is_guest & entities]))
+        own = table.filter(pa.array(~is_guest))
+        for kind, found in parts.items():
+            found.append(own.filter(pc.equal(own.column("what"), kind)))
+    if not files:
+        raise BadInput("is not whole; make the index anew", where=str(folder))
+    tables = {kind: pa.concat_tables(found) for kind, found in parts.items()}
+    entities = tables[ENTITY].sort_by("id")
+    if not np.array_equal(ints(entities.column("id")), np.arange(count)):
+        raise BadInput("is not whole; make the index anew", where=str(folder))
+    kinds, codes = encoded(entities.column("s"))
+    return Skeleton(
+        parents=_wide(entities, "a"),
+        ends=_wide(entities, "b"),
+        types=codes.astype(np.int64),
+        kinds=tuple(kinds),
+        stored=flags(entities.column("flag")),
+        edges=_rows(tables[EDGE], "a"),
+        owners=_rows(tables[OWNER], "a"),
+        attributes=_rows(tables[ATTRIBUTE], None),
+        guests=np.unique(np.concatenate(pairs)),
+        files=files,
+    )
+
+
+def _wide(table: pa.Table, column: str) -> Ints:
+    return ints(table.column(column)).astype(np.int64)
+
+
+def _rows(table: pa.Table, to: str | None) -> Rows:
+    words, codes = encoded(table.column("s"))
+    ids = _wide(table, "id")
+    led = np.full(len(ids), -1, np.int64) if to is None else _wide(table, to)
+    return Rows(ids, led, codes.astype(np.int64), tuple(words))
+
+
+def upwards(parents: Ints, id: int) -> Iterator[int]:
+    """The entity, and all above it, nearest first."""
+    while id >= 0:
+        yield id
+        id = int(parents[id])

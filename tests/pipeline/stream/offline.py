@@ -1,0 +1,144 @@
+"""A plan carried out in this process, without Spark: the rows and matches that it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.snapshot import Snapshot, assemble, compile
+from lakewarden.pipeline.index import guests, matching
+from lakewarden.pipeline.index.block import ENTITY, block_of
+from lakewarden.pipeline.index.estate import Estate, Judge, Judged, prepared
+from lakewarden.pipeline.index.index import BLOCKS, MATCHES, Index, open_index
+from lakewarden.pipeline.index.matching import canonical
+from lakewarden.pipeline.stream import carrying
+from lakewarden.pipeline.stream.plan import Plan
+from lakewarden.pipeline.stream.policy import Policy
+from lakewarden.service.system import System
+from lakewarden.testing.draft import NOW
+from tests.pipeline.index import worlds
+
+Row = tuple[Any, ...]
+
+
+def compiled(system: System, facts: Facts) -> tuple[Snapshot, Facts]:
+    """The facts with their statements as a directory orders them, compiled; and those facts."""
+    known = {s.id: s for s in facts.statements}
+    stated = Policy(system, known, set(), set(), set()).stated()
+    ordered = replace(facts, statements=stated)
+    return compile(ordered, system.model, system.spelling, now=NOW), ordered
+
+
+def indexed(
+    out: Path, system: System, facts: Facts, told: Mapping[str, object], bits: int
+) -> Index:
+    """The index of the facts; `told` are put among those of its manifest."""
+    snapshot, ordered = compiled(system, facts)
+    worlds.index(out, snapshot, system, ordered.statements, bits=bits, facts=told)
+    return open_index(out)
+
+
+def names(index: Index, wanted: Iterable[Entity]) -> dict[int, Entity]:
+    """As `plan` looks names up: the wanted ones, and what is not stored."""
+    asked = set(wanted)
+    found = {}
+    for row in own(index):
+        _, what, id, _, _, type, name, flag = row
+        if what == ENTITY and (not flag or Entity(type, name) in asked):
+            found[id] = Entity(type, name)
+    return found
+
+
+def before(
+    index: Index, placed: Mapping[int, int], named: Mapping[int, Entity], leaving: set[int]
+) -> dict[int, int]:
+    """As `plan` finds before which member of its container a node comes."""
+    found: dict[int, int] = {}
+    entities = [row for row in own(index) if row[1] == ENTITY]
+    for node, parent in placed.items():
+        key = named[node].name, named[node].type
+        after = [r[2] for r in entities if r[3] == parent and (r[6], r[5]) > key]
+        after = [id for id in after if id not in leaving]
+        if after:
+            found[node] = min(after)
+    return found
+
+
+def table(index: Index, name: str) -> list[Row]:
+    """All rows of a table."""
+    read = pq.read_table(index.folder / name)
+    return list(zip(*(c.to_pylist() for c in read.columns), strict=True))
+
+
+def own(index: Index) -> list[Row]:
+    """The rows of blocks without those of guests."""
+    bits = index.manifest.facts["bits"]
+    return [row for row in table(index, BLOCKS) if row[2] >> bits == row[0]]
+
+
+def rows(index: Index, plan: Plan) -> list[Row]:
+    """The rows of all blocks that the plan comes to; those not rewritten are as they were."""
+    bits = plan.estate.bits
+    read = pq.read_table(index.folder / BLOCKS)
+    mine = pa.array([row[2] >> bits == row[0] for row in table(index, BLOCKS)])
+    moved = plan.translation.moved(iter(read.filter(mine).to_batches()))
+    cells = [tuple(row.values()) for batch in moved for row in batch.to_pylist()]
+    cells += [tuple(row.values()) for row in plan.new_rows.to_pylist()]
+    by_id: dict[int, list[Row]] = {}
+    for row in cells:
+        by_id.setdefault(row[1], []).append(row)
+    found = [(row[1] >> bits, *row) for row in cells if row[1] >> bits in plan.rewritten]
+    for block, id in zip(*map(list, guests.parts(plan.pairs)), strict=True):
+        if int(block) in plan.rewritten:
+            found += [(int(block), *row) for row in by_id[int(id)]]
+    kept = [row for row in table(index, BLOCKS) if row[0] not in plan.rewritten]
+    return sorted([*found, *([] if plan.is_shifted else kept)], key=repr)
+
+
+def matches(index: Index, plan: Plan) -> dict[tuple[int, int], bytes]:
+    """The matches of all blocks that the plan comes to, by scope and block."""
+    found: dict[tuple[int, int], BitMap] = {}
+    for scope, _, _, bits in table(index, MATCHES):
+        if scope in plan.carried:
+            ids = BitMap.deserialize(bits)
+            for block, part in carrying.parts(ids, plan.shift, plan.estate.bits):
+                if block in plan.clean:
+                    key = plan.carried[scope], block
+                    found[key] = found.get(key, BitMap()) | part
+    judged = list(_judged(index, plan, plan.estate, plan.dirty, matching.matches))
+    if plan.anew:
+        estate = replace(plan.estate, statements=plan.stated_anew, key="anew")
+        judged += _judged(index, plan, estate, plan.clean, carrying.only(plan.anew))
+    told = {(scope, block): bits for scope, block, _, bits in judged}
+    return {key: canonical(ids) for key, ids in found.items()} | told
+
+
+def _judged(
+    index: Index, plan: Plan, estate: Estate, blocks: frozenset[int], judge: Judge
+) -> Iterator[Row]:
+    """As `each_block` judges these blocks."""
+    known = prepared(estate)
+    cells = sorted(rows(index, plan), key=lambda row: row[:3])
+    for number in sorted(blocks):
+        columns = list(zip(*(row for row in cells if row[0] == number), strict=True))
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, _SCHEMA, strict=True)]
+        own = estate.own(number)
+        read = pa.table(arrays, schema=_SCHEMA)
+        block = block_of(read, own, known.system, known.people)
+        snapshot = assemble(block.coded, known.table, 0)
+        for batch in judge(Judged(number, block, snapshot)):
+            yield from (tuple(row.values()) for row in batch.to_pylist())
+
+
+_SCHEMA = pa.schema(
+    [(name, pa.int32()) for name in ("block", "what", "id", "a", "b")]
+    + [("s", pa.string()), ("t", pa.string()), ("flag", pa.bool_())]
+)

@@ -1,0 +1,100 @@
+"""A realm of a real store whose index follows: what happens to it, and what it should come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lakewarden.pipeline.index.run import make_index
+from lakewarden.pipeline.ingest.run import ingest
+from lakewarden.pipeline.ingest.stored import Stored, snapshot
+from lakewarden.pipeline.product import Manifest
+from lakewarden.pipeline.stream.events import Line
+from lakewarden.pipeline.stream.feed import write_feed
+from lakewarden.pipeline.stream.run import Result, follow
+from lakewarden.pipeline.stream.source import Feed
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.effect import Effect
+from lakewarden.service.plane import Plane
+from lakewarden.service.state import People
+from lakewarden.service.system import System
+from lakewarden.testing.draft import NOW
+from tests.pipeline.stream import offline
+from tests.service.planes import LAKE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BITS = 4
+
+
+@dataclass(frozen=True)
+class Estate:
+    """A plane, and the folder for everything that is made of its realm `lake`."""
+
+    plane: Plane
+    folder: Path
+    spark: SparkSession
+
+    @property
+    def system(self) -> System:
+        return self.plane.state.realm(LAKE).system
+
+    @property
+    def index(self) -> Path:
+        return self.folder / "index"
+
+    @property
+    def feed(self) -> Path:
+        return self.folder / "feed"
+
+    def start(self, bits: int = BITS) -> None:
+        """Makes the index of all that is stored now, without Spark; the feed begins here."""
+        with self.plane.reading() as reading:
+            found = snapshot(reading, LAKE)
+        known = found.facts
+        people = People(frozenset(known.principals), frozenset(known.memberships))
+        people = people.spelled(self.system)
+        facts = replace(
+            known,
+            principals=tuple(people.principals),
+            memberships=tuple(people.memberships),
+        )
+        told = {"realm": LAKE, "revision": found.revision, "store": found.mark}
+        offline.indexed(self.index, self.system, facts, told, bits)
+        self.lines()
+
+    def whole(self) -> Manifest:
+        """The index that all rows of now come to, by the jobs `ingest` and `index`."""
+        directory = self.folder / "directory"
+        with self.plane.reading() as reading:
+            source = Stored("store", snapshot(reading, LAKE))
+        ingest(source, directory, spark=self.spark)
+        made = make_index(directory, self.folder / "whole", spark=self.spark, now=NOW, bits=BITS)
+        return made.manifest
+
+    def follow(self) -> Result:
+        """Lets the index follow all files of the feed."""
+        return follow(Feed(place=self.feed), self.index, spark=self.spark, now=NOW)
+
+    def happens(self, *effects: Effect, scope: str = LAKE) -> None:
+        """One write."""
+        self.plane.write(SYSTEM, lambda desk: desk.change(scope, *effects))
+
+    def lines(self) -> list[Line]:
+        """What happened since the last file of the feed, or since the beginning."""
+        with self.plane.reading() as reading:
+            written = write_feed(reading, LAKE, self.feed)
+        return [] if written is None else lines_of(written.file)
+
+
+def lines_of(file: Path) -> list[Line]:
+    """The lines of a file with their places."""
+    lines = file.read_text("utf-8").split("\n")[:-1]
+    return [Line(f"{file.name}: line {number}", line) for number, line in enumerate(lines, 1)]
+
+
+def alike(manifest: Manifest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What two indexes of the same revision have in common, however they came about."""
+    return dict(manifest.tables), dict(manifest.facts)

@@ -1,0 +1,100 @@
+"""An index that follows the changes of a realm is the one that all its rows come to."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.errors import PySparkException
+
+from lakewarden.kernel.change import EntityAdded, OwnerChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.relations import OwnerRow
+from lakewarden.pipeline.product import REPORT, read_manifest
+from lakewarden.pipeline.stream import batch
+from lakewarden.pipeline.stream.batch import apply
+from lakewarden.testing.draft import NOW
+from tests.pipeline.stream.realms import Estate, alike
+from tests.pipeline.stream.worlds import fill, happen
+from tests.service.planes import furnish, opened
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+
+# The plans of all three are compared with the kernel's own compiling in `test_plan`, quickly.
+@pytest.mark.parametrize(
+    "model",
+    ["datahub", *(pytest.param(m, marks=pytest.mark.nightly) for m in ("gravitino", "cdap"))],
+)
+def test_it_is_what_all_rows_come_to(spark: SparkSession, tmp_path: Path, model: str) -> None:
+    with opened(tmp_path, model) as plane:
+        estate = Estate(plane, tmp_path, spark)
+        fill(estate, 1)
+        estate.start()
+        happen(estate, 7, 6)
+        apply(estate.lines(), estate.index, spark, now=NOW)
+        happen(estate, 8, 6)
+        applied = apply(estate.lines(), estate.index, spark, now=NOW)
+        assert alike(applied.manifest) == alike(estate.whole())
+
+
+def test_owners_keep_the_ids_and_reach_one_block(spark: SparkSession, tmp_path: Path) -> None:
+    with opened(tmp_path) as plane:
+        estate = Estate(plane, tmp_path, spark)
+        furnish(plane)
+        estate.start(bits=2)
+        estate.happens(_owned("ana"))
+        lines = estate.lines()
+        applied = apply(lines, estate.index, spark, now=NOW)
+        report = applied.report
+        assert report is not None
+        assert report["ids"] == "kept"
+        assert report["blocks"]["judged"] == 1
+        assert report["blocks"]["kept"] > 0
+        assert report["events"] == {"applied": 1, "passed": 0, "waiting": 0}
+        again = apply(lines, estate.index, spark, now=NOW)
+        assert again.report is None
+        assert again.manifest == applied.manifest
+
+
+def _owned(name: str) -> OwnerChanged:
+    return OwnerChanged(OwnerRow(Entity("table", "lk:c.s.t"), Principal(USER, name), ""), True)
+
+
+def _killed(*_: object) -> None:
+    raise RuntimeError("killed")
+
+
+def test_stopped_anywhere_the_stream_goes_on_to_the_same(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as plane:
+        estate = Estate(plane, tmp_path, spark)
+        furnish(plane)
+        estate.start(bits=2)
+        straight = tmp_path / "straight"
+        shutil.copytree(estate.index, straight)
+        estate.happens(_owned("ana"))
+        all_lines = estate.lines()
+        estate.follow()
+        happen(estate, 4, 3)
+        estate.happens(EntityAdded(Entity("table", "lk:c.s.n1"), Entity("schema", "lk:c.s")))
+        all_lines += estate.lines()
+        with monkeypatch.context() as patch:
+            patch.setattr(batch, "union", _killed)
+            with pytest.raises(PySparkException, match="killed"):
+                estate.follow()
+        assert read_manifest(estate.index, "index").version == 2
+        result = estate.follow()
+        assert [one["version"] for one in result.versions] == [3]
+        assert "gather" in result.versions[0]["reused"]
+        assert (estate.index / "versions/3" / REPORT).is_file()
+        assert not estate.follow().is_new
+        at_once = apply(all_lines, straight, spark, now=NOW)
+        assert alike(at_once.manifest) == alike(result.manifest)

@@ -1,0 +1,159 @@
+"""Lines of the feed: what is malformed, or does not follow, is refused with its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.change import (
+    EntityAdded,
+    MembershipChanged,
+    PrincipalChanged,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.principal import GROUP, USER, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.pipeline.index.index import Index, open_index
+from lakewarden.pipeline.stream.events import Line, taken
+from lakewarden.pipeline.stream.feed import newest, write_feed
+from lakewarden.service import realms
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.realm import DIRECTORY, people_of
+from tests.pipeline.stream.realms import Estate, lines_of
+from tests.service.planes import ADMIN, LAKE, furnish, opened
+
+ANA, STAFF = Principal(USER, "ana"), Principal(GROUP, "staff")
+SCHEMA = Entity("schema", "lk:c.s")
+
+
+@pytest.fixture
+def estate(tmp_path: Path) -> Iterator[Estate]:
+    """A small lake with an index; nothing happened since."""
+    with opened(tmp_path) as plane:
+        furnish(plane)
+        found = Estate(plane, tmp_path, None)  # type: ignore[arg-type]  # no job is run
+        found.start(bits=2)
+        yield found
+
+
+def added(estate: Estate, name: str) -> list[Line]:
+    estate.happens(EntityAdded(Entity("table", f"lk:c.s.{name}"), SCHEMA))
+    return estate.lines()
+
+
+def index(estate: Estate) -> Index:
+    return open_index(estate.index)
+
+
+def altered(line: Line, **cells: Any) -> Line:
+    return Line(line.place, json.dumps({**json.loads(line.text), **cells}))
+
+
+def test_files_follow_on_one_another_and_hold_what_decides(estate: Estate) -> None:
+    assert estate.lines() == []
+    first, second = added(estate, "n1"), added(estate, "n2")
+    table = Entity("table", "lk:c.s.t")
+    estate.happens(DocumentChanged(table, {"comment": "of no matter"}))
+    assert estate.lines() == []
+    files = sorted(file.name for file in estate.feed.iterdir())
+    assert len(files) == 3
+    assert newest(estate.feed, LAKE) == int(files[-1].removesuffix(".jsonl").split("-")[1])
+    assert newest(estate.feed, "other") == 0
+    found = taken([*second, *first, *first], index(estate), whole=True)
+    assert [len(one.events) for one in found.stretches] == [1, 1]
+    assert found.stretches[1].after == found.stretches[0].until
+
+
+def test_people_are_there_as_long_as_the_realm_or_its_directory_has_them(estate: Estate) -> None:
+    scope, row = people_of(DIRECTORY), MembershipRow(ANA, STAFF)
+    estate.happens(PrincipalChanged(ANA, True), MembershipChanged(row, True), scope=scope)
+    estate.happens(PrincipalChanged(ANA, False), MembershipChanged(row, True))
+    estate.happens(MembershipChanged(row, False))
+    [stretch] = taken(estate.lines(), index(estate), whole=True).stretches
+    assert {event.effect for event in stretch.events} == {
+        PrincipalChanged(ANA, True),
+        MembershipChanged(row, True),
+    }
+
+
+def test_events_of_other_realms_and_of_known_revisions_are_passed(estate: Estate) -> None:
+    lines = added(estate, "n1")
+    others = [altered(line, realm="other") for line in lines]
+    before = [altered(line, after=0, revision=1, until=1) for line in lines]
+    found = taken([*others, *before], index(estate), whole=True)
+    assert (list(found.stretches), found.passed) == ([], 4)
+
+
+def test_what_comes_in_parts_waits_until_it_is_whole(estate: Estate) -> None:
+    first, second = added(estate, "n1"), added(estate, "n2")
+    part = taken([first[0], *second], index(estate), whole=False)
+    assert list(part.stretches) == []
+    assert sorted(part.waiting) == sorted([first[0], *second])
+    whole = taken([*part.waiting, first[1]], index(estate), whole=False)
+    assert (len(whole.stretches), list(whole.waiting)) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ({"kind": "entities"}, "line 1.kind: unknown `entities`; expected one of"),
+        ({"op": "remove"}, "line 1.op: unknown `remove`; expected one of: drop, move, put, rename"),
+        ({"op": "drop"}, "line 1.row: expected what is there after `drop`"),
+        ({"row": {"above": None}}, "line 1.key: expected the key and the row of a `entity`"),
+        ({"key": ["table", 7]}, "line 1.key: expected names"),
+        ({"key": ["table"]}, "line 1.key: expected the key and the row of a `entity`"),
+        ({"revision": "new"}, "line 1.revision: expected a whole number"),
+        ({"revision": 1}, "line 1.revision: expected a revision behind"),
+        ({"realm": None}, "line 1.realm: expected a non-empty string"),
+        ({"kind": "realm", "key": LAKE, "op": "drop", "row": None}, "was dropped"),
+    ],
+)
+def test_a_malformed_event_is_refused(estate: Estate, cells: dict[str, Any], expected: str) -> None:
+    event, last = added(estate, "n1")
+    with pytest.raises(BadInput) as refused:
+        taken([altered(event, **cells), last], index(estate), whole=True)
+    assert expected in str(refused.value)
+    assert event.place in str(refused.value)
+
+
+def test_what_is_missing_is_noticed(estate: Estate) -> None:
+    first, second = added(estate, "n1"), added(estate, "n2")
+    with pytest.raises(BadInput, match="a line of this stretch is missing"):
+        taken(first[:1], index(estate), whole=True)
+    with pytest.raises(BadInput, match=r"goes on behind revision .* ingest and index anew"):
+        taken(second, index(estate), whole=True)
+    with pytest.raises(BadInput, match="line 1: expected JSON"):
+        taken([Line("feed: line 1", "{")], index(estate), whole=True)
+    with pytest.raises(BadInput, match="another model, or other settings"):
+        taken([first[0], altered(first[1], digest="other")], index(estate), whole=True)
+
+
+def test_a_realm_that_is_not_there_and_a_revision_to_come_are_refused(estate: Estate) -> None:
+    with estate.plane.reading() as reading:
+        with pytest.raises(Unknown, match="there are: lake"):
+            write_feed(reading, "pond", estate.feed)
+        with pytest.raises(BadInput, match="--after: expected a revision from 0 to"):
+            write_feed(reading, LAKE, estate.feed, after=10_000)
+    # The port has no pruning: only who keeps the store does that.
+    estate.plane.store.prune(estate.plane.state.revision)  # type: ignore[attr-defined]  # see above
+    with estate.plane.reading() as reading, pytest.raises(BadInput, match="does not reach back"):
+        write_feed(reading, LAKE, estate.feed, after=0)
+
+
+def test_a_realm_that_was_made_again_is_another(estate: Estate) -> None:
+    estate.plane.write(ADMIN, lambda desk: realms.drop(desk, LAKE))
+    with estate.plane.reading() as reading, pytest.raises(Unknown):
+        write_feed(reading, LAKE, estate.feed)
+    from lakewarden.service.realm import Realm
+
+    estate.plane.write(ADMIN, lambda desk: realms.establish(desk, Realm(LAKE, "gravitino")))
+    with estate.plane.reading() as reading:
+        written = write_feed(reading, LAKE, estate.feed)
+    assert written is not None
+    with pytest.raises(BadInput, match="was dropped; ingest and index anew"):
+        taken(lines_of(written.file), index(estate), whole=True)

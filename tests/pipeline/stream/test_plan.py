@@ -1,0 +1,178 @@
+"""What a plan says of an index is what compiling all the rows afterwards says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakewarden.kernel import cascade
+from lakewarden.kernel.change import (
+    Change,
+    EntityDropped,
+    EntityMoved,
+    MembershipChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.principal import GROUP, Principal
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.kernel.snapshot import compile
+from lakewarden.pipeline.index.index import BLOCKS, MATCHES, STATEMENTS, Index
+from lakewarden.pipeline.stream import plan as planning
+from lakewarden.pipeline.stream import reaching
+from lakewarden.pipeline.stream.events import Event, Stretch
+from lakewarden.pipeline.stream.plan import Plan, plan
+from lakewarden.pipeline.stream.policy import Policy, text_of
+from lakewarden.service.system import System
+from lakewarden.testing.changes import change
+from lakewarden.testing.draft import NOW
+from lakewarden.testing.worlds import Size, make
+from tests.agreement import harness
+from tests.agreement.conftest import a_share_of_the_examples
+from tests.pipeline.index.worlds import possible
+from tests.pipeline.stream import offline
+
+SIZE = Size(entities=40, users=6, groups=3, roles=3, statements=12, goals=5)
+BITS = 3
+seeds = st.integers(0, 2**32 - 1)
+few = a_share_of_the_examples(10)
+
+
+def happened(system: System, facts: Facts, seed: int, count: int) -> tuple[list[Event], Facts]:
+    """Some changes with all that follows from them, and the facts afterwards."""
+    events: list[Event] = []
+    for step in range(count):
+        made, later = change(system, facts, seed + step)
+        if not _may_be(system, made):
+            continue
+        snapshot = compile(facts, system.model, system.spelling, now=NOW)
+        for effect in cascade.steps(snapshot, made):
+            events.append(Event(step + 2, len(events), effect, f"step {step}"))
+        facts = later
+    return events, facts
+
+
+def _may_be(system: System, made: Change) -> bool:
+    """Whether a server lets it happen: not what cannot be granted, or is a default for ever."""
+    match made:
+        case StatementAdded(statement):
+            granted = possible(system, replace(Facts(), statements=[statement])).statements
+            return bool(granted) and statement.id not in fixed(system)
+        case StatementRemoved(id):
+            return id not in fixed(system)
+        case _:
+            return True
+
+
+def fixed(system: System) -> set[str]:
+    """The default statements that nobody can change."""
+    return {str(t["id"]) for t in system.model.defaults if not t.get("editable", False)}
+
+
+def at(revision: int) -> dict[str, object]:
+    """What an index says of a revision."""
+    return {"revision": revision, "store": f"{revision}:"}
+
+
+def planned(index: Index, events: list[Event], until: int) -> Plan:
+    """The plan, with names looked up in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "blocks_of", lambda *_: None)
+        patch.setattr(planning, "_looked_up", lambda _, wanted, __: offline.names(index, wanted))
+        patch.setattr(planning, "_before", lambda _, *told: offline.before(index, *told[:3]))
+        stretch = Stretch(1, until, f"{until}:", tuple(events), "")
+        return plan(index, [stretch], None, NOW)  # type: ignore[arg-type]  # nothing asks it
+
+
+def wrong(index: Index, made: Plan, expected: Index) -> list[str]:
+    """What of a plan does not come to what it should."""
+    rows = sorted(offline.table(expected, BLOCKS), key=repr)
+    found = {(scope, block): b for scope, block, _, b in offline.table(expected, MATCHES)}
+    stated = expected.folder / STATEMENTS
+    pairs: dict[str, tuple[Any, Any]] = {
+        "facts": (dict(made.facts), dict(expected.manifest.facts)),
+        "rows": (offline.rows(index, made), rows),
+        "matches": (offline.matches(index, made), found),
+        "statements": (told(text_of(made.policy.stated())), told(stated.read_text("utf-8"))),
+        "people": (made.estate.acting, expected.acting()),
+    }
+    return [name for name, (ours, theirs) in pairs.items() if ours != theirs]
+
+
+def told(text: str) -> list[Any]:
+    """What lines of JSON say."""
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
+@few
+@given(seed=seeds, count=st.integers(1, 6))
+def test_it_comes_to_what_compiling_everything_comes_to(name: str, seed: int, count: int) -> None:
+    system = harness.system(name)
+    facts = possible(system, make(system, seed, SIZE).facts)
+    try:
+        offline.compiled(system, facts)
+        events, later = happened(system, facts, seed, count)
+        for one in (facts, later):
+            edges = {(row.member, row.of) for row in one.memberships}
+            Policy(system, {}, set(one.principals), edges, set()).acting(())
+    except WardenError:
+        return  # a world with a cycle, or a change that is refused
+    with TemporaryDirectory() as folder:
+        index = offline.indexed(Path(folder) / "before", system, facts, at(1), BITS)
+        expected = offline.indexed(Path(folder) / "after", system, later, at(count + 1), BITS)
+        made = planned(index, events, count + 1)
+        assert wrong(index, made, expected) == []
+
+
+def test_a_block_that_only_a_guest_reaches_must_not_be_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def own_only(touched: Any, pairs: Any, bones: Any, gone: Any, shift: Any, bits: int) -> Any:
+        return frozenset((touched >> bits).tolist())
+
+    system = harness.system("datahub")
+    facts = possible(system, make(system, 5, SIZE).facts)
+    events, later = happened(system, facts, 5, 6)
+    index = offline.indexed(tmp_path / "before", system, facts, at(1), BITS)
+    expected = offline.indexed(tmp_path / "after", system, later, at(7), BITS)
+    assert wrong(index, planned(index, events, 7), expected) == []
+    monkeypatch.setattr(reaching, "dirty", own_only)
+    assert wrong(index, planned(index, events, 7), expected) == ["matches"]
+
+
+CONTAINERS = [Entity("container", f"urn:li:container:{name}") for name in "abc"]
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (EntityDropped(Entity("container", "urn:li:container:x")), "is not stored in the index"),
+        (EntityMoved(CONTAINERS[0], CONTAINERS[1]), "would lie below itself"),
+        (
+            MembershipChanged(MembershipRow(Principal(GROUP, "b"), Principal(GROUP, "a")), True),
+            "`group:a` would be a member of itself",
+        ),
+    ],
+)
+def test_an_event_that_does_not_fit_is_refused(
+    tmp_path: Path, effect: Change, expected: str
+) -> None:
+    system = harness.system("datahub")
+    nested = MembershipRow(Principal(GROUP, "a"), Principal(GROUP, "b"))
+    above = (None, *CONTAINERS[:2])
+    rows = [EntityRow(*row) for row in zip(CONTAINERS, above, strict=True)]
+    facts = Facts(entities=rows, memberships=(nested,))
+    index = offline.indexed(tmp_path / "before", system, facts, at(1), BITS)
+    with pytest.raises(BadInput, match=f"{expected}.*ingest and index anew"):
+        planned(index, [Event(2, 0, effect, "line 1")], 2)

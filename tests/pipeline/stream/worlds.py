@@ -1,0 +1,46 @@
+"""Random realms in a real store, and what may happen to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count as count_from
+
+from lakewarden.kernel.change import Change, StatementAdded
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.relations import Facts
+from lakewarden.service.load import Brought, bring
+from lakewarden.service.system import System
+from lakewarden.testing.changes import change
+from lakewarden.testing.worlds import Size, make
+from tests.pipeline.index.worlds import possible
+from tests.pipeline.stream.realms import Estate
+from tests.service.planes import ADMIN, LAKE
+
+SIZE = Size(entities=60, users=8, groups=4, roles=3, statements=20, goals=5)
+
+
+def fill(estate: Estate, seed: int) -> None:
+    """Fills the realm with the first sound world from this seed on."""
+    while True:
+        facts = possible(estate.system, make(estate.system, seed, SIZE).facts)
+        try:
+            if isinstance(bring(estate.plane, ADMIN, LAKE, estate.system, facts), Brought):
+                return
+        except WardenError:
+            pass  # a world with a cycle
+        seed += 1
+
+
+def happen(estate: Estate, seed: int, count: int) -> None:
+    """Some writes, one after the other."""
+    for step in range(count):
+        with estate.plane.reading() as reading:
+            stored = reading.facts(LAKE, estate.system)
+        drawn = (change(estate.system, stored, seed * 1000 + step + n) for n in count_from(0, 100))
+        estate.happens(next(made for made, _ in drawn if _is_possible(estate.system, made)))
+
+
+def _is_possible(system: System, made: Change) -> bool:
+    if not isinstance(made, StatementAdded):
+        return True
+    return bool(possible(system, replace(Facts(), statements=[made.statement])).statements)

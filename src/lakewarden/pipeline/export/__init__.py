@@ -1,0 +1,1 @@
+"""Decisions, statements and entities as plain tables, and views that join them exactly."""

@@ -1,0 +1,158 @@
+"""The tables of an export that are as many rows as there are people, statements or questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import write_statement
+from lakewarden.pipeline.export import schemas
+from lakewarden.pipeline.export.crowd import Crowds
+from lakewarden.pipeline.export.need import NOTHING, need_of, need_text, need_words
+from lakewarden.pipeline.export.schemas import SCHEMAS
+from lakewarden.pipeline.export.unrolling import ELSEWHERE
+from lakewarden.pipeline.index.estate import Estate
+from lakewarden.pipeline.review.audience import People
+from lakewarden.pipeline.review.question import Chosen
+from lakewarden.pipeline.unused.wording import scope_text
+
+Cells = tuple[object, ...]
+
+At = tuple[str, int]
+"""A matter: the type of entities, and the place in that type's agenda."""
+
+STATED: Final = "statements"
+LED: Final = "owning or being what a relation leads to"
+
+
+def numbered_matters(chosen: Chosen, people: People, types: Iterable[str]) -> dict[At, int]:
+    """All that was asked of the types that there are, as a review numbers it."""
+    found = (
+        (type, place)
+        for type in sorted(types)
+        for place, _ in enumerate(chosen.agenda(people.model, type).matters)
+    )
+    return {at: number for number, at in enumerate(found)}
+
+
+def numbered_needs(texts: Iterable[str]) -> dict[str, int]:
+    """The needs by their text: 0 none, 1 elsewhere, and from 2 on ties to the entity."""
+    fixed = [need_text(NOTHING), ELSEWHERE]
+    ordered = sorted(set(texts) - set(fixed), key=lambda text: (len(need_of(text)), text))
+    return {text: number for number, text in enumerate([*fixed, *ordered])}
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """The tables, worked out on the driver."""
+
+    estate: Estate
+    crowds: Crowds
+    chosen: Chosen
+    matters: dict[At, int]
+    needs: dict[str, int]
+
+    def all(self) -> Iterator[tuple[str, pa.Table]]:
+        """Every table, by name."""
+        made = {
+            schemas.PRINCIPALS: self._principals(),
+            schemas.MEMBERSHIPS: self._memberships(),
+            schemas.ACTS_AS: self._acts_as(),
+            schemas.USERS: self._users(),
+            schemas.ROLE_SETS: self._role_sets(),
+            schemas.STATEMENTS: map(self._statement, self._stated()),
+            schemas.STATEMENT_PRINCIPALS: self._addressed(),
+            schemas.STATEMENT_PRIVILEGES: self._privileges(),
+            schemas.QUESTIONS: self._questions(),
+            schemas.NEEDS: self._needs(),
+        }
+        for name, rows in made.items():
+            yield name, table(name, rows)
+
+    # people
+
+    def _principals(self) -> Iterator[Cells]:
+        acting = self.estate.acting
+        for id, (kind, name) in enumerate(acting.principals):
+            yield id, kind, name, id in acting.stored
+
+    def _memberships(self) -> Sequence[Cells]:
+        acting = self.estate.acting
+        return sorted({(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert)
+
+    def _acts_as(self) -> Iterator[Cells]:
+        for id, _ in enumerate(self.estate.acting.principals):
+            for user in self.crowds.people.of([id]):
+                yield user, id
+
+    def _users(self) -> Iterator[Cells]:
+        principals = self.estate.acting.principals
+        for user, role_set in sorted(self.crowds.sets.set_of.items()):
+            yield user, principals[user].name, role_set
+
+    def _role_sets(self) -> Iterator[Cells]:
+        for number, principals in enumerate(self.crowds.sets.principals):
+            yield from ((number, principal) for principal in sorted(principals))
+
+    # statements
+
+    def _stated(self) -> Sequence[Statement]:
+        return sorted(self.estate.statements, key=lambda statement: statement.id)
+
+    def _statement(self, one: Statement) -> Cells:
+        return (
+            one.id,
+            one.title,
+            one.effect.value,
+            scope_text(one),
+            _owner_text(one),
+            one.constraint is not None,
+            one.applies(self.estate.now),
+            one.valid_from,
+            one.valid_until,
+        )
+
+    def _addressed(self) -> Iterator[Cells]:
+        ids = self.estate.acting.ids
+        for one in self._stated():
+            yield from ((one.id, number) for number in sorted(ids[p] for p in one.principals))
+
+    def _privileges(self) -> Iterator[Cells]:
+        for one in self._stated():
+            yield from ((one.id, privilege) for privilege in sorted(one.privileges))
+
+    # questions
+
+    def _questions(self) -> Iterator[Cells]:
+        number = 0
+        for (type, place), matter in self.matters.items():
+            for asked in (
+                self.chosen.agenda(self.crowds.people.model, type).matters[place].questions
+            ):
+                yield number, asked.kind, asked.name, asked.title, type, matter, asked.request
+                number += 1
+
+    def _needs(self) -> Iterator[Cells]:
+        for text, number in self.needs.items():
+            says = STATED if number == 0 else LED if number == 1 else need_words(need_of(text))
+            yield number, says
+
+
+def _owner_text(statement: Statement) -> str | None:
+    """The owners to whom a statement speaks, as a statement file has them; None: to none."""
+    if statement.owners is None:
+        return None
+    to = write_statement(replace(statement, principals=frozenset()))["to"]
+    return ", ".join(map(str, to)) if isinstance(to, list) and to else None
+
+
+def table(name: str, rows: Iterable[Cells]) -> pa.Table:
+    """The table of that name."""
+    schema = SCHEMAS[name]
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema=schema)

@@ -1,0 +1,106 @@
+"""The tables of an export that grow with the entities and with the classes, as data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.pipeline.export import schemas, unrolling
+from lakewarden.pipeline.export.people import At
+from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Large:
+    """The tables, from the rows of the blocks and from what was found in them."""
+
+    def __init__(self, spark: SparkSession, blocks: DataFrame, bits: int, found: DataFrame) -> None:
+        self._spark = spark
+        # Guests are rows of another block, too.
+        self._own = blocks.where(F.shiftright("id", bits) == F.col("block"))
+        self._found = found
+
+    def all(self, matters: Mapping[At, int], needs: Mapping[str, int]) -> dict[str, DataFrame]:
+        """Every table, by name."""
+        needed = self._spark.createDataFrame(list(needs.items()), "word string, need int")
+        return {
+            schemas.ENTITIES: self._entities(),
+            schemas.ATTRIBUTES: self._rows(ATTRIBUTE, entity="id", attribute="s", value="t"),
+            schemas.RELATIONS: self._rows(EDGE, entity="id", kind="s", target="a"),
+            schemas.OWNERS: self._rows(OWNER, entity="id", principal="a", ownership="s"),
+            schemas.CLASSES: self._classes(matters),
+            schemas.CLASS_STATEMENTS: self._class_statements(),
+            schemas.DECISIONS: self._decisions(needed),
+            schemas.CROWD_PRINCIPALS: self._crowds("principals", "principal"),
+            schemas.CROWD_ROLE_SETS: self._crowds("ids", "role_set"),
+            schemas.CROWD_USERS: self._crowds("numbers", "user_id"),
+            schemas.MEETS: self._meets(needed),
+        }
+
+    def _rows(self, what: int, **columns: str) -> DataFrame:
+        rows = self._own.where(F.col("what") == what)
+        return rows.select(*(F.col(column).alias(name) for name, column in columns.items()))
+
+    def _of(self, what: int) -> DataFrame:
+        return self._found.where(F.col("what") == what)
+
+    def _entities(self) -> DataFrame:
+        above = self._of(unrolling.ABOVE).select(F.col("ids")[0].alias("a"), "word").distinct()
+        rows = self._own.where(F.col("what") == ENTITY).join(F.broadcast(above), "a", "left")
+        parent = F.when(F.col("a") >= 0, F.col("a"))
+        return rows.select(
+            "id",
+            F.col("s").alias("type"),
+            F.col("t").alias("name"),
+            parent.alias("parent"),
+            (F.col("b") - 1).alias("last"),
+            F.coalesce("word", F.lit("")).alias("path"),
+            F.col("flag").alias("stored"),
+        )
+
+    def _classes(self, matters: Mapping[At, int]) -> DataFrame:
+        cells = [(*at, number) for at, number in matters.items()]
+        numbers = self._spark.createDataFrame(cells, "type string, place int, number int")
+        rows = self._of(unrolling.CLASS).withColumnRenamed("matter", "place")
+        rows = rows.join(F.broadcast(numbers), ["type", "place"])
+        each = rows.select(
+            F.col("number").alias("matter"),
+            F.explode("ids").alias("entity"),
+            F.col("key").alias("class"),
+        )
+        return each.sortWithinPartitions("matter", "entity")
+
+    def _class_statements(self) -> DataFrame:
+        rows = self._of(unrolling.REASON).select(
+            F.col("key").alias("class"),
+            F.col("other").alias("statement"),
+            F.col("word").alias("effect"),
+            F.col("type").alias("privilege"),
+        )
+        return rows.distinct()
+
+    def _decisions(self, needs: DataFrame) -> DataFrame:
+        rows = self._of(unrolling.DECISION).select("key", "word", "other").distinct()
+        rows = rows.join(F.broadcast(needs), "word")
+        return rows.select(F.col("key").alias("class"), "need", F.col("other").alias("crowd"))
+
+    def _crowds(self, members: str, name: str) -> DataFrame:
+        # Said in several ways, each of them whole: all the tables have to take the same one.
+        said = F.min(F.struct("principals", "ids", "numbers")).alias("said")
+        rows = self._of(unrolling.CROWD).groupBy("key").agg(said)
+        return rows.select(F.col("key").alias("crowd"), F.explode(f"said.{members}").alias(name))
+
+    def _meets(self, needs: DataFrame) -> DataFrame:
+        rows = self._of(unrolling.MEETS).join(F.broadcast(needs), "word")
+        pairs = F.explode(F.arrays_zip("ids", "numbers"))
+        each = rows.select("need", (F.col("other") == "true").alias("exactly"), pairs.alias("one"))
+        return each.select(
+            "need",
+            F.col("one.ids").alias("entity"),
+            F.col("one.numbers").alias("principal"),
+            "exactly",
+        ).sortWithinPartitions("need", "entity")

@@ -13,6 +13,7 @@ import pytest
 
 from lakewarden.cli import reviewing
 from lakewarden.kernel.errors import Unavailable, Unknown
+from lakewarden.pipeline.review.question import CLASSES
 from tests.cli.realms import Cli
 
 REPORT: Mapping[str, Any] = {
@@ -64,6 +65,15 @@ def test_it_says_of_what_population_and_where_the_page_is(cli: Cli, jobs: Jobs) 
     assert asked[0] == Path("index")
     assert asked[1]["privileges"] is None
     assert asked[1]["operations"] is None
+    assert (asked[1]["classes"], asked[1]["used"]) == (CLASSES, None)
+
+
+def test_how_many_classes_are_too_many_and_what_was_used_are_handed_on(
+    cli: Cli, jobs: Jobs
+) -> None:
+    words = ("--classes", "7", "--used", "less")
+    assert cli("pipeline", "review", "index", "--out", "made", *words).code == 0
+    assert (jobs.asked[0][1]["classes"], jobs.asked[0][1]["used"]) == (7, Path("less"))
 
 
 def test_names_are_apart_by_commas_or_given_one_by_one(cli: Cli, jobs: Jobs) -> None:

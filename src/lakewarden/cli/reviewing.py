@@ -13,11 +13,12 @@ from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.product import show_product
 from lakewarden.cli.progress import shown, starting
 from lakewarden.pipeline.job import session
+from lakewarden.pipeline.review.question import CLASSES
 
-STAGES = ("ask", "find", "assets", "merge", "write")
+STAGES = ("ask", "find", "coarse", "assets", "merge", "write")
 
 
-def reviewing(
+def reviewing(  # noqa: PLR0913 — a parameter for each option
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
@@ -30,6 +31,17 @@ def reviewing(
         Texts,
         Parameter(help="Operations to ask about, apart by commas, or `none`; default: all."),
     ] = (),
+    classes: Annotated[
+        int,
+        Parameter(help="A question with more classes than this is reviewed by type and container."),
+    ] = CLASSES,
+    used: Annotated[
+        Path | None,
+        Parameter(
+            help="Folder that `lakewarden pipeline unused` wrote for this index: users who did"
+            " nothing since are inactive."
+        ),
+    ] = None,
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
@@ -37,8 +49,10 @@ def reviewing(
 
     Every privilege and every operation is asked of every entity, for all users at once; an
     operation is judged by its whole rule. Entities on which everybody gets the same answer for
-    the same reasons are one class. Written are tables (Parquet), the smaller ones for
-    spreadsheets too (CSV), and a page to read (HTML) that needs nothing else.
+    the same reasons are one class; where there are too many of them, entities of one type in one
+    container stand together, with who is let in on any of them and who on all. Written are
+    tables (Parquet), the smaller ones for spreadsheets too (CSV), and a page to read (HTML) that
+    needs nothing else.
 
     For example:
 
@@ -52,17 +66,19 @@ def reviewing(
         made = jobs.review(
             index,
             out,
-            privileges=_names(privileges),
-            operations=_names(operations),
+            privileges=names(privileges),
+            operations=names(operations),
+            classes=classes,
+            used=used,
             progress=progress,
         )
     return show_product(out, made, format, *_lines(out, made.report))
 
 
-def _names(given: tuple[str, ...]) -> tuple[str, ...] | None:
+def names(given: tuple[str, ...]) -> tuple[str, ...] | None:
     """The names, apart; None where none is given.
 
-    >>> _names(("READ,WRITE", "ADMIN")), _names(())
+    >>> names(("READ,WRITE", "ADMIN")), names(())
     (('READ', 'WRITE', 'ADMIN'), None)
     """
     names = tuple(name.strip() for text in given for name in text.split(",") if name.strip())

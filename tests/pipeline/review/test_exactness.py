@@ -1,27 +1,39 @@
-"""A review says what the kernel decides: of every user, on every entity, for every question."""
+"""A review says what the kernel decides: of every user, on every entity, for every question.
+
+What it says of groups it says of the classes in them: of any of the entities, and of all.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
+from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.request import Reason, Request
+from lakewarden.pipeline.review.audience import spoken
+from lakewarden.pipeline.review.residue import Free, Given, Itself, Owned, Residue
 from lakewarden.testing.draft import NOW
 from tests.agreement import harness
-from tests.pipeline.review.whole import Reviewed, review, some
+from tests.pipeline.review.whole import At, Class, Group, Reviewed, grouped, review, some
 
-WORLDS = 2
+WORLDS = {"as shipped": 2, "bitmaps": 1}
+
+LIMIT = 1
+"""With so few kinds nearly every matter of a small world has more."""
 
 
 @pytest.mark.parametrize("name", harness.SYSTEMS)
 @pytest.mark.parametrize("form", ["as shipped", "bitmaps"])
 def test_a_review_is_exact(name: str, form: str) -> None:
-    for world in some(name, 9_000, WORLDS):
+    for world in some(name, 9_000, WORLDS[form]):
         with harness.form(form):
             found = review(world)
             _classes_say_what_is_decided(found)
             _counts_are_those_of_listings(found)
+            _groups_are_as_their_classes(found, *grouped(world, LIMIT))
 
 
 def _classes_say_what_is_decided(found: Reviewed) -> None:
@@ -72,3 +84,38 @@ def _counts_are_those_of_listings(found: Reviewed) -> None:
             else:
                 expected = int(found.matrix.decide(request).allow)
             assert counted == expected, f"{question.name} on {type} by {principal}"
+
+
+def _groups_are_as_their_classes(
+    exact: Reviewed,
+    groups: Mapping[At, Mapping[bytes, Group]],
+    most: Mapping[At, Mapping[int, int]],
+) -> None:
+    assert groups
+    for at, known in groups.items():
+        entities = BitMap.union(BitMap(), *(group.entities for group in known.values()))
+        assert len(entities) == exact.census[at[0]]
+        assert sum(len(group.entities) for group in known.values()) == len(entities)
+        for group in known.values():
+            _is_as_its_classes(group, exact.classes.get(at, []))
+        for user, n in exact.gains.get(at, {}).items():
+            assert n <= most[at][user] <= len(entities)
+
+
+def _is_as_its_classes(group: Group, classes: list[Class]) -> None:
+    here = [one for one in classes if one.entities & group.entities]
+    covered = sum(len(one.entities & group.entities) for one in here)
+    nobody = [BitMap()] if covered < len(group.entities) else []
+    assert group.some == BitMap.union(BitMap(), *(one.users for one in here))
+    assert group.every == BitMap.intersection(*(one.users for one in here), *nobody)
+    opened = {way for one in here for way in one.opens}
+    said = {spoken(atom) for atom in group.atoms if isinstance(atom, (Owned, Itself))}
+    assert {part for way in opened for part in way.split(" and ")} <= said
+    for one in here:
+        assert _statements(one.atoms) <= _statements(group.atoms)
+
+
+def _statements(atoms: frozenset[Residue]) -> set[str]:
+    return {
+        id for atom in atoms if isinstance(atom, (Given, Free, Owned)) for id in atom.statements
+    }

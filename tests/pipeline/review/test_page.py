@@ -28,6 +28,7 @@ def summary(name: str = EVIL) -> Summary:
         **{"kind": name, "name": name, "title": name, "type": name, "class": name},
         **{"n_entities": 3, "example": name, "n_users": 2, "owners_too": [name] * 6},
         **{"allow": [name], "deny": [name], "statements": [name], "request": True},
+        **{"form": "coarse", "n_users_of_all": 1, "coarse": True},
         **{"reachable": 3, "entities": 5, "classes": 1, "owner": name, "assets": 4},
         **{"stored": False, "removed": True, "container": None, "reason": name, "owners": [name]},
         **dict.fromkeys(("see", "read", "change"), 2),

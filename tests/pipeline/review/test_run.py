@@ -17,15 +17,17 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import WAYS
-from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.review import run as job
+from lakewarden.pipeline.review.question import CLASSES
 from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, Result, make_review
 from lakewarden.pipeline.review.schemas import SCHEMAS
 from lakewarden.testing.draft import NOW
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.index import worlds
+from tests.pipeline.review.test_use import SINCE, unused
 from tests.pipeline.review.whole import compiled, some
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
 SIZE = Size(entities=60, users=8, groups=4, roles=4, statements=30, goals=20)
 BITS = 4
-MODELS = ("gravitino", "datahub", "cdap")
+MODELS = ("gravitino", "cdap")
+"""Reviewed by classes; a world of datahub, where most is said of assets, by container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,79 @@ def indexed(name: str, folder: Path) -> tuple[World, Matrix]:
     whole = compiled(world)
     worlds.index(folder / "index", whole, world.system, world.facts.statements, bits=BITS)
     return world, Matrix(whole)
+
+
+@pytest.fixture(scope="module")
+def coarse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A review with hardly any classes, and of users of whom one did something lately."""
+    folder = tmp_path_factory.mktemp("coarse")
+    world, matrix = indexed("datahub", folder)
+    active = min(name for kind, name in world.facts.principals if kind == USER)
+    used = unused(folder / "index", folder / "less", [(f"user:{active}", True, SINCE)])
+    index, out, model = folder / "index", folder / "review", world.system.model
+    ways = (model.reaching(way, type) for way in WAYS for type in model.types)
+    result = make_review(
+        index,
+        out,
+        spark=spark,
+        privileges=sorted(model.privileges)[::10],
+        operations=sorted({*sorted(model.operations)[::20], *filter(None, ways)}),
+        classes=1,
+        used=used,
+    )
+    return Made(world, matrix, result, folder_of(folder / "review", result.manifest))
+
+
+@pytest.mark.slow
+def test_by_container_no_less_is_shown_than_there_is(coarse: Made) -> None:
+    matrix, questions = coarse.matrix, coarse.rows("questions")
+    assert {row["coarse"] for row in questions} == {False, True}
+    principals = {row["principal"]: row for row in coarse.rows("principals")}
+    sets = {row["role_set"]: row for row in coarse.rows("role_sets")}
+    for row in coarse.rows("by_principal"):
+        user = principals[row["principal"]]
+        principal, of_set = Principal(user["kind"], user["name"]), sets[row["role_set"]]
+        most, least = _pairs(of_set, "entities"), _pairs(of_set, "entities_at_least")
+        owned = _pairs(row, "as_owner")
+        for question in questions:
+            if not question["type"]:
+                continue
+            request = Request(principal, question["name"], NO_RESOURCE, NOW)
+            found, at = len(listing(matrix, request, type=question["type"])), question["matter"]
+            assert least.get(at, 0) <= found <= most.get(at, 0) + owned.get(at, 0), question
+            if not question["coarse"]:
+                assert least.get(at, 0) == most.get(at, 0)
+
+
+@pytest.mark.slow
+def test_who_did_nothing_lately_is_inactive(coarse: Made) -> None:
+    users = {
+        row["name"] for row in coarse.rows("principals") if row["kind"] == USER and row["stored"]
+    }
+    idle = {row["name"] for row in coarse.rows("inactive") if row["reason"] == "no use recorded"}
+    assert idle == users - {min(users)}
+
+
+@pytest.mark.slow
+def test_by_container_every_asset_is_in_one_row_that_says_which_form_it_has(coarse: Made) -> None:
+    _members_are_those_that_are_counted(coarse)
+    forms = {row["question"]: row["coarse"] for row in coarse.rows("questions")}
+    for row in coarse.rows("review"):
+        assert (row["form"] == "coarse") == forms[row["question"]]
+        some, every = (BitMap.deserialize(row[name]) for name in ("users", "users_of_all"))
+        assert every <= some
+        assert len(every) == row["n_users_of_all"]
+        assert row["form"] == "coarse" or every == some
+    users = {
+        (row["name"], row["type"], row["class"]): row["n_users"] for row in coarse.rows("review")
+    }
+    model = coarse.world.system.model
+    seen = {(row["type"], row["container"]) for row in coarse.rows("by_asset")}
+    assert len(seen) > len({type for type, _ in seen})
+    for row in coarse.rows("by_asset"):
+        operation = model.reaching("see", row["type"])
+        if operation is not None and row["see_class"]:
+            assert row["see_users"] == users[operation, row["type"], row["see_class"]]
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -104,6 +180,11 @@ def _pairs(row: Mapping[str, Any], column: str) -> dict[int, int]:
 
 @pytest.mark.slow
 def test_classes_have_the_members_and_users_that_they_count(made: Made) -> None:
+    assert not any(row["coarse"] for row in made.rows("questions"))
+    _members_are_those_that_are_counted(made)
+
+
+def _members_are_those_that_are_counted(made: Made) -> None:
     members: dict[tuple[int, str], BitMap] = {}
     for row in made.rows("members"):
         bits = BitMap.deserialize(row["bits"])
@@ -144,6 +225,15 @@ def test_assets_are_open_to_as_many_users_as_their_classes(made: Made) -> None:
 
 @pytest.mark.slow
 def test_owners_orphans_and_groups_are_those_of_the_facts(made: Made) -> None:
+    _owners_orphans_and_groups_are_those_of_the_facts(made)
+
+
+@pytest.mark.slow
+def test_by_container_owners_orphans_and_groups_are_the_same(coarse: Made) -> None:
+    _owners_orphans_and_groups_are_those_of_the_facts(coarse)
+
+
+def _owners_orphans_and_groups_are_those_of_the_facts(made: Made) -> None:
     facts, model = made.world.facts, made.world.system.model
     owners: dict[Entity, set[str]] = {}
     for owner in facts.owners:
@@ -216,9 +306,10 @@ def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_vers
         with pytest.raises(Killed):
             review(**chosen)
     first = review(**chosen)
-    assert first.report["reused"] == list(job.STAGES[:4])
+    assert first.report["reused"] == list(job.STAGES[:5])
     assert (first.is_new, first.report["version"]) == (True, 1)
-    assert first.manifest.options == {"privileges": "READ", "operations": "none"}
+    asked = {"privileges": "READ", "operations": "none", "classes": str(CLASSES)}
+    assert first.manifest.options == asked
     again = review(**chosen)
     assert again.report["reused"] == []
     assert (again.is_new, again.manifest) == (False, first.manifest)

@@ -16,19 +16,12 @@ from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.pipeline.index.estate import Judged
 from lakewarden.pipeline.review.audience import Audience, People
-from lakewarden.pipeline.review.finding import (
-    CENSUS,
-    CLASS,
-    GAINS,
-    RESIDUE,
-    Plan,
-    find,
-    teller,
-    telling,
-)
+from lakewarden.pipeline.review.finding import Plan, find, teller, telling
 from lakewarden.pipeline.review.question import Chosen, Question, told
-from lakewarden.pipeline.review.residue import read
+from lakewarden.pipeline.review.residue import Residue, read
+from lakewarden.pipeline.review.row import CENSUS, CLASS, GAINS, GROUP, MOST, RESIDUE
 from lakewarden.testing.draft import NOW
 from lakewarden.testing.worlds import Size, World, make
 from tests.agreement import harness
@@ -42,6 +35,7 @@ class Class:
     entities: BitMap
     users: BitMap
     opens: tuple[str, ...]
+    atoms: frozenset[Residue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +74,72 @@ def compiled(world: World) -> Snapshot:
     return snapshots.compile(world.facts, system.model, system.spelling, now=NOW)
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entities of one container: whom statements let in on any of them, and on all; the opens."""
+
+    entities: BitMap
+    some: BitMap
+    every: BitMap
+    atoms: frozenset[Residue]
+
+
+Row = dict[str, Any]
+At = tuple[str, int]
+
+
+def _planned(
+    world: World, chosen: Chosen | None, bits: int = worlds.BITS
+) -> tuple[list[Judged], People, Plan]:
+    whole = compiled(world)
+    blocks = list(worlds.judged(whole, world.system, bits))
+    asked = told(world.system.model)
+    said = [row for block in blocks for row in _rows(teller(asked)(block))]
+    answers = telling(asked, [tuple(row.values()) for row in said])
+    people = People(whole.coded.acting, whole.coded.ownerships, whole.table)
+    return blocks, people, Plan(chosen or Chosen(), answers)
+
+
+def grouped(
+    world: World, limit: int
+) -> tuple[Mapping[At, Mapping[bytes, Group]], Mapping[At, Mapping[int, int]]]:
+    """The groups of all matters, and on how many entities owners may at most.
+
+    As the job does it: first where a block tells more than `limit` kinds apart, then the rest.
+    Blocks are larger, so that groups are.
+    """
+    blocks, people, plan = _planned(world, None, bits=5)
+    plan = replace(plan, limit=limit)
+    found = [row for block in blocks for row in _rows(find(block, plan, people))]
+    again = frozenset(
+        (row["type"], row["matter"]) for row in found if row["what"] in (CLASS, GROUP)
+    )
+    plan = replace(plan, again=again)
+    found += [row for block in blocks for row in _rows(find(block, plan, people))]
+    residues, numbers = read({r["key"]: r["text"] for r in found if r["what"] == RESIDUE})
+    groups: dict[At, dict[bytes, Group]] = {}
+    most: dict[At, Counter[int]] = {}
+    for row in found:
+        at = row["type"], row["matter"]
+        if row["what"] == MOST:
+            more = dict(zip(row["owners"], row["counts"], strict=True))
+            most.setdefault(at, Counter()).update(more)
+        if row["what"] == GROUP:
+            ids, some, every = map(BitMap.deserialize, (row["bits"], row["users"], row["every"]))
+            atoms = frozenset[Residue]().union(*(residues.leaves(numbers[k]) for k in row["keys"]))
+            known = groups.setdefault(at, {}).get(row["key"], Group(BitMap(), some, every, atoms))
+            assert not known.entities & ids
+            groups[at][row["key"]] = Group(
+                known.entities | ids, known.some | some, known.every & every, known.atoms | atoms
+            )
+    return groups, most
+
+
 def review(world: World, chosen: Chosen | None = None) -> Reviewed:
     """The review of all that is in the world, block by block."""
     whole = compiled(world)
     coded = whole.coded
-    blocks = list(worlds.judged(whole, world.system))
-    people = People(coded.acting, coded.ownerships, whole.table)
-    asked = told(world.system.model)
-    said = [row for block in blocks for row in _rows(teller(asked)(block))]
-    answers = telling(asked, [tuple(row.values()) for row in said])
-    plan = Plan(chosen or Chosen(), answers)
+    blocks, people, plan = _planned(world, chosen)
     found = [row for block in blocks for row in _rows(find(block, plan, people))]
     residues, numbers = read({r["key"]: r["text"] for r in found if r["what"] == RESIDUE})
     audience = Audience(people, residues, plan.telling)
@@ -111,7 +161,12 @@ def review(world: World, chosen: Chosen | None = None) -> Reviewed:
             census[row["type"]] += row["n"]
     classes = {
         at: [
-            Class(bits, audience.stated(numbers[key]), audience.opens(numbers[key]))
+            Class(
+                bits,
+                audience.stated(numbers[key]),
+                audience.opens(numbers[key]),
+                residues.leaves(numbers[key]),
+            )
             for key, bits in known.items()
         ]
         for at, known in members.items()
@@ -121,6 +176,6 @@ def review(world: World, chosen: Chosen | None = None) -> Reviewed:
     return Reviewed(Matrix(whole), Matrix(unowned), classes, gains, census, plan.chosen)
 
 
-def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
     for batch in batches:
         yield from batch.to_pylist()

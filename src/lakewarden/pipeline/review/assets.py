@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyroaring import BitMap
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.model import WAYS
 from lakewarden.pipeline.index.block import EDGE, ENTITY
 from lakewarden.pipeline.review.audience import People
-from lakewarden.pipeline.review.finding import ASSET
 from lakewarden.pipeline.review.found import Found
+from lakewarden.pipeline.review.question import Chosen
+from lakewarden.pipeline.review.row import ASSET
 from lakewarden.pipeline.review.schemas import BY_CONTAINER, BY_DOMAIN, BY_TAG, GROUPS
 from lakewarden.pipeline.review.words import words
 
@@ -39,15 +41,73 @@ ASSETS: Final = (
 """Assets with their owners by name; `reason` says why one is an orphan."""
 
 
-def assets(found: DataFrame, people: People, gone: frozenset[int]) -> DataFrame:
+Reached = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, BitMap]]]
+"""By way and type of what is coarse, and by container: a group, and who is let in on any of it.
+
+Where nobody ever is, there is no group."""
+
+
+def reached(found: Found, chosen: Chosen) -> Reached:
+    """The ways that are matters of too many classes."""
+    known: dict[tuple[int, str], dict[str | None, tuple[bytes | None, BitMap]]] = {}
+    for type in found.census:
+        for way, matter in enumerate(chosen.agenda(found.people.model, type).ways):
+            if matter is not None and (type, matter) in found.coarse:
+                groups = found.groups((type, matter))
+                known[way, type] = {
+                    one.container: (one.key if one.some or one.opens else None, one.some)
+                    for one in groups
+                }
+    return known
+
+
+def assets(found: DataFrame, people: People, gone: frozenset[int], coarse: Reached) -> DataFrame:
     """The assets that blocks found; the columns are `ASSETS`."""
+    sizes = {
+        at: {name: (key, len(users)) for name, (key, users) in of.items()}
+        for at, of in coarse.items()
+    }
     rows = found.where(F.col("what") == ASSET).select(
         "id", "type", F.col("text").alias("name"), "container", "owners", "keys", "counts"
     )
-    return rows.mapInArrow(_described(people, gone), ASSETS)
+    return rows.mapInArrow(_described(people, gone, sizes), ASSETS)
 
 
-def _described(people: People, gone: frozenset[int]) -> Callable[[Batches], Batches]:
+_Sizes = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, int]]]
+_Cells = NDArray[np.object_]
+
+
+def _by_group(batch: pa.RecordBatch, coarse: _Sizes) -> tuple[pa.Array, pa.Array]:
+    """Keys and counts of the assets, those of coarse ways by what the assets lie in."""
+    lists = batch.column("keys"), batch.column("counts")
+    if not coarse:
+        return lists
+    keys, counts = (_cells(column) for column in lists)
+    types = batch.column("type").to_numpy(zero_copy_only=False)
+    above = batch.column("container").dictionary_encode()
+    names = [*above.dictionary.to_pylist(), None]
+    codes = above.indices.fill_null(len(names) - 1).to_numpy()
+    for (way, type), groups in coarse.items():
+        rows = np.flatnonzero(types == type)
+        found = [groups.get(name, (None, 0)) for name in names]
+        keys[rows, way] = np.array([key for key, _ in found], dtype=object)[codes[rows]]
+        counts[rows, way] = np.array([n for _, n in found], dtype=object)[codes[rows]]
+    offsets = pa.array(np.arange(len(batch) + 1, dtype=np.int32) * len(WAYS))
+    flat = pa.array(keys.reshape(-1), pa.binary()), pa.array(counts.reshape(-1), pa.int64())
+    made = [pa.ListArray.from_arrays(offsets, part) for part in flat]
+    return made[0], made[1]
+
+
+def _cells(column: pa.Array) -> _Cells:
+    """Lists of one cell for each way, as rows."""
+    flat = np.empty(len(column) * len(WAYS), dtype=object)
+    flat[:] = column.flatten().to_pylist()
+    return flat.reshape(-1, len(WAYS))
+
+
+def _described(
+    people: People, gone: frozenset[int], coarse: _Sizes
+) -> Callable[[Batches], Batches]:
     """Names the owners, and says who is an orphan."""
     acting, model = people.acting, people.model
     names = [words(principal) for principal in acting.principals]
@@ -72,7 +132,7 @@ def _described(people: People, gone: frozenset[int]) -> Callable[[Batches], Batc
                 **{name: batch.column(name) for name in ("id", "type", "name", "container")},
                 "owners": named,
                 "reason": pa.array(reasons, pa.string()),
-                **{name: batch.column(name) for name in ("keys", "counts")},
+                **dict(zip(("keys", "counts"), _by_group(batch, coarse), strict=True)),
             }
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
@@ -152,18 +212,24 @@ def groups(labelled: DataFrame) -> DataFrame:
 
 
 def group_rows(
-    rows: Sequence[tuple[str, str, int, bytes | None, int]], found: Found
+    rows: Sequence[tuple[str, str, int, bytes | None, int]], found: Found, coarse: Reached
 ) -> Mapping[str, list[tuple[Any, ...]]]:
     """The rows of the tables that count assets by what they belong to."""
     residues = {one.key: one.residue for classes in found.classes.values() for one in classes}
+    by_group = {(way, key): users for (way, _), of in coarse.items() for key, users in of.values()}
     sizes: dict[tuple[str, str], int] = {}
     users: dict[tuple[str, str, int], BitMap] = {}
     for group, name, way, key, n in rows:
         if way == 0:
             sizes[group, name] = sizes.get((group, name), 0) + n
         at = group, name, way
-        reached = BitMap() if key is None else found.audience.stated(residues[key])
-        users[at] = users.get(at, BitMap()) | reached
+        if key is None:
+            here = BitMap()
+        elif (way, key) in by_group:
+            here = by_group[way, key]
+        else:
+            here = found.audience.stated(residues[key])
+        users[at] = users.get(at, BitMap()) | here
     made: dict[str, list[tuple[Any, ...]]] = {group: [] for group in GROUPS}
     for (group, name), size in sorted(sizes.items()):
         counts = (len(users.get((group, name, way), ())) for way in range(len(WAYS)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
-from operator import and_, or_
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from pyroaring import BitMap
@@ -112,6 +110,7 @@ class Audience:
         self._residues = residues
         self.telling = telling
         self._known: dict[int, BitMap] = {}
+        self._opened: dict[int, tuple[str, ...]] = {}
 
     def stated(self, number: int) -> BitMap:
         """Those whom statements alone let in: nobody owns anything. Not to be changed."""
@@ -130,9 +129,9 @@ class Audience:
         """The reading of a residue; without ownership nobody owns anything, or is an entity."""
         match self._residues[number]:
             case All(parts):
-                return reduce(and_, (self._part(part, ownership) for part in parts))
+                return self._all(parts, ownership)
             case Any(parts):
-                return reduce(or_, (self._part(part, ownership) for part in parts))
+                return self._any(parts, ownership)
             case Owners(_, _, _, principals):
                 return BitMap() if ownership is None else self._people.of(principals)
             case One(_, exactly, principal):
@@ -142,6 +141,30 @@ class Audience:
                 return BitMap() if ownership is None else ownership(atom)
             case residue:
                 return self._atom(residue)
+
+    def _all(self, parts: Sequence[int], ownership: Ownership | None) -> BitMap:
+        found: list[BitMap] = []
+        for part in self._own_first(parts, ownership):
+            users = self._part(part, ownership)
+            if not users:
+                return users
+            found.append(users)
+        return found[0] if len(found) == 1 else BitMap.intersection(*found)
+
+    def _any(self, parts: Sequence[int], ownership: Ownership | None) -> BitMap:
+        found: list[BitMap] = []
+        for part in self._own_first(parts, ownership):
+            users = self._part(part, ownership)
+            if len(users) == len(self._people.crowd.everyone):
+                return users
+            found.append(users)
+        return found[0] if len(found) == 1 else BitMap.union(*found)
+
+    def _own_first(self, parts: Sequence[int], ownership: Ownership | None) -> Sequence[int]:
+        """Parts that ownership may settle are asked first, for often nothing else is left."""
+        if ownership is None:
+            return parts
+        return sorted(parts, key=lambda part: not self._residues.is_own(part))
 
     def _part(self, number: int, ownership: Ownership | None) -> BitMap:
         return self.stated(number) if ownership is None else self.with_owners(number, ownership)
@@ -167,6 +190,12 @@ class Audience:
 
         Where nothing does so alone but all of it together, that is said as one.
         """
+        known = self._opened.get(number)
+        if known is None:
+            known = self._opened[number] = self._opens(number)
+        return known
+
+    def _opens(self, number: int) -> tuple[str, ...]:
         if not self._residues.is_own(number):
             return ()
         stated, everyone = self.stated(number), self._people.crowd.everyone

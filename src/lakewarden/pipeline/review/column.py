@@ -51,7 +51,7 @@ def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, Codes]:
     codes, stands = _compact(codes, stands)
     for more, count in columns[1:]:
         keys = codes * count + more
-        places, numbers = _distinct(keys, len(stands) * count)
+        places, numbers = distinct(keys, len(stands) * count)
         left, right = np.divmod(places, count)
         stands = np.column_stack([stands[left], right])
         codes = numbers
@@ -59,12 +59,12 @@ def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, Codes]:
 
 
 def _compact(codes: Codes, stands: Codes) -> tuple[Codes, Codes]:
-    places, numbers = _distinct(codes, len(stands))
+    places, numbers = distinct(codes, len(stands))
     return numbers, stands[places]
 
 
-def _distinct(keys: Codes, width: int) -> tuple[Codes, Codes]:
-    """The keys that occur, in order, and for each row the place of its key."""
+def distinct(keys: Codes, width: int) -> tuple[Codes, Codes]:
+    """The keys that occur, of those below `width`, in order; and for each row its key's place."""
     if width > max(_DENSE, 4 * len(keys)):
         found, numbers = np.unique(keys, return_inverse=True)
         return found.astype(np.int64), numbers.reshape(-1).astype(np.int64)

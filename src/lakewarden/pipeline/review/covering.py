@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,37 @@ _WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
+class Cover:
+    """Statements by id: ALLOWs and DENYs that name principals; ALLOWs to owners, by types."""
+
+    allows: tuple[str, ...]
+    denies: tuple[str, ...]
+    owners: tuple[tuple[tuple[str, ...] | None, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Covers:
-    """For each entity id a code, and the statements that each code stands for."""
+    """For each entity id a code, and the statements that each code stands for.
+
+    What a code stands for is worked out when it is asked for: of a privilege that tells many
+    entities apart, most are never looked at. `to_owners` says whether any statement speaks to
+    owners.
+    """
 
     codes: Codes
-    of: tuple[Covering.Cover, ...]
+    count: int
+    to_owners: bool
+    table: _ByScope
+    scopes: Codes
+    offsets: Codes
+    known: dict[int, Cover] = field(default_factory=dict)
+
+    def __getitem__(self, code: int) -> Cover:
+        found = self.known.get(code)
+        if found is None:
+            scopes = self.scopes[self.offsets[code] : self.offsets[code + 1]]
+            found = self.known[code] = cover(self.table, scopes.tolist())
+        return found
 
 
 class Covering:
@@ -35,14 +61,6 @@ class Covering:
     Sets of scopes are told apart by the exclusive or of random words, drawn anew in every
     process: two different sets meet by accident once in 2 to the power of 128.
     """
-
-    @dataclass(frozen=True, slots=True)
-    class Cover:
-        """Statements by id: ALLOWs and DENYs that name principals; ALLOWs to owners, by types."""
-
-        allows: tuple[str, ...]
-        denies: tuple[str, ...]
-        owners: tuple[tuple[tuple[str, ...] | None, tuple[str, ...]], ...]
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -75,19 +93,32 @@ class Covering:
         for scope in table:
             marks[self._rows(scope)] ^= self._words[scope]
         first, codes = _grouped(marks)
-        of = tuple(_cover(table, scopes) for scopes in self._inside(first, size, table))
-        return Covers(codes if classes is None else codes[classes.classes], of)
+        scopes, offsets = self._inside(first, size, table)
+        grants = (grant for found in table.values() for grant in found)
+        return Covers(
+            codes=codes if classes is None else codes[classes.classes],
+            count=len(first),
+            to_owners=any(_speaks_to_owners(grant) for grant in grants),
+            table=table,
+            scopes=scopes,
+            offsets=offsets,
+        )
 
-    def _inside(self, first: Codes, size: int, table: _ByScope) -> list[list[int]]:
-        """The scopes, of those in the table, that each of some rows of `size` lies in."""
+    def _inside(self, first: Codes, size: int, table: _ByScope) -> tuple[Codes, Codes]:
+        """The scopes, of those in the table, that each of some rows of `size` lies in.
+
+        Those of row r are `scopes[offsets[r]:offsets[r+1]]`.
+        """
         places = np.full(size, -1, dtype=np.int64)
         places[first] = np.arange(len(first))
-        found: list[list[int]] = [[] for _ in first]
-        for scope in table:
-            at = places[self._rows(scope)]
-            for place in at[at >= 0].tolist():
-                found[place].append(scope)
-        return found
+        found = [(scope, places[self._rows(scope)]) for scope in table]
+        kept = [at[at >= 0] for _, at in found]
+        at = np.concatenate([np.zeros(0, dtype=np.int64), *kept])
+        numbers = np.repeat(np.array([s for s, _ in found], dtype=np.int64), [*map(len, kept)])
+        order = np.argsort(at, kind="stable")
+        offsets = np.zeros(len(first) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(at, minlength=len(first)), out=offsets[1:])
+        return numbers[order], offsets
 
     def _rows(self, scope: int) -> NDArray[np.int64]:
         """The classes inside a scope; the entities, where there are too many classes."""
@@ -104,22 +135,27 @@ class Covering:
 
 def _grouped(marks: Words) -> tuple[Codes, Codes]:
     """Rows that are the first of their kind, and for each row the place of its kind."""
-    view = np.ascontiguousarray(marks).view([("", marks.dtype)] * marks.shape[1]).reshape(-1)
-    _, first, codes = np.unique(view, return_index=True, return_inverse=True)
+    word, *others = marks.T
+    _, first, codes = np.unique(word, return_index=True, return_inverse=True)
+    codes = codes.reshape(-1)
+    # One word sorts many times faster than two; that it is not enough, nobody will ever see.
+    if all((other == other[first][codes]).all() for other in others):
+        return first.astype(np.int64), codes.astype(np.int64)
+    _, first, codes = np.unique(marks, axis=0, return_index=True, return_inverse=True)
     return first.astype(np.int64), codes.reshape(-1).astype(np.int64)
 
 
-def _cover(table: _ByScope, scopes: Iterable[int]) -> Covering.Cover:
+def cover(table: _ByScope, scopes: Iterable[int]) -> Cover:
+    """The statements of some scopes."""
     allows, denies = set[str](), set[str]()
     owners: dict[tuple[str, ...] | None, set[str]] = {}
     for grant in (grant for scope in scopes for grant in table[scope]):
         statement = grant.statement
         if grant.principals:
             (allows if statement.effect is Effect.ALLOW else denies).add(statement.id)
-        types = _types(statement.owners)
-        if statement.effect is Effect.ALLOW and types != ():
-            owners.setdefault(types, set()).add(statement.id)
-    return Covering.Cover(
+        if _speaks_to_owners(grant):
+            owners.setdefault(_types(statement.owners), set()).add(statement.id)
+    return Cover(
         allows=tuple(sorted(allows)),
         denies=tuple(sorted(denies)),
         owners=tuple(
@@ -127,6 +163,10 @@ def _cover(table: _ByScope, scopes: Iterable[int]) -> Covering.Cover:
             for types in sorted(owners, key=lambda types: (types is not None, types or ()))
         ),
     )
+
+
+def _speaks_to_owners(grant: Grant) -> bool:
+    return grant.statement.effect is Effect.ALLOW and _types(grant.statement.owners) != ()
 
 
 def _types(owners: Owners | None) -> tuple[str, ...] | None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.aspects.meaning import REMOVED
 from lakewarden.kernel.entity import NO_RESOURCE
-from lakewarden.kernel.expression import Compare
+from lakewarden.kernel.expression import Compare, Node
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.point import Point
 from lakewarden.kernel.principal import USER, Principal
@@ -21,66 +20,52 @@ from lakewarden.kernel.subject import Subject
 from lakewarden.pipeline.index.estate import Estate, Judged
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.review.audience import Audience, People, people_of
+from lakewarden.pipeline.review.bound import Groups, digest_of, groups_of
 from lakewarden.pipeline.review.column import Column, small
+from lakewarden.pipeline.review.group import Group, Grouping
+from lakewarden.pipeline.review.listed import Listing, containers
 from lakewarden.pipeline.review.owning import Owning
-from lakewarden.pipeline.review.question import Agenda, Chosen
-from lakewarden.pipeline.review.reduction import Reduction, Spots
+from lakewarden.pipeline.review.question import Chosen
+from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
 from lakewarden.pipeline.review.residue import NOBODY, Residues, Told
+from lakewarden.pipeline.review.row import (
+    CENSUS,
+    CLASS,
+    GAINS,
+    GROUP,
+    MOST,
+    RESIDUE,
+    batch,
+    one_list,
+)
 
 Ids = NDArray[np.int32]
-
-FOUND: Final = (
-    "what int, type string, matter int, key binary, n long, id int, bits binary, text string,"
-    " container string, owners array<int>, keys array<binary>, counts array<long>"
-)
-"""What is found, of six kinds.
-
-    RESIDUE   key, text
-    CLASS     type, matter, key, n, id = the first entity, bits = the entities, by block
-    GAINS     type, matter, owners = users, counts = how many entities by owning, or being, them
-    ASSET     id, type, text = name, container, owners; keys and counts by way
-    CENSUS    type, n
-    REMOVED   id = a user who was removed
-"""
-
-_ARROW = pa.schema(
-    [
-        ("what", pa.int32()),
-        ("type", pa.string()),
-        ("matter", pa.int32()),
-        ("key", pa.binary()),
-        ("n", pa.int64()),
-        ("id", pa.int32()),
-        ("bits", pa.binary()),
-        ("text", pa.string()),
-        ("container", pa.string()),
-        ("owners", pa.list_(pa.int32())),
-        ("keys", pa.list_(pa.binary())),
-        ("counts", pa.list_(pa.int64())),
-    ]
-)
-
-RESIDUE: Final = 0
-CLASS: Final = 1
-GAINS: Final = 2
-ASSET: Final = 3
-CENSUS: Final = 4
-GONE: Final = 5
 
 TOLD: Final = "told int, user int, id int, truth boolean"
 """Whether a comparison holds for a user, as the entity `id` says that is the user."""
 
 
+Matters = frozenset[tuple[str, int]]
+"""Matters: the type of entities, and the place in that type's agenda."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked, and what is known of users before."""
+    """What is asked, and what is known of users before.
+
+    A matter that tells more than `limit` kinds of entities apart is looked at by groups (None:
+    none is). `again` are matters that have too many classes in all blocks together: these alone
+    are asked, by groups, in blocks in which they have few.
+    """
 
     chosen: Chosen
     telling: Mapping[Told, BitMap] = field(default_factory=dict)
+    limit: int | None = None
+    again: Matters | None = None
 
 
 def finder(estate: Estate, plan: Plan) -> Callable[[Judged], Iterator[pa.RecordBatch]]:
-    """What judges a block of the estate; the columns are `FOUND`."""
+    """What judges a block of the estate; the columns are `row.FOUND`."""
 
     def judge(judged: Judged) -> Iterator[pa.RecordBatch]:
         return find(judged, plan, people_of(estate))
@@ -90,7 +75,8 @@ def finder(estate: Estate, plan: Plan) -> Callable[[Judged], Iterator[pa.RecordB
 
 def find(judged: Judged, plan: Plan, people: People) -> Iterator[pa.RecordBatch]:
     """What is found in one block of an estate with these people."""
-    return _Finder(judged, plan, people).batches()
+    finder = _Finder(judged, plan, people)
+    return finder.batches() if plan.again is None else finder.grouped(plan.again)
 
 
 class _Finder:
@@ -101,30 +87,53 @@ class _Finder:
         self._snapshot = judged.snapshot
         self._plan = plan
         self._residues = Residues()
-        self._reduction = Reduction(judged.snapshot, self._residues)
+        self._reduction = Reduction(judged.snapshot, self._residues, plan.limit)
         self._audience = Audience(people, self._residues, plan.telling)
         self._owning = Owning(self._reduction, self._audience, people)
+        self._grouping = Grouping(self._reduction, people, plan.telling)
+        self._listing = Listing(judged, self._reduction, self._audience)
         self._shown: set[int] = set()
-        self._keys: dict[int, tuple[Column, Ids]] = {}
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that is found."""
         assets = []
         for type, ids in self._types():
             agenda = self._plan.chosen.agenda(self._snapshot.model, type)
-            yield _batch(what=[CENSUS], type=[type], n=[len(ids)])
+            yield batch(what=[CENSUS], type=[type], n=[len(ids)])
             columns: dict[int, Column] = {}
-            spots = Spots(ids)
+            spots, groups = Spots(ids), None
             for number, matter in enumerate(agenda.matters):  # also of ways that nobody asked for
-                column = self._reduction.evaluate(matter.rule, spots)
+                column = self._few(matter.rule, spots)
+                if column is None:
+                    groups = groups or self._groups(type, ids)
+                    yield from self._in_groups(number, matter.rule, groups)
+                    continue
                 if number in agenda.ways:
                     columns[number] = column
                 yield from self._classes(type, number, column, ids)
             if type:
-                assets.append(self._assets(type, ids, agenda, columns))
+                assets.append(self._listing.assets(type, ids, agenda, columns))
         yield from assets
-        yield from self._gone()
+        yield from self._listing.gone()
         yield self._texts()
+
+    def grouped(self, again: Matters) -> Iterator[pa.RecordBatch]:
+        """Some matters by groups, those left out that the block has found by groups before."""
+        for type, ids in self._types():
+            agenda = self._plan.chosen.agenda(self._snapshot.model, type)
+            spots, groups = Spots(ids), None
+            for number, matter in enumerate(agenda.matters):
+                if (type, number) in again and self._few(matter.rule, spots) is not None:
+                    groups = groups or self._groups(type, ids)
+                    yield from self._in_groups(number, matter.rule, groups)
+        yield self._texts()
+
+    def _few(self, rule: Node, spots: Spots) -> Column | None:
+        """What is left of the rule; None where it tells too many kinds of entities apart."""
+        try:
+            return self._reduction.evaluate(rule, spots)
+        except TooMany:
+            return None
 
     def _types(self) -> Iterator[tuple[str, Ids]]:
         """The types of the block's own entities that are judged, with their ids."""
@@ -136,6 +145,8 @@ class _Finder:
             if ids:
                 yield type, np.asarray(ids.to_array(), dtype=np.int32)
 
+    # classes
+
     def _classes(
         self, type: str, number: int, column: Column, ids: Ids
     ) -> Iterator[pa.RecordBatch]:
@@ -143,7 +154,7 @@ class _Finder:
         if set(plain) == {NOBODY}:
             return
         rows = list(self._members(column, plain, ids))
-        yield _batch(
+        yield batch(
             what=[CLASS] * len(rows),
             type=[type] * len(rows),
             matter=[number] * len(rows),
@@ -152,121 +163,91 @@ class _Finder:
             id=[members.min() for _, members in rows],
             bits=[canonical(members) for _, members in rows],
         )
+        yield from self._gains(GAINS, type, number, column, ids)
+
+    def _gains(
+        self, what: int, type: str, number: int, column: Column, ids: Ids
+    ) -> Iterator[pa.RecordBatch]:
         gains = self._owning.gains(column, ids)
         users = np.flatnonzero(gains)
         if len(users):
-            yield _batch(
-                what=[GAINS],
+            yield batch(
+                what=[what],
                 type=[type],
                 matter=[number],
-                owners=_one_list(users.astype(np.int32)),
-                counts=_one_list(gains[users]),
+                owners=one_list(users.astype(np.int32)),
+                counts=one_list(gains[users]),
             )
 
     def _members(self, column: Column, plain: list[int], ids: Ids) -> Iterator[tuple[int, BitMap]]:
         """The classes but for that of nobody: the residue, and the entities of the estate."""
         distinct = sorted(set(plain))
-        places = np.searchsorted(distinct, plain).astype(small(len(distinct)))[column.codes]
-        order = np.argsort(places, kind="stable")
-        ends = np.cumsum(np.bincount(places, minlength=len(distinct)))
-        moved = (ids[order] - self._block.start + self._block.first).astype(np.uint32)
-        for residue, members in zip(distinct, np.split(moved, ends[:-1]), strict=True):
+        places = np.searchsorted(distinct, plain)[column.codes]
+        for place, members in enumerate(self._parted(places, len(distinct), ids)):
+            residue = distinct[place]
             if residue != NOBODY:
                 self._shown.add(residue)
-                yield residue, BitMap(members)
+                yield residue, members
+
+    def _parted(self, codes: NDArray[np.int64], count: int, ids: Ids) -> Iterator[BitMap]:
+        """The entities of the estate by code."""
+        order = np.argsort(codes.astype(small(count)), kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=count))
+        moved = (ids[order] - self._block.start + self._block.first).astype(np.uint32)
+        yield from map(BitMap, np.split(moved, ends[:-1]))
+
+    # groups
+
+    def _groups(self, type: str, ids: Ids) -> Groups:
+        codes, names = containers(self._snapshot, ids)
+        return groups_of(self._snapshot, type, ids, codes, names)
+
+    def _in_groups(self, number: int, rule: Node, groups: Groups) -> Iterator[pa.RecordBatch]:
+        """What the matter comes to by groups, and on how many entities owners may at most."""
+        found = self._grouping.found(rule, groups)
+        members = list(self._parted(groups.codes, len(groups), groups.ids))
+        size = len(groups)
+        yield batch(
+            what=[GROUP] * size,
+            type=[groups.type] * size,
+            matter=[number] * size,
+            key=[digest_of(groups.type, name) for name in groups.names],
+            n=[len(of) for of in members],
+            id=[of.min() for of in members],
+            bits=[canonical(of) for of in members],
+            container=groups.names,
+            users=[canonical(one.some) for one in found],
+            every=[canonical(one.every) for one in found],
+            keys=[self._said(one) for one in found],
+        )
+        # Whoever owning, or being, anything lets in meets one of the atoms about that.
+        own = [
+            self._residues.any_of(n for n in self._numbers(one) if self._residues.is_own(n))
+            for one in found
+        ]
+        yield from self._gains(
+            MOST, groups.type, number, Column(groups.codes, tuple(own)), groups.ids
+        )
+
+    def _numbers(self, group: Group) -> list[int]:
+        return [self._residues.number(atom) for atom in group.atoms]
+
+    def _said(self, group: Group) -> list[bytes]:
+        """What is said on a group, nobody that a relation leads to named."""
+        numbers = {self._residues.plain(number) for number in self._numbers(group)}
+        self._shown |= numbers
+        return sorted(map(self._residues.digest, numbers))
 
     def _texts(self) -> pa.RecordBatch:
         """What the keys of all classes mean."""
-        within = (self._residues.within(number) for number in self._shown)
+        shown = self._shown | self._listing.shown
+        within = (self._residues.within(number) for number in shown)
         numbers = sorted(frozenset[int]().union(*within))
-        return _batch(
+        return batch(
             what=[RESIDUE] * len(numbers),
             key=[self._residues.digest(number) for number in numbers],
             text=[self._residues.text(number) for number in numbers],
         )
-
-    # the assets
-
-    def _assets(
-        self, type: str, ids: Ids, agenda: Agenda, columns: Mapping[int, Column]
-    ) -> pa.RecordBatch:
-        names = self._snapshot.coded.tree.names
-        found = [self._reached(None if at is None else columns[at], ids) for at in agenda.ways]
-        return _batch(
-            what=np.full(len(ids), ASSET, dtype=np.int32),
-            type=[type] * len(ids),
-            id=(ids - self._block.start + self._block.first).astype(np.int32),
-            text=[names[id] for id in ids.tolist()],
-            container=self._containers(ids),
-            owners=self._owners(ids),
-            keys=_rows_of([keys for keys, _ in found], pa.binary()),
-            counts=_rows_of([counts for _, counts in found], pa.int64()),
-        )
-
-    def _reached(self, column: Column | None, ids: Ids) -> tuple[pa.Array, pa.Array]:
-        """The class of each entity for one way, and how many users statements let in."""
-        if column is None:
-            return pa.nulls(len(ids), pa.binary()), pa.nulls(len(ids), pa.int64())
-        plain = [self._residues.plain(residue) for residue in column.of]
-        keys = [None if n == NOBODY else self._residues.digest(n) for n in plain]
-        counts = [len(self._audience.stated(n)) for n in plain]
-        self._shown.update(n for n in plain if n != NOBODY)
-        places = pa.array(column.codes)
-        return pa.array(keys, pa.binary()).take(places), pa.array(counts, pa.int64()).take(places)
-
-    def _containers(self, ids: Ids) -> pa.Array:
-        """The name of the outermost entity above each that may itself lie in something."""
-        model, tree = self._snapshot.model, self._snapshot.coded.tree
-        declared = (model.types.get(kind) for kind in tree.kinds)
-        inner = np.array([t is not None and bool(t.parents) for t in declared], dtype=bool)
-        found = np.full(len(ids), -1, dtype=np.int64)
-        at = tree.above[ids]
-        while (at >= 0).any():
-            found = np.where((at >= 0) & inner[tree.types[at]], at, found)
-            at = np.where(at >= 0, tree.above[at], -1)
-        distinct, places = np.unique(found, return_inverse=True)
-        names = [None if id < 0 else ":".join(tree.entity(id)) for id in distinct.tolist()]
-        return pa.array(names, pa.string()).take(pa.array(places.reshape(-1)))
-
-    def _owners(self, ids: Ids) -> pa.Array:
-        codes, owners = self._reduction.owners
-        distinct = [sorted({owner for owner, _ in pairs}) for pairs in owners]
-        return pa.array(distinct, pa.list_(pa.int32())).take(pa.array(codes[ids]))
-
-    def _gone(self) -> Iterator[pa.RecordBatch]:
-        attributes, own = self._snapshot.coded.attributes, self._block.own
-        removed = [id for id, of in attributes.items() if "true" in of.get(REMOVED, ())]
-        stored = self._snapshot.coded.tree.stored
-        here = np.array([id for id in removed if id in own and id in stored], dtype=np.int32)
-        people = sorted({n for n in self._reduction.persons(here).tolist() if n >= 0})
-        if people:
-            yield _batch(what=[GONE] * len(people), id=people)
-
-
-def _rows_of(columns: list[pa.Array], type: pa.DataType) -> pa.Array:
-    """Some columns of equal length as one column of lists."""
-    size, width = len(columns[0]), len(columns)
-    order = np.arange(size * width).reshape(width, size).T.reshape(-1)
-    flat = pa.concat_arrays(columns).take(pa.array(order))
-    offsets = pa.array(np.arange(size + 1, dtype=np.int32) * width)
-    return pa.ListArray.from_arrays(offsets, flat.cast(type))
-
-
-def _one_list(values: NDArray[Any]) -> pa.Array:
-    """One row: the list of all values."""
-    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), pa.array(values))
-
-
-def _batch(**columns: Any) -> pa.RecordBatch:
-    """Rows of which the columns not given are null."""
-    size = len(columns["what"])
-    return pa.record_batch(
-        [
-            pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(size, f.type)
-            for f in _ARROW
-        ],
-        schema=_ARROW,
-    )
 
 
 def teller(asked: Iterable[Told]) -> Callable[[Judged], Iterator[pa.RecordBatch]]:

@@ -12,11 +12,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
+from pyroaring import BitMap
 
-from lakewarden.pipeline.review.audience import Audience, People, Telling
-from lakewarden.pipeline.review.finding import ASSET, CENSUS, CLASS, GAINS, GONE, RESIDUE
+from lakewarden.pipeline.review.audience import Audience, People, Telling, spoken
 from lakewarden.pipeline.review.question import Chosen
-from lakewarden.pipeline.review.residue import Residues, read
+from lakewarden.pipeline.review.residue import Itself, Owned, Residue, Residues, read
+from lakewarden.pipeline.review.row import (
+    ASSET,
+    CENSUS,
+    CLASS,
+    GAINS,
+    GONE,
+    GROUP,
+    MOST,
+    RESIDUE,
+)
 
 Counts = NDArray[np.int64]
 
@@ -38,12 +48,36 @@ class Class:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Entities of one type that lie in `container`, as a matter of too many classes has them.
+
+    `some` are the users whom statements let in on any of them, `every` those on all of them;
+    `atoms` is what is said there.
+    """
+
+    key: bytes
+    container: str | None
+    entities: int
+    first: int
+    some: BitMap
+    every: BitMap
+    atoms: frozenset[Residue]
+
+    @property
+    def opens(self) -> tuple[str, ...]:
+        """What may let in somebody more: owning, or being, the entity at which place."""
+        own = (atom for atom in self.atoms if isinstance(atom, (Owned, Itself)))
+        return tuple(sorted({spoken(atom) for atom in own}))
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The findings of a review.
 
     `census` counts the entities of each type; `classes` and `gains` are by matter: for each
-    principal, on how many entities it is let in by ownership alone. `gone` are users who were
-    removed. `names` are those of the first entities of classes.
+    principal, on how many entities it is let in by ownership alone (of matters that are `coarse`
+    at most). `gone` are users who were removed. `names` are those of the first entities of
+    classes and groups.
     """
 
     people: People
@@ -54,27 +88,78 @@ class Found:
     gains: Mapping[At, Counts]
     gone: frozenset[int]
     names: Mapping[int, str]
+    coarse: frozenset[At]
+    rows: ds.Dataset
+    numbers: Mapping[bytes, int]
+
+    def groups(self, at: At) -> tuple[Group, ...]:
+        """The groups of a matter that is coarse; read anew each time, for all are too many."""
+        names = ("container", "key", "n", "id", "users", "every", "keys")
+        found: dict[bytes, Group] = {}
+        for container, key, n, id, users, every, keys in _columns(
+            self.rows, _of(GROUP, at), *names
+        ):
+            atoms = (self.residues.leaves(self.numbers[atom]) for atom in keys)
+            one = Group(
+                key=key,
+                container=container,
+                entities=n,
+                first=id,
+                some=BitMap.deserialize(users),
+                every=BitMap.deserialize(every),
+                atoms=frozenset[Residue]().union(*atoms),
+            )
+            found[key] = _together(found[key], one) if key in found else one
+        return tuple(sorted(found.values(), key=lambda one: (-one.entities, one.key)))
 
 
-def gathered(folder: Path, people: People, telling: Telling) -> Found:
-    """The findings that were written to the folder."""
-    rows = ds.dataset(folder, format="parquet")
+def _together(one: Group, other: Group) -> Group:
+    """A group of which parts lie in several blocks."""
+    return Group(
+        key=one.key,
+        container=one.container,
+        entities=one.entities + other.entities,
+        first=min(one.first, other.first),
+        some=one.some | other.some,
+        every=one.every & other.every,
+        atoms=one.atoms | other.atoms,
+    )
+
+
+def _of(what: int, at: At) -> ds.Expression:
+    type, matter = at
+    fields = ds.field("type") == type, ds.field("matter") == matter
+    return (ds.field("what") == what) & fields[0] & fields[1]
+
+
+def _columns(rows: ds.Dataset, chosen: ds.Expression, *names: str) -> Iterator[tuple[Any, ...]]:
+    table = rows.to_table(columns=list(names), filter=chosen)
+    return zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def gathered(
+    folders: Iterable[Path], people: People, telling: Telling, coarse: frozenset[At]
+) -> Found:
+    """The findings that were written to the folders; `coarse` are the matters seen by groups."""
+    rows = ds.dataset([ds.dataset(folder, format="parquet") for folder in folders])
 
     def columns(what: int, *names: str) -> Iterator[tuple[Any, ...]]:
-        table = rows.to_table(columns=list(names), filter=ds.field("what") == what)
-        return zip(*(column.to_pylist() for column in table.columns), strict=True)
+        return _columns(rows, ds.field("what") == what, *names)
 
     residues, numbers = read(dict(columns(RESIDUE, "key", "text")))
-    classes = _classes(rows, numbers)
+    classes = _classes(rows, numbers, coarse)
     gains: dict[At, Counts] = {}
-    for type, matter, users, counts in columns(GAINS, "type", "matter", "owners", "counts"):
-        size = len(people.acting.principals)
-        of_matter = gains.setdefault((type, matter), np.zeros(size, dtype=np.int64))
-        of_matter[users] += counts
+    for what in (GAINS, MOST):
+        for type, matter, users, counts in columns(what, "type", "matter", "owners", "counts"):
+            if ((type, matter) in coarse) == (what == MOST):
+                size = len(people.acting.principals)
+                of_matter = gains.setdefault((type, matter), np.zeros(size, dtype=np.int64))
+                of_matter[users] += counts
     census: dict[str, int] = {}
     for type, n in columns(CENSUS, "type", "n"):
         census[type] = census.get(type, 0) + n
     first = {one.first for found in classes.values() for one in found}
+    first.update(id for (id,) in columns(GROUP, "id"))
     return Found(
         people=people,
         residues=residues,
@@ -84,12 +169,20 @@ def gathered(folder: Path, people: People, telling: Telling) -> Found:
         gains=gains,
         gone=frozenset(user for (user,) in columns(GONE, "id")),
         names=_names(rows, first),
+        coarse=coarse,
+        rows=rows,
+        numbers=numbers,
     )
 
 
-def _classes(rows: ds.Dataset, numbers: Mapping[bytes, int]) -> dict[At, tuple[Class, ...]]:
+def _classes(
+    rows: ds.Dataset, numbers: Mapping[bytes, int], coarse: frozenset[At]
+) -> dict[At, tuple[Class, ...]]:
     by = ["type", "matter", "key"]
-    table = rows.to_table(columns=[*by, "n", "id"], filter=ds.field("what") == CLASS)
+    chosen = ds.field("what") == CLASS
+    for at in sorted(coarse):
+        chosen &= ~_of(CLASS, at)
+    table = rows.to_table(columns=[*by, "n", "id"], filter=chosen)
     table = table.group_by(by).aggregate([("n", "sum"), ("id", "min")])
     table = table.select([*by, "n_sum", "id_min"])
     found: dict[At, list[Class]] = {}

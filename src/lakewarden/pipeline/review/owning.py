@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.pipeline.review.audience import Audience, Own, People
-from lakewarden.pipeline.review.column import Codes, Column, joined, small
+from lakewarden.pipeline.review.column import Codes, Column, distinct, joined
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.residue import Itself, Owned, Path, Types
 
@@ -26,6 +26,9 @@ Flags = NDArray[np.bool_]
 
 Clause = tuple[Path, bool, Types, bool]
 """What an atom asks: its path; is it about owners; of which types; or about exactly itself."""
+
+_CELLS = 1 << 25
+"""So many users of kinds are looked at at once, a byte for each."""
 
 Part = tuple[Path, bool]
 """What a clause looks at: the owners of what a path leads to, or the principal that it is."""
@@ -59,13 +62,14 @@ class _Level:
 
     `codes` has a code for each entity; of code c they are `users[offsets[c]:offsets[c+1]]`,
     and `turns` their turns: how masks change by this part. `masks[t]` are those of turn t: with
-    this part and those before it, and without this part.
+    this part and those before it, and without this part. `people` are all of the users.
     """
 
     codes: Codes
     offsets: Codes
     users: Codes
     turns: Codes
+    people: BitMap
     masks: tuple[tuple[int, int], ...]
 
 
@@ -134,21 +138,37 @@ class Owning:
         at, places = _spread(level.offsets, stands[:, 1])
         if not len(at):
             return
-        kinds, found = joined(
-            [(stands[places, 0], len(column.of)), (level.turns[at], len(level.masks))]
-        )
-        order = np.argsort(kinds.astype(small(len(found))), kind="stable")
-        cuts = np.cumsum(np.bincount(kinds, minlength=len(found)))[:-1]
+        parts = [(stands[places, 0], len(column.of)), (level.turns[at], len(level.masks))]
+        kinds, found = joined(parts)
         users, n = level.users[at], sizes[places]
-        for (code, turn), group in zip(found.tolist(), np.split(order, cuts), strict=True):
-            after, before = level.masks[turn]
-            number = column.of[code]
-            opened = self._let_in(number, after, clauses) - self._let_in(number, before, clauses)
-            if opened:
-                flags = np.zeros(self._size, dtype=bool)
-                flags[np.asarray(opened.to_array())] = True
-                kept = group[flags[users[group]]]
-                np.add.at(counts, users[kept], n[kept])
+        opened = [
+            self._by_level(column.of[code], level, level.masks[turn], clauses)
+            for code, turn in found.tolist()
+        ]
+        for inside, first, table in self._tables(kinds, opened):
+            kept = inside[table[kinds[inside] - first, users[inside]]]
+            # Sums of whole numbers stay exact in the floats that are counted in.
+            counts += np.bincount(users[kept], n[kept], self._size).astype(np.int64)
+
+    def _by_level(
+        self, number: int, level: _Level, masks: tuple[int, int], clauses: tuple[Clause, ...]
+    ) -> BitMap:
+        """Those of a level whom the later of two masks lets in, and the earlier one does not."""
+        after, before = (self._let_in(number, mask, clauses) for mask in masks)
+        return (after & level.people) - before
+
+    def _tables(self, kinds: Codes, opened: Sequence[BitMap]) -> Iterator[tuple[Codes, int, Flags]]:
+        """Part by part: the rows whose kinds it has, its first kind, and who is opened to."""
+        step = max(1, _CELLS // self._size)
+        for first in range(0, len(opened), step):
+            part = opened[first : first + step]
+            if not any(part):
+                continue
+            table = np.zeros((len(part), self._size), dtype=bool)
+            for place, users in enumerate(part):
+                table[place, np.asarray(users.to_array())] = True
+            inside = (kinds >= first) & (kinds < first + step)
+            yield np.flatnonzero(inside), first, table
 
     def _let_in(self, number: int, mask: int, clauses: tuple[Clause, ...]) -> BitMap:
         """Those who are let in, if they meet the clauses of the mask. Not to be changed."""
@@ -189,9 +209,10 @@ class Owning:
                     mine |= bit if part is own else 0
             lengths = np.bincount(places, minlength=len(stands))
             offsets = np.concatenate([[0], np.cumsum(lengths)])
-            found, turns = np.unique(masks, return_inverse=True)
+            found, turns = distinct(masks, 1 << len(clauses))
             pairs = tuple((mask, mask & ~mine) for mask in found.tolist())
-            yield _Level(codes, offsets, users, turns.reshape(-1), pairs)
+            people = BitMap(np.flatnonzero(np.bincount(users)).astype(np.uint32))
+            yield _Level(codes, offsets, users, turns, people, pairs)
 
     def _members(self, part: Part, clauses: tuple[Clause, ...], ids: Ids) -> _Members:
         path, is_owner = part
@@ -209,7 +230,7 @@ class Owning:
                 users = [self._meeting(clause, code) for code in found]
                 base = np.repeat(np.arange(len(found)), [len(u) for u in users]) * self._size
                 met[clause] = base + _flat(users)
-        keys = np.unique(_flat(list(met.values())))
+        keys = _together(list(met.values()))
         lengths = np.bincount(keys // self._size, minlength=len(found))
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return _Members(part, codes, len(found), offsets, keys % self._size, met)
@@ -231,6 +252,15 @@ class Owning:
 
 def _flat(parts: Sequence[Codes]) -> Codes:
     return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+
+def _together(parts: Sequence[Codes]) -> Codes:
+    """The numbers of some ascending lists, each once, ascending."""
+    if len(parts) == 1:
+        return parts[0]
+    # Sorting what is nearly sorted is quick; numpy's own hashing of such numbers is not.
+    keys = np.sort(_flat(parts), kind="stable")
+    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
 
 
 def _spread(offsets: Codes, codes: Codes) -> tuple[Codes, Codes]:

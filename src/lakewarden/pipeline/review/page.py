@@ -28,6 +28,7 @@ from lakewarden.pipeline.review.schemas import (
     REVIEW,
 )
 from lakewarden.pipeline.review.summary import ROWS, TOP, Rows, Summary, bound_names
+from lakewarden.pipeline.review.words import COARSE
 
 _FEW: Final = 4
 """How many members of a list a cell shows."""
@@ -130,7 +131,7 @@ def _cards(said: Summary) -> list[Markup]:
         (said.counts[BY_ASSET], "assets"),
         (said.users, "users"),
         (said.counts[QUESTIONS], "questions"),
-        (said.counts[REVIEW], "classes of equal access"),
+        (said.counts[REVIEW], "classes and groups"),
         (said.counts[ORPHANS], "orphans"),
         (said.counts[INACTIVE], "inactive"),
     )
@@ -168,7 +169,10 @@ def _sections(said: Summary) -> list[tuple[str, str, Markup]]:
 
 def _reach(said: Summary) -> Markup:
     series = [(_WAY_WORDS[way], values) for way, values in said.spread.items()]
-    told = "Assets by the number of users whom statements let in; what owners may comes on top."
+    told = (
+        "Assets by the number of users whom statements let in; what owners may comes on top. Of"
+        " what is shown by container this is the most that it can be."
+    )
     names = bound_names()
     rows = [{"way": way, **dict(zip(names, values, strict=True))} for way, values in series]
     headings = [Heading("Who may", itemgetter("way"))]
@@ -187,11 +191,13 @@ def _questions(said: Summary) -> Markup:
         Heading("Of", itemgetter("entities"), True),
         Heading("Classes", itemgetter("classes"), True),
         Heading("", lambda row: _flag("depends on the request") if row["request"] else ""),
+        Heading("", lambda row: _flag("by container") if row["coarse"] else ""),
     )
     told = (
         "Privileges and operations by the number of users who may do them on at least one"
         " entity. An operation is judged by its whole rule. Where it depends on what comes with a"
-        " request, it is judged for a request that brings nothing."
+        " request, it is judged for a request that brings nothing. What has too many classes is"
+        " shown by container; as reachable counts, then, all of it that anybody reaches a part of."
     )
     return together(
         element("p", told),
@@ -214,7 +220,9 @@ def _classes(said: Summary) -> Markup:
         Heading("Asked of", _kind),
         Heading("Entities", itemgetter("n_entities"), True),
         Heading("Such as", itemgetter("example")),
+        Heading("In", _in),
         Heading("Users", itemgetter("n_users"), True),
+        Heading("On all", itemgetter("n_users_of_all"), True),
         Heading("Allowed to", lambda row: _few(row["allow"])),
         Heading("Denied to", lambda row: _few(row["deny"])),
         Heading("By statements", lambda row: _few(row["statements"])),
@@ -222,10 +230,16 @@ def _classes(said: Summary) -> Markup:
     )
     told = (
         "Entities on which everybody gets the same answer for the same reasons, by users times"
-        " entities. “On top” says whom ownership lets in besides."
+        " entities. “On top” says whom ownership lets in besides. A row with a container is about"
+        " entities that are not alike: its users reach some of them, those “on all” every one."
     )
     shown = _table("The widest access", headings, said.wide, said.counts[REVIEW])
     return together(element("p", told), shown)
+
+
+def _in(row: Mapping[str, Any]) -> str:
+    """What the entities of a row lie in that are not alike."""
+    return (row["container"] or "nothing") if row["form"] == COARSE else ""
 
 
 def _few(values: Sequence[str]) -> str:
@@ -242,7 +256,9 @@ def _people(said: Summary) -> Markup:
         headings.append(Heading(f"May {_WAY_WORDS[way]}", sum_of(way), True))
         headings.append(Heading("as owner", itemgetter(f"{way}_as_owner"), True))
     shown = [Bar(row["name"], max(sum_of(way)(row) for way in WAYS)) for row in said.people[:TOP]]
+    told = "Of what is shown by container, all counts that a user reaches a part of."
     return together(
+        element("p", told),
         bars("Users by the number of assets that they reach", shown),
         _table("Users by reach", headings, said.people, said.users),
     )

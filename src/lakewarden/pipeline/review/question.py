@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from lakewarden.kernel.expression import (
     REQUEST,
@@ -29,6 +30,14 @@ OPERATION = "operation"
 
 SUBJECT = "subject."
 """How the attributes of who asks begin."""
+
+
+CLASSES: Final = 4_000
+"""A matter of more classes is reviewed by type and container, unless the caller says otherwise.
+
+More are nothing that anybody reads, and hundreds of matters with so many still fit the driver;
+grants on containers and on what lies in them make far fewer.
+"""
 
 
 @dataclass(frozen=True, slots=True)

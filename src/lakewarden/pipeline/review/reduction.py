@@ -22,7 +22,7 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.subject import Subject
 from lakewarden.pipeline.review.column import Codes, Column, column_of, joined
-from lakewarden.pipeline.review.covering import Covering
+from lakewarden.pipeline.review.covering import Cover, Covering
 from lakewarden.pipeline.review.residue import (
     EVERYBODY,
     NOBODY,
@@ -61,18 +61,35 @@ class Spots:
     known: dict[Node, Column] = field(default_factory=dict)
 
 
-class Reduction(Algebra[Column, Spots]):
-    """Residues for every entity of some; each rule is reduced for one type at a time."""
+class TooMany(Exception):
+    """A rule tells more kinds of entities apart than are wanted."""
 
-    def __init__(self, snapshot: Snapshot, residues: Residues) -> None:
+
+class Reduction(Algebra[Column, Spots]):
+    """Residues for every entity of some; each rule is reduced for one type at a time.
+
+    Where a part of a rule tells more than `limit` kinds of entities apart (None: no limit),
+    `evaluate` raises `TooMany`. What statements cover is taken over from `like`, a reduction of
+    the same snapshot.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        residues: Residues,
+        limit: int | None = None,
+        like: Reduction | None = None,
+    ) -> None:
         self.snapshot = snapshot
         self.residues = residues
-        self._covering = Covering(snapshot)
+        self._limit = limit
+        self.covering: Covering = Covering(snapshot) if like is None else like.covering
         self._among = Among(snapshot, _ANYBODY)
         self._tree = snapshot.coded.tree
-        self._persons = self._principals()
+        self._persons: Codes = self._principals() if like is None else like._persons
         declared = (snapshot.model.types.get(kind) for kind in self._tree.kinds)
         self._users = np.array([t is not None and t.principal == USER for t in declared], bool)
+        self._like = like
         self._owner_codes: tuple[Codes, list[tuple[tuple[int, int], ...]]] | None = None
 
     # who the entities are, and who owns them
@@ -97,7 +114,7 @@ class Reduction(Algebra[Column, Spots]):
     def owners(self) -> tuple[Codes, list[tuple[tuple[int, int], ...]]]:
         """For each entity a code, and what it stands for: (owner, ownership) pairs."""
         if self._owner_codes is None:
-            self._owner_codes = self._owners()
+            self._owner_codes = self._owners() if self._like is None else self._like.owners
         return self._owner_codes
 
     def _owners(self) -> tuple[Codes, list[tuple[tuple[int, int], ...]]]:
@@ -141,31 +158,37 @@ class Reduction(Algebra[Column, Spots]):
         found = next(values)
         for more in values if found.of != (last,) else ():
             codes, stands = joined([(found.codes, len(found.of)), (more.codes, len(more.of))])
-            rows = stands.tolist()
+            rows = self._few(stands)
             found = column_of(codes, [join((found.of[a], more.of[b])) for a, b in rows])
             if found.of == (last,):
                 break
         return found
 
+    def _few(self, stands: Codes) -> list[list[int]]:
+        """The rows of what codes stand for, unless they are too many."""
+        if self._limit is not None and len(stands) > self._limit:
+            raise TooMany
+        rows: list[list[int]] = stands.tolist()
+        return rows
+
     def holds(self, privilege: str, place: Spots) -> Column:
-        covers = self._covering.of(privilege)
-        owned = any(cover.owners for cover in covers.of)
-        parts = [(covers.codes[place.ids], len(covers.of))]
-        parts.append(self._owner_part(place) if owned else self._nothing(place))
+        covers = self.covering.of(privilege)
+        parts = [(covers.codes[place.ids], covers.count)]
+        parts.append(self._owner_part(place) if covers.to_owners else self._nothing(place))
         is_own = privilege in self.snapshot.model.self_privileges
         persons, people = self._person_part(place, users=True) if is_own else self._no_one(place)
         parts.append((persons, len(people)))
         codes, stands = joined(parts)
         numbers = []
-        for cover, owner, person in stands.tolist():
-            number = self._held(privilege, covers.of[cover], owner, place)
+        for cover, owner, person in self._few(stands):
+            number = self._held(privilege, covers[cover], owner, place)
             if people[person] is not None:
                 own = self._itself(place, people[person], exactly=True)
                 number = self.residues.any_of((number, own))
             numbers.append(number)
         return column_of(codes, numbers)
 
-    def _held(self, privilege: str, cover: Covering.Cover, owner: int, place: Spots) -> int:
+    def _held(self, privilege: str, cover: Cover, owner: int, place: Spots) -> int:
         """What covers an entity, said as a residue."""
         residues = self.residues
         opened = [self._owned(place, owner, *clause) for clause in cover.owners]
@@ -173,15 +196,15 @@ class Reduction(Algebra[Column, Spots]):
             opened.append(residues.number(Given(privilege, cover.allows)))
         return residues.all_of((residues.any_of(opened), self._free(privilege, cover)))
 
-    def _free(self, privilege: str, cover: Covering.Cover) -> int:
+    def _free(self, privilege: str, cover: Cover) -> int:
         if not cover.denies:
             return EVERYBODY
         return self.residues.number(Free(privilege, cover.denies))
 
     def not_denied(self, privilege: str, place: Spots) -> Column:
-        covers = self._covering.of(privilege)
-        codes, stands = joined([(covers.codes[place.ids], len(covers.of))])
-        kept = [covers.of[cover] for (cover,) in stands.tolist()]
+        covers = self.covering.of(privilege)
+        codes, stands = joined([(covers.codes[place.ids], covers.count)])
+        kept = [covers[cover] for (cover,) in self._few(stands)]
         return column_of(codes, [self._free(privilege, cover) for cover in kept])
 
     # ownership
@@ -337,6 +360,8 @@ class Reduction(Algebra[Column, Spots]):
                 known[key] = len(found)
                 found.append(join(part.tolist()))
             codes[row] = known[key]
+            if self._limit is not None and len(found) > self._limit:
+                raise TooMany
         codes, stands = joined([(codes, len(found))])
         return column_of(codes, [found[n] for (n,) in stands.tolist()])
 

@@ -17,8 +17,6 @@ class RoleSets:
     """
 
     def __init__(self, people: People, audience: Audience) -> None:
-        self._audience = audience
-        self._known: dict[int, BitMap] = {}
         acting = people.acting
         named = people.addressed() | {acting.ids[SERVICE_ADMINS]}
         told = [audience.telling[one] for one in sorted(audience.telling, key=repr)]
@@ -37,10 +35,9 @@ class RoleSets:
     def __len__(self) -> int:
         return len(self.users)
 
-    def of(self, residue: int) -> BitMap:
-        """The role sets whose users a residue means by statements."""
-        sets = self._known.get(residue)
-        if sets is None:
-            users = np.asarray(self._audience.stated(residue).to_array())
-            sets = self._known[residue] = BitMap(np.unique(self._sets[users]))
-        return sets
+    def of(self, users: BitMap) -> BitMap:
+        """The role sets of some users."""
+        numbers = self._sets[np.asarray(users.to_array())]
+        is_here = np.zeros(len(self), dtype=bool)
+        is_here[numbers] = True
+        return BitMap(np.flatnonzero(is_here).astype(np.uint32))

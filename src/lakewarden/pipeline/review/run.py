@@ -2,6 +2,7 @@
 
 ask       what is asked; what attributes say of users
 find      classes, gains by ownership and assets, block by block
+coarse    by type and container, what has too many classes in all blocks together
 assets    the tables with a row for each asset, and what is counted from them
 merge     the tables of questions, classes and people
 write     the same for spreadsheets, and the report to read
@@ -10,12 +11,8 @@ publish   the version counts
 
 from __future__ import annotations
 
-import hashlib
-import json
-import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -23,53 +20,40 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-from lakewarden.kernel.principal import USER
+from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import written
 from lakewarden.pipeline.index.estate import blocks_of, each_block, estate_of
-from lakewarden.pipeline.index.index import STATEMENTS, Index, open_index
+from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.memory import peak
-from lakewarden.pipeline.product import (
-    MANIFEST,
-    Content,
-    Draft,
-    Input,
-    Manifest,
-    draft,
-    key_of,
-    place,
-)
+from lakewarden.pipeline.product import Content, Draft, Manifest, draft, key_of, place
 from lakewarden.pipeline.review import assets
 from lakewarden.pipeline.review.audience import Telling, people_of
-from lakewarden.pipeline.review.finding import (
-    CLASS,
-    FOUND,
-    TOLD,
-    Plan,
-    finder,
-    teller,
-    telling,
-)
-from lakewarden.pipeline.review.found import Found, gathered
+from lakewarden.pipeline.review.finding import TOLD, Plan, finder, teller, telling
+from lakewarden.pipeline.review.found import At, Found, gathered
 from lakewarden.pipeline.review.page import page
-from lakewarden.pipeline.review.question import Chosen, chosen, told
+from lakewarden.pipeline.review.population import age_of, facts_of, input_of
+from lakewarden.pipeline.review.question import CLASSES, Chosen, chosen, told
+from lakewarden.pipeline.review.row import CLASS, FOUND, GROUP
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
     MEMBERS,
     ORPHANS,
     OWNERS,
+    REVIEW,
     SCHEMAS,
 )
 from lakewarden.pipeline.review.spreadsheet import export
 from lakewarden.pipeline.review.summary import Source, summed
 from lakewarden.pipeline.review.tables import Tables, table
+from lakewarden.pipeline.review.use import Use, use_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KIND: Final = "review"
-STAGES: Final = ("ask", "find", "assets", "merge", "write")
+STAGES: Final = ("ask", "find", "coarse", "assets", "merge", "write")
 
 REPORT: Final = "review.html"
 SPREADSHEETS: Final = "csv"
@@ -85,30 +69,39 @@ class Result(NamedTuple):
     is_new: bool
 
 
-def make_review(
+def make_review(  # noqa: PLR0913 — a parameter for each option
     source: Path,
     out: Path,
     *,
     spark: SparkSession,
     privileges: Iterable[str] | None = None,
     operations: Iterable[str] | None = None,
+    classes: int | None = CLASSES,
+    used: Path | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Makes a review of the access index `source` in the folder `out`.
 
-    `privileges` and `operations` choose what is asked, by name; None: all of them. Raises
-    `BadInput` for an index that is damaged, `Unknown` for a name, `Conflict` when another
-    process works on `out`; `out` then holds what it held.
+    `privileges` and `operations` choose what is asked, by name; None: all of them. A matter of
+    more than `classes` classes is reviewed by type and container (None: none is). `used` is what
+    the job `unused` made of the index: it says who did nothing lately. Raises `BadInput` for an
+    index that is damaged, and for what cannot be asked, `Unknown` for a name, `Conflict` when
+    another process works on `out`; `out` then holds what it held.
     """
+    if classes is not None and classes < 1:
+        raise BadInput("expected at least one class", where="--classes")
     index = open_index(source)
     asked = chosen(index.system.model, privileges, operations)
-    inputs = (Input(index.realm, index.manifest.version, _sha256(index.manifest.text())),)
+    of_index = input_of(index)
+    use = None if used is None else use_of(used, index, of_index)
+    inputs = (of_index,) if use is None else (of_index, use.input)
     options = {
         "privileges": _said(asked.privileges),
         "operations": _said(asked.operations),
+        "classes": "all" if classes is None else str(classes),
     }
     with draft(out, KIND, key_of(inputs, options), progress) as one:
-        job = _Job(spark, one, index, asked, age_of(source))
+        job = _Job(spark, one, index, asked, classes, use, age_of(source))
         with peak() as memory:
             tables = job.run()
         facts = job.facts()
@@ -120,35 +113,8 @@ def make_review(
         return Result(*one.finish(Manifest(KIND, 0, inputs, options, facts, tables), report))
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
 def _said(names: frozenset[str] | None) -> str:
     return "all" if names is None else " ".join(sorted(names)) or "none"
-
-
-def age_of(source: Path) -> dict[str, Any]:
-    """When the index was written, and how long ago that is, in seconds."""
-    written_at = (source / MANIFEST).stat().st_mtime
-    moment = datetime.fromtimestamp(written_at, UTC).isoformat(timespec="seconds")
-    return {"written": moment, "age_seconds": max(0, round(time.time() - written_at))}
-
-
-def _facts(index: Index, found: Found) -> dict[str, Any]:
-    """What the review is of: the system, and the population as it was frozen in the index."""
-    facts, acting = index.manifest.facts, found.people.acting
-    statements = _sha256((index.folder / STATEMENTS).read_text("utf-8"))
-    digests = {name: content.digest for name, content in sorted(index.manifest.tables.items())}
-    population = {
-        "entities": sum(n for type, n in found.census.items() if type),
-        "users": sum(acting.principals[id].kind == USER for id in acting.stored),
-        "principals": len(acting.stored),
-        "statements": statements,
-        "checksum": _sha256(json.dumps([digests, statements])),
-    }
-    kept = ("realm", "revision", "model", "settings", "digest", "from", "until", "bits")
-    return {**{name: facts[name] for name in kept}, "population": population}
 
 
 @dataclass(slots=True)
@@ -159,6 +125,8 @@ class _Job:
     draft: Draft
     index: Index
     chosen: Chosen
+    classes: int | None
+    use: Use | None
     age: Mapping[str, Any]
     _found: Found | None = field(default=None)
 
@@ -166,6 +134,7 @@ class _Job:
         """All stages; the tables that were written."""
         self.draft.stage("ask", self._ask, "{told} comparisons with attributes of users")
         self.draft.stage("find", self._find, "{rows:,} findings")
+        self.draft.stage("coarse", self._coarse, "{matters:,} matters by type and container")
         self.draft.stage("assets", self._assets, "{assets:,} assets, {orphans:,} orphans")
         self.draft.stage("merge", self._merge, "{questions:,} questions, {review:,} classes")
         tables = self._publish()
@@ -176,7 +145,7 @@ class _Job:
 
     def facts(self) -> dict[str, Any]:
         """What readers have to know beside the tables."""
-        return _facts(self.index, self._gathered())
+        return facts_of(self.index, self._gathered())
 
     @property
     def _blocks(self) -> DataFrame:
@@ -194,8 +163,22 @@ class _Job:
         """What was found, read once."""
         if self._found is None:
             people = people_of(estate_of(self.index))
-            self._found = gathered(self.draft.kept("find") / "found", people, self._telling())
+            folders = self._folders()
+            self._found = gathered(folders, people, self._telling(), self._matters_by_group())
         return self._found
+
+    def _folders(self) -> list[Path]:
+        """Where findings are: those of all blocks, and more by groups."""
+        found = (self.draft.kept(stage) / "found" for stage in ("find", "coarse"))
+        return [folder for folder in found if folder.exists()]
+
+    def _matters_by_group(self) -> frozenset[At]:
+        """The matters of too many classes."""
+        known = self.draft.stages["coarse"].found["at"]
+        return frozenset((type, matter) for type, matter in known)
+
+    def _rows(self) -> DataFrame:
+        return written.union([self._read(folder, FOUND) for folder in self._folders()])
 
     def _ask(self, folder: Path) -> dict[str, Any]:
         asked = told(self.index.system.model)
@@ -206,9 +189,30 @@ class _Job:
 
     def _find(self, folder: Path) -> dict[str, Any]:
         estate = estate_of(self.index)
-        judge = finder(estate, Plan(self.chosen, self._telling()))
+        judge = finder(estate, self._plan)
         written.write(each_block(self._blocks, estate, judge, FOUND), folder / "found")
         return {"rows": self._read(folder / "found", FOUND).count()}
+
+    @property
+    def _plan(self) -> Plan:
+        return Plan(self.chosen, self._telling(), self.classes)
+
+    def _coarse(self, folder: Path) -> dict[str, Any]:
+        """Which matters have too many classes; by groups also where a block has few of them."""
+        rows = self._read(self.draft.kept("find") / "found", FOUND)
+        by = rows.where(F.col("what").isin(CLASS, GROUP)).groupBy("type", "matter")
+        counted = by.agg(
+            F.count_distinct(F.when(F.col("what") == CLASS, F.col("key"))).alias("classes"),
+            F.max("what").alias("what"),
+        ).collect()
+        limit = self.classes
+        wide = [c for c in counted if limit and (c["what"] == GROUP or c["classes"] > limit)]
+        again = frozenset((c["type"], c["matter"]) for c in wide if c["classes"])
+        if again:
+            estate = estate_of(self.index)
+            judge = finder(estate, replace(self._plan, again=again))
+            written.write(each_block(self._blocks, estate, judge, FOUND), folder / "found")
+        return {"matters": len(wide), "at": sorted([c["type"], c["matter"]] for c in wide)}
 
     def _read(self, folder: Path, schema: str) -> DataFrame:
         return written.read(self.spark, folder, schema)
@@ -216,7 +220,8 @@ class _Job:
     def _assets(self, folder: Path) -> dict[str, Any]:
         found = self._gathered()
         rows = self._read(self.draft.kept("find") / "found", FOUND)
-        described = assets.assets(rows, found.people, found.gone)
+        coarse = assets.reached(found, self.chosen)
+        described = assets.assets(rows, found.people, found.gone, coarse)
         bits = int(self.index.manifest.facts["bits"])
         labelled = assets.labelled(described, self._blocks, bits)
         written.write(labelled, folder / "labelled")
@@ -226,7 +231,7 @@ class _Job:
         self._owners(assets.owners(labelled), found, folder)
         counted = assets.groups(labelled).toArrow().select(["group", "name", "way", "key", "n"])
         cells = list(zip(*(column.to_pylist() for column in counted.columns), strict=True))
-        for group, made in assets.group_rows(cells, found).items():
+        for group, made in assets.group_rows(cells, found, coarse).items():
             _put(table(group, zip(*made, strict=True)), folder / group)
         sizes = {"assets": BY_ASSET, "orphans": ORPHANS}
         return {
@@ -242,9 +247,9 @@ class _Job:
         _put(table(OWNERS, zip(*made, strict=True)), folder / OWNERS)
 
     def _merge(self, folder: Path) -> dict[str, Any]:
-        tables = Tables(self._gathered(), self.chosen)
-        sizes = {}
-        for name, made in tables.all():
+        tables = Tables(self._gathered(), self.chosen, self.use)
+        sizes = {REVIEW: _put_each(tables.review(), folder / REVIEW)}
+        for name, made in tables.others():
             _put(made, folder / name)
             sizes[name] = made.num_rows
         written.write(self._members(tables), folder / MEMBERS)
@@ -253,9 +258,9 @@ class _Job:
     def _members(self, tables: Tables) -> DataFrame:
         bits = int(self.index.manifest.facts["bits"])
         numbers = F.broadcast(self.spark.createDataFrame(tables.matters()))
-        rows = self._read(self.draft.kept("find") / "found", FOUND)
-        rows = rows.where(F.col("what") == CLASS).withColumnRenamed("matter", "place")
-        return rows.join(numbers, ["type", "place"]).select(
+        rows = self._rows().where(F.col("what").isin(CLASS, GROUP))
+        rows = rows.withColumnRenamed("matter", "place").join(numbers, ["type", "place"])
+        return rows.where((F.col("what") == GROUP) == F.col("coarse")).select(
             "matter",
             F.lower(F.hex("key")).alias("class"),
             F.shiftright("id", bits).alias("block"),
@@ -280,6 +285,18 @@ class _Job:
         files = export(self.draft.folder, folder / SPREADSHEETS)
         (folder / REPORT).write_text(page(said), "utf-8")
         return {"files": len(files) + 1}
+
+
+def _put_each(parts: Iterable[pa.Table], folder: Path) -> int:
+    """Writes a table part by part; returns how many rows it has."""
+    folder.mkdir()
+    count = 0
+    file = folder / "part-00000.parquet"
+    with pq.ParquetWriter(file, SCHEMAS[folder.name], compression="zstd") as out:
+        for rows in parts:
+            out.write_table(rows)
+            count += rows.num_rows
+    return count
 
 
 def _put(rows: pa.Table, folder: Path) -> None:

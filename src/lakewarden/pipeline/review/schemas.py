@@ -38,6 +38,7 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         "type": _TEXT,
         "matter": _N,
         "request": _IS,
+        "coarse": _IS,
         "entities": _LONG,
         "classes": _N,
         "reachable": _LONG,
@@ -48,16 +49,20 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         "kind": _TEXT,
         "name": _TEXT,
         "type": _TEXT,
+        "form": _TEXT,
         "class": _TEXT,
+        "container": _TEXT,
         "n_entities": _LONG,
         "example": _TEXT,
         "n_users": _N,
+        "n_users_of_all": _N,
         "n_role_sets": _N,
         "owners_too": _TEXTS,
         "allow": _TEXTS,
         "deny": _TEXTS,
         "statements": _TEXTS,
         "users": _BITS,
+        "users_of_all": _BITS,
         "role_sets": _BITS,
     },
     MEMBERS: {"matter": _N, "class": _TEXT, "block": _N, "n": _LONG, "bits": _BITS},
@@ -68,12 +73,14 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         "users": _BITS,
         "matters": _NUMBERS,
         "entities": _LONGS,
+        "entities_at_least": _LONGS,
     },
     BY_PRINCIPAL: {
         "principal": _N,
         "name": _TEXT,
         "role_set": _N,
         **dict.fromkeys(WAYS, _LONG),
+        **{f"{way}_at_least": _LONG for way in WAYS},
         **{f"{way}_as_owner": _LONG for way in WAYS},
         "matters": _NUMBERS,
         "as_owner": _LONGS,
@@ -111,7 +118,7 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
 }
 """The columns of the tables.
 
-Bitmaps are portable roaring bitmaps: `users` of the numbers in `principals`, `role_sets` of
-those in `role_sets`, `bits` of the ids in `by_asset`. `matters` and the list behind it go
-together, element by element.
+Bitmaps are portable roaring bitmaps: `users` and `users_of_all` of the numbers in `principals`,
+`role_sets` of those in `role_sets`, `bits` of the ids in `by_asset`. `matters` and the lists
+behind it go together, element by element.
 """

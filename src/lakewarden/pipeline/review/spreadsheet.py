@@ -9,11 +9,12 @@ SOURCE: OWASP, CSV Injection.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakewarden.pipeline.review.schemas import (
@@ -27,6 +28,7 @@ from lakewarden.pipeline.review.schemas import (
     QUESTIONS,
     REVIEW,
     ROLE_SETS,
+    SCHEMAS,
 )
 
 EXPORTED: Final = (
@@ -69,14 +71,14 @@ def export(folder: Path, out: Path) -> list[Path]:
         rows = sum(pq.read_metadata(file).num_rows for file in source.glob("*.parquet"))
         if rows <= LIMIT:
             files.append(out / f"{name}.csv")
-            write(files[-1], _shown(pq.read_table(source)))
+            write(files[-1], _shown(source, SCHEMAS[name]))
     return files
 
 
-def _shown(table: pa.Table) -> pa.Table:
+def _shown(source: Path, schema: pa.Schema) -> pa.Table:
     """The columns that people can read, in canonical order of the rows."""
-    kept = [field.name for field in table.schema if not _is_for_programs(field.type)]
-    shown = table.select(kept)
+    kept = [field.name for field in schema if not _is_for_programs(field.type)]
+    shown = pq.read_table(source, columns=kept)
     plain = [(f.name, "ascending") for f in shown.schema if not pa.types.is_list(f.type)]
     return shown.sort_by(plain)
 
@@ -92,12 +94,19 @@ def write(file: Path, table: pa.Table) -> None:
         lines = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
         lines.writerow([safe(name) for name in table.column_names])
         for batch in table.to_batches(max_chunksize=10_000):
-            columns = (column.to_pylist() for column in batch.columns)
-            lines.writerows(map(_cells, zip(*columns, strict=True)))
+            lines.writerows(zip(*map(_cells, batch.columns), strict=True))
 
 
-def _cells(row: Sequence[Any]) -> list[Any]:
-    return [_cell(value) for value in row]
+def _cells(column: pa.Array) -> list[object]:
+    if not pa.types.is_list(column.type):
+        return [_cell(value) for value in column.to_pylist()]
+    # Of long lists only what is shown is taken over into Python.
+    sizes = pc.list_value_length(column).to_pylist()
+    begins = pc.list_slice(column, 0, MEMBERS).to_pylist()
+    return [
+        "" if begin is None else safe(_listed(begin, size))
+        for begin, size in zip(begins, sizes, strict=True)
+    ]
 
 
 def _cell(value: object) -> object:
@@ -108,21 +117,18 @@ def _cell(value: object) -> object:
             return "yes" if value else "no"
         case int() | float():
             return value
-        case str():
-            return safe(value)
         case _:
-            return safe(_listed(value if isinstance(value, Iterable) else [value]))
+            return safe(str(value))
 
 
-def _listed(values: Iterable[object]) -> str:
-    """The members in one text: the first ones, as far as a cell holds them."""
-    texts = [str(value) for value in values]
+def _listed(values: Sequence[object], size: int) -> str:
+    """The members in one text: the first ones of so many, as far as a cell holds them."""
     kept: list[str] = []
     room = LONGEST - 40
-    for text in texts[:MEMBERS]:
+    for text in map(str, values):
         room -= len(text) + len(_APART)
         if room < 0:
             break
         kept.append(text)
-    more = len(texts) - len(kept)
+    more = size - len(kept)
     return _APART.join([*kept, f"and {more:,} more"] if more else kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final
 
@@ -106,19 +107,21 @@ def summed(folder: Path, source: Source) -> Summary:
 
 
 _OF_REVIEW: Final = (
-    *("kind", "name", "type", "class", "n_entities", "example", "n_users", "owners_too"),
-    *("allow", "deny", "statements"),
+    *("kind", "name", "type", "form", "class", "container", "n_entities", "example", "n_users"),
+    *("n_users_of_all", "owners_too", "allow", "deny", "statements"),
 )
 
 
 def _top(table: pa.Table, size: Callable[[Mapping[str, Any]], int]) -> Rows:
     """The largest rows; of equal ones the first."""
-    rows: list[dict[str, Any]] = []
-    for batch in table.to_batches(max_chunksize=10_000):
-        rows += batch.to_pylist()
-        rows.sort(key=lambda row: (-size(row), str(row["name" if "name" in row else "owner"])))
-        del rows[ROWS:]
-    return [row for row in rows if size(row)]
+    # Lists may be long: they are read of the rows that are shown, and of no others.
+    plain = [field.name for field in table.schema if not pa.types.is_list(field.type)]
+    name = "name" if "name" in plain else "owner"
+    rows = enumerate(table.select(plain).to_pylist())
+    sizes = ((-size(row), str(row[name]), place) for place, row in rows if size(row))
+    places = [place for _, _, place in nsmallest(ROWS, sizes)]
+    largest: Rows = table.take(pa.array(places, pa.int64())).to_pylist()
+    return largest
 
 
 def _counted(column: pa.ChunkedArray) -> list[tuple[str, int]]:

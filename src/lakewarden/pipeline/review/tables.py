@@ -16,9 +16,9 @@ from lakewarden.kernel.principal import USER
 from lakewarden.kernel.statement import Effect
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.review.audience import principals_of
-from lakewarden.pipeline.review.found import At, Class, Found, matters
-from lakewarden.pipeline.review.question import Chosen, Matter, Question
-from lakewarden.pipeline.review.residue import Free, Given, Owned
+from lakewarden.pipeline.review.found import At, Class, Found, Group, matters
+from lakewarden.pipeline.review.question import Chosen, Question
+from lakewarden.pipeline.review.residue import Free, Given, Owned, Residue
 from lakewarden.pipeline.review.role_sets import RoleSets
 from lakewarden.pipeline.review.schemas import (
     BY_PRINCIPAL,
@@ -29,7 +29,8 @@ from lakewarden.pipeline.review.schemas import (
     ROLE_SETS,
     SCHEMAS,
 )
-from lakewarden.pipeline.review.words import words
+from lakewarden.pipeline.review.use import Use
+from lakewarden.pipeline.review.words import COARSE, EXACT, words
 
 Counts = NDArray[np.int64]
 
@@ -48,103 +49,133 @@ class _Row:
     matter: int
 
 
-class Tables:
-    """The tables, worked out from what was found."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A class, or a group, of a matter: whom statements let in on any of it, and on all.
 
-    def __init__(self, found: Found, chosen: Chosen) -> None:
+    `sets` are the role sets of the former.
+    """
+
+    of: Class | Group
+    some: BitMap
+    every: BitMap
+    sets: BitMap
+    atoms: frozenset[Residue]
+    opens: tuple[str, ...]
+
+
+class Tables:
+    """The tables, worked out from what was found.
+
+    `review` comes first, matter by matter: what the others hold is counted on the way.
+    """
+
+    def __init__(self, found: Found, chosen: Chosen, used: Use | None = None) -> None:
         self._found = found
+        self._used = used
         self._people = found.people
         self._chosen = chosen
         self._matters = {at: number for number, at in enumerate(matters(found, chosen))}
         self._sets = RoleSets(found.people, found.audience)
-        self._questions = list(self._asked())
+        self._asked: list[tuple[Any, ...]] = []
+        self._reach: dict[int, Counts] = {}
+        self._surely: dict[int, Counts] = {}
 
-    def _asked(self) -> Iterator[_Row]:
+    def _questions(self) -> Iterator[tuple[At, list[_Row]]]:
+        """The questions, matter by matter."""
         number = 0
         for at, matter in self._matters.items():
-            for question in self._matter(at).questions:
-                yield _Row(number, question, at, matter)
-                number += 1
-
-    def _matter(self, at: At) -> Matter:
-        return self._chosen.agenda(self._people.model, at[0]).matters[at[1]]
-
-    def _users(self, one: Class) -> BitMap:
-        return self._found.audience.stated(one.residue)
+            asked = self._chosen.agenda(self._people.model, at[0]).matters[at[1]].questions
+            yield at, [_Row(number + n, one, at, matter) for n, one in enumerate(asked)]
+            number += len(asked)
 
     def matters(self) -> pa.Table:
-        """The numbers of matters: type, the place in the type's agenda, number."""
-        rows = [(*at, number) for at, number in self._matters.items()]
-        types = (pa.string(), pa.int32(), pa.int32())
+        """The numbers of matters: type, the place in the type's agenda, number; is it coarse."""
+        rows = [(*at, number, at in self._found.coarse) for at, number in self._matters.items()]
+        types = (pa.string(), pa.int32(), pa.int32(), pa.bool_())
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(c, t) for c, t in zip(columns, types, strict=True)]
-        return pa.table(arrays, names=["type", "place", "matter"])
+        return pa.table(arrays, names=["type", "place", "matter", "coarse"])
 
-    def all(self) -> Iterator[tuple[str, pa.Table]]:
-        """Every table, by name."""
-        rows = {
-            QUESTIONS: self._question_rows(),
-            REVIEW: self._review_rows(),
-            PRINCIPALS: self._principal_rows(),
-        }
-        for name, found in rows.items():
-            yield name, table(name, zip(*found, strict=True))
-        reach = self._reach()
-        yield ROLE_SETS, table(ROLE_SETS, self._set_columns(reach))
-        by_principal = self._by_principal(reach)
-        yield BY_PRINCIPAL, table(BY_PRINCIPAL, by_principal)
-        yield INACTIVE, table(INACTIVE, zip(*self._inactive(reach), strict=True))
+    def review(self) -> Iterator[pa.Table]:
+        """The rows of classes and groups, so many at a time that they are few."""
+        for at, asked in self._questions():
+            parts = list(self._parts(at))
+            self._count(at, parts)
+            self._asked += (self._question_cells(row, parts) for row in asked)
+            cells = [self._part_cells(one) for one in parts] if asked else []
+            for row in asked:
+                head = (row.number, row.question.kind, row.question.name, at[0])
+                rows = ((*head, *more) for more in cells)
+                yield table(REVIEW, zip(*rows, strict=True))
+
+    def others(self) -> Iterator[tuple[str, pa.Table]]:
+        """Every other table, by name; `review` has been asked for before."""
+        yield QUESTIONS, table(QUESTIONS, zip(*self._asked, strict=True))
+        yield PRINCIPALS, table(PRINCIPALS, zip(*self._principal_rows(), strict=True))
+        yield ROLE_SETS, table(ROLE_SETS, self._set_columns())
+        yield BY_PRINCIPAL, table(BY_PRINCIPAL, self._by_principal())
+        yield INACTIVE, table(INACTIVE, zip(*self._inactive(), strict=True))
 
     # questions and classes
 
-    def _question_rows(self) -> Iterator[tuple[Any, ...]]:
-        for row in self._questions:
-            classes = self._found.classes.get(row.at, ())
-            users = [self._users(one) for one in classes]
-            yield (
-                row.number,
-                row.question.kind,
-                row.question.name,
-                row.question.title,
-                row.at[0],
-                row.matter,
-                row.question.request,
-                self._found.census[row.at[0]],
-                len(classes),
-                sum(one.entities for one, found in zip(classes, users, strict=True) if found),
-                len(BitMap.union(BitMap(), *users)),
-            )
+    def _parts(self, at: At) -> Iterator[_Part]:
+        audience, residues, sets = self._found.audience, self._found.residues, self._sets.of
+        for one in self._found.classes.get(at, ()):
+            users = audience.stated(one.residue)
+            atoms = residues.leaves(one.residue)
+            yield _Part(one, users, users, sets(users), atoms, audience.opens(one.residue))
+        for group in self._found.groups(at) if at in self._found.coarse else ():
+            if group.some or group.opens:
+                found = sets(group.some)
+                yield _Part(group, group.some, group.every, found, group.atoms, group.opens)
 
-    def _review_rows(self) -> Iterator[tuple[Any, ...]]:
-        known: dict[At, list[tuple[Any, ...]]] = {}
-        for row in self._questions:
-            if row.at not in known:
-                classes = self._found.classes.get(row.at, ())
-                known[row.at] = [self._class_cells(one) for one in classes]
-            for cells in known[row.at]:
-                yield row.number, row.question.kind, row.question.name, row.at[0], *cells
+    def _count(self, at: At, parts: Sequence[_Part]) -> None:
+        """On how many entities each role set may, by statements: at most, and at least."""
+        most, least = (np.zeros(len(self._sets), dtype=np.int64) for _ in range(2))
+        for one in parts:
+            surely = one.sets if one.every is one.some else self._sets.of(one.every)
+            most[np.asarray(one.sets.to_array())] += one.of.entities
+            least[np.asarray(surely.to_array())] += one.of.entities
+        if most.any():
+            self._reach[self._matters[at]], self._surely[self._matters[at]] = most, least
 
-    def _class_cells(self, one: Class) -> tuple[Any, ...]:
-        leaves = self._found.residues.leaves(one.residue)
-        users, sets = self._users(one), self._sets.of(one.residue)
-        statements = {
-            id
-            for leaf in leaves
-            if isinstance(leaf, (Given, Free, Owned))
-            for id in leaf.statements
-        }
+    def _question_cells(self, row: _Row, parts: Sequence[_Part]) -> tuple[Any, ...]:
         return (
-            one.key.hex(),
-            one.entities,
-            self._found.names.get(one.first, ""),
-            len(users),
-            len(sets),
-            list(self._found.audience.opens(one.residue)),
-            self._names(self._people.named(leaves, Effect.ALLOW)),
-            self._names(self._people.named(leaves, Effect.DENY)),
-            sorted(statements),
-            canonical(users),
-            canonical(sets),
+            row.number,
+            row.question.kind,
+            row.question.name,
+            row.question.title,
+            row.at[0],
+            row.matter,
+            row.question.request,
+            row.at in self._found.coarse,
+            self._found.census[row.at[0]],
+            len(parts),
+            sum(one.of.entities for one in parts if one.some),
+            len(BitMap.union(BitMap(), *(one.some for one in parts))),
+        )
+
+    def _part_cells(self, one: _Part) -> tuple[Any, ...]:
+        is_group = isinstance(one.of, Group)
+        users = canonical(one.some)
+        stated = (a for a in one.atoms if isinstance(a, (Given, Free, Owned)))
+        return (
+            COARSE if is_group else EXACT,
+            one.of.key.hex(),
+            one.of.container if isinstance(one.of, Group) else None,
+            one.of.entities,
+            self._found.names.get(one.of.first, ""),
+            len(one.some),
+            len(one.every),
+            len(one.sets),
+            list(one.opens),
+            self._names(self._people.named(one.atoms, Effect.ALLOW)),
+            self._names(self._people.named(one.atoms, Effect.DENY)),
+            sorted({id for atom in stated for id in atom.statements}),
+            users,
+            users if one.every is one.some else canonical(one.every),
+            canonical(one.sets),
         )
 
     def _names(self, ids: Iterable[int]) -> list[str]:
@@ -157,38 +188,27 @@ class Tables:
 
     # people
 
-    def _reach(self) -> Mapping[int, Counts]:
-        """By matter, on how many entities each role set may, by statements."""
-        reach = {}
-        for at, classes in self._found.classes.items():
-            counts = np.zeros(len(self._sets), dtype=np.int64)
-            for residue in {one.residue for one in classes}:
-                size = sum(one.entities for one in classes if one.residue == residue)
-                counts[np.asarray(self._sets.of(residue).to_array())] += size
-            if counts.any():
-                reach[self._matters[at]] = counts
-        return reach
-
-    def _set_columns(self, reach: Mapping[int, Counts]) -> Sequence[Any]:
+    def _set_columns(self) -> Sequence[Any]:
         sets = self._sets
-        matters, entities = _sparse(reach, len(sets))
+        counted = _sparse(self._reach, len(sets), self._surely)
         return (
             range(len(sets)),
             [self._names(found) for found in sets.principals],
             [len(users) for users in sets.users],
             [canonical(users) for users in sets.users],
-            matters,
-            entities,
+            *counted,
         )
 
-    def _by_principal(self, reach: Mapping[int, Counts]) -> Sequence[Any]:
+    def _by_principal(self) -> Sequence[Any]:
         users = sorted(self._people.crowd.everyone)
         sets = np.array([self._sets.set_of[user] for user in users], dtype=np.int64)
         gains = {self._matters[at]: counts[users] for at, counts in self._found.gains.items()}
-        stated = [self._by_way(way, reach, len(self._sets))[sets] for way in range(len(WAYS))]
-        owned = [self._by_way(way, gains, len(users)) for way in range(len(WAYS))]
+        ways, count = range(len(WAYS)), len(self._sets)
+        most = [self._by_way(way, self._reach, count)[sets] for way in ways]
+        least = [self._by_way(way, self._surely, count)[sets] for way in ways]
+        owned = [self._by_way(way, gains, len(users)) for way in ways]
         names = [self._people.acting.principals[user].name for user in users]
-        return (users, names, sets, *stated, *owned, *_sparse(gains, len(users)))
+        return (users, names, sets, *most, *least, *owned, *_sparse(gains, len(users)))
 
     def _by_way(self, way: int, counts: Mapping[int, Counts], size: int) -> Counts:
         """The counts of a way, over all types."""
@@ -199,8 +219,8 @@ class Tables:
                 total += counts.get(self._matters[type, number], 0)
         return total
 
-    def _inactive(self, reach: Mapping[int, Counts]) -> Iterator[tuple[Any, ...]]:
-        sets = sum(reach.values(), np.zeros(len(self._sets), dtype=np.int64))
+    def _inactive(self) -> Iterator[tuple[Any, ...]]:
+        reach = sum(self._reach.values(), np.zeros(len(self._sets), dtype=np.int64))
         owning = {u for found in self._found.gains.values() for u in np.flatnonzero(found).tolist()}
         everyone = self._people.crowd.everyone
         for user in sorted(self._people.acting.stored):
@@ -211,23 +231,30 @@ class Tables:
                 yield user, *principal, REMOVED
             if user not in everyone:
                 yield user, *principal, BEYOND
-            elif not sets[self._sets.set_of[user]] and user not in owning:
+            elif not reach[self._sets.set_of[user]] and user not in owning:
                 yield user, *principal, IDLE
+            if self._used is not None:
+                unused = self._used.reason(principal)
+                if unused:
+                    yield user, *principal, unused
 
 
-def _sparse(counts: Mapping[int, Counts], size: int) -> tuple[pa.Array, pa.Array]:
-    """For each of `size` things the matters with a count, and the counts, as lists."""
+def _sparse(counts: Mapping[int, Counts], size: int, *more: Mapping[int, Counts]) -> list[pa.Array]:
+    """For each of `size` things the matters with a count, and the counts, as lists.
+
+    `more` are counts that are none where the first ones are none.
+    """
     places = [np.flatnonzero(found) for found in counts.values()]
     at = np.concatenate([*places, np.zeros(0, dtype=np.int64)])
     numbers = np.repeat(np.fromiter(counts, np.int32, len(counts)), [len(p) for p in places])
-    values = [found[p] for found, p in zip(counts.values(), places, strict=True)]
+    values = [
+        np.concatenate([*(of[n][p] for n, p in zip(counts, places, strict=True)), at[:0]])
+        for of in (counts, *more)
+    ]
     order = np.lexsort((numbers, at))
     offsets = np.zeros(size + 1, dtype=np.int32)
     np.cumsum(np.bincount(at, minlength=size), out=offsets[1:])
-    flat = np.concatenate([*values, np.zeros(0, dtype=np.int64)])[order]
-    lists = (pa.ListArray.from_arrays(offsets, part) for part in (numbers[order], flat))
-    first, second = lists
-    return first, second
+    return [pa.ListArray.from_arrays(offsets, part[order]) for part in (numbers, *values)]
 
 
 def table(name: str, columns: Iterable[Any]) -> pa.Table:

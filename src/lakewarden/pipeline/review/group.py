@@ -1,0 +1,272 @@
+"""Groups of entities: those of one type that lie in one container.
+
+Of a matter that tells too many entities apart, a review says of each group who is let in on any
+of its entities, and who on all of them. Both are exact. Bounds come first: statements that touch
+a group let in at most those to whom they speak, statements that cover the whole group at least
+those. Where the bounds are apart, the entities are asked one after the other, those in the
+fewest scopes first, until nothing can change any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.algebra import Algebra
+from lakewarden.kernel.expression import (
+    At,
+    Compare,
+    Every,
+    Holds,
+    IsSelf,
+    Node,
+    NotDenied,
+    Owner,
+    ServiceAdmin,
+    Some,
+)
+from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.principal import USER
+from lakewarden.pipeline.review.audience import Audience, People, Telling
+from lakewarden.pipeline.review.bound import Atoms, Groups, Sides, both, either
+from lakewarden.pipeline.review.column import Codes, Column, joined
+from lakewarden.pipeline.review.covering import Cover, cover
+from lakewarden.pipeline.review.reduction import Reduction, Spots
+from lakewarden.pipeline.review.residue import (
+    Everybody,
+    Free,
+    Given,
+    Itself,
+    Nobody,
+    Owned,
+    Residue,
+    Residues,
+)
+
+_FIRST: Final = 4
+"""So many entities of a group are asked first; each time after that twice as many."""
+
+
+class Group(NamedTuple):
+    """What a matter comes to on one group: who is let in on any of its entities, and on all."""
+
+    some: BitMap
+    every: BitMap
+    atoms: Atoms
+
+
+class Grouping(Algebra[Sides, Groups]):
+    """Bounds for groups, rule by rule, and what they come to."""
+
+    def __init__(self, reduction: Reduction, people: People, telling: Telling) -> None:
+        self._snapshot = reduction.snapshot
+        self._like = reduction
+        self._people = people
+        self._telling = telling
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forgets what is left of rules on single entities: that may be much."""
+        self._residues = Residues()
+        self._reduction = Reduction(self._snapshot, self._residues, like=self._like)
+        self._audience = Audience(self._people, self._residues, self._telling)
+
+    def found(self, rule: Node, groups: Groups) -> list[Group]:
+        """What the rule comes to on each group."""
+        self._begin()
+        sides = self.evaluate(rule, groups)
+        some, every = self._settled(rule, groups, sides)
+        return [Group(*cells) for cells in zip(some, every, sides.atoms, strict=True)]
+
+    # what the bounds leave open
+
+    def _settled(
+        self, rule: Node, groups: Groups, sides: Sides
+    ) -> tuple[list[BitMap], list[BitMap]]:
+        some, every = list(map(BitMap, sides.some)), list(map(BitMap, sides.most))
+        sizes = np.diff(groups.starts)
+        asked, step = 0, _FIRST
+        while True:
+            left = [
+                g
+                for g in range(len(groups))
+                if asked < sizes[g] and (some[g] != sides.most[g] or every[g] != sides.every[g])
+            ]
+            if not left:
+                return some, every
+            # What is asked first is what lies in the fewest scopes; the others follow in order.
+            rows = [
+                groups.order[groups.starts[g] + asked : groups.starts[g + 1]][:step] for g in left
+            ]
+            self._ask(rule, groups, np.concatenate(rows), some, every)
+            asked, step = asked + step, step * 2
+            self._begin()
+
+    def _ask(
+        self,
+        rule: Node,
+        groups: Groups,
+        rows: Codes,
+        some: list[BitMap],
+        every: list[BitMap],
+    ) -> None:
+        """Takes into account what single entities say."""
+        column = self._reduction.evaluate(rule, Spots(groups.ids[rows]))
+        for group, code in _pairs(groups.codes[rows], len(groups), column):
+            users = self._audience.stated(column.of[code])
+            some[group] |= users
+            every[group] &= users
+
+    # the algebra
+
+    def evaluate(self, node: Node, place: Groups) -> Sides:
+        if not isinstance(node, (Holds, NotDenied)):
+            return super().evaluate(node, place)
+        known = place.known.get(node)
+        if known is None:
+            known = place.known[node] = super().evaluate(node, place)
+        return known
+
+    def all_of(self, values: Iterator[Sides]) -> Sides:
+        found = next(values)
+        for more in values:
+            found = both(found, more)
+        return found
+
+    def any_of(self, values: Iterator[Sides]) -> Sides:
+        found = next(values)
+        for more in values:
+            found = either(found, more)
+        return found
+
+    def holds(self, privilege: str, place: Groups) -> Sides:
+        allows, denies = self._grants(privilege, place)
+        own = self._self(privilege, place)
+        some, most, every, atoms = [], [], [], []
+        for allowed, denied in zip(allows, denies, strict=True):
+            given, most_given = self._spoken_to(allowed)
+            surely_denied, denied_some = self._spoken_to(denied)
+            some.append(most_given - denied_some)
+            most.append(most_given - surely_denied)
+            every.append(given - denied_some)
+            atoms.append(_said(privilege, [g for g, _ in (*allowed, *denied)]) | own)
+        return Sides(some, most, every, tuple(atoms))
+
+    def not_denied(self, privilege: str, place: Groups) -> Sides:
+        _, denies = self._grants(privilege, place)
+        everyone = self._people.crowd.everyone
+        found = [self._spoken_to(denied) for denied in denies]
+        least = [everyone - denied_some for _, denied_some in found]
+        most = [everyone - surely_denied for surely_denied, _ in found]
+        atoms = [_said(privilege, [grant for grant, _ in denied]) for denied in denies]
+        return Sides(least, most, least, atoms)
+
+    def may(self, operation: str, place: Groups) -> Sides:
+        rule = self._snapshot.model.operation(operation).rule_or_none(place.type)
+        return self.constant(False, place) if rule is None else self.evaluate(rule, place)
+
+    def constant(self, truth: bool, place: Groups) -> Sides:
+        users = self._people.crowd.everyone if truth else BitMap()
+        alike = [users] * len(place)
+        return Sides(alike, alike, alike, [frozenset()] * len(place))
+
+    # what does not turn on statements about the entity itself differs little: no bounds
+
+    def owner(self, levels: tuple[str, ...], place: Groups) -> Sides:
+        return self._exactly(Owner(levels), place)
+
+    def is_self(self, place: Groups) -> Sides:
+        return self._exactly(IsSelf(), place)
+
+    def service_admin(self, place: Groups) -> Sides:
+        return self._exactly(ServiceAdmin(), place)
+
+    def elsewhere(self, selector: str, inner: Node, place: Groups) -> Sides:
+        return self._exactly(At(selector, inner), place)
+
+    def related(self, source: str, inner: Node, place: Groups, *, every: bool) -> Sides:
+        return self._exactly((Every if every else Some)(source, inner), place)
+
+    def compare(self, node: Compare, place: Groups) -> Sides:
+        return self._exactly(node, place)
+
+    def _exactly(self, node: Node, place: Groups) -> Sides:
+        column = self._reduction.evaluate(node, Spots(place.ids))
+        some = [BitMap() for _ in place.names]
+        every = [BitMap(self._people.crowd.everyone) for _ in place.names]
+        atoms: list[set[Residue]] = [set() for _ in place.names]
+        for group, code in _pairs(place.codes, len(place), column):
+            users = self._audience.stated(column.of[code])
+            some[group] |= users
+            every[group] &= users
+            atoms[group] |= self._residues.leaves(column.of[code]) - {Nobody(), Everybody()}
+        return Sides(some, some, every, list(map(frozenset, atoms)))
+
+    # statements
+
+    def _grants(self, privilege: str, place: Groups) -> tuple[list[_Touching], list[_Touching]]:
+        """For each group the ALLOWs and the DENYs that touch it, and whether they cover all."""
+        table = self._snapshot.table
+        allows = self._touching(table.allows(privilege).every, place)
+        return allows, self._touching(table.denies(privilege).every, place)
+
+    def _touching(self, grants: Sequence[Grant], place: Groups) -> list[_Touching]:
+        found: list[_Touching] = [[] for _ in place.names]
+        for grant in grants:
+            touched, whole = self._touched(grant.scope, place)
+            for group, is_whole in zip(touched.tolist(), whole.tolist(), strict=True):
+                found[group].append((grant, is_whole))
+        return found
+
+    def _touched(self, scope: int, place: Groups) -> tuple[Codes, NDArray[np.bool_]]:
+        """The groups of which entities lie in a scope, and whether all of them do."""
+        known = place.touched.get(scope)
+        if known is None:
+            inside = np.asarray(self._snapshot.bitmaps[scope].to_array(), dtype=np.int64)
+            # The ids of a type ascend, so that those inside are found by their places.
+            at = np.minimum(np.searchsorted(place.ids, inside), len(place.ids) - 1)
+            codes = place.codes[at[place.ids[at] == inside]]
+            counts = np.bincount(codes, minlength=len(place))
+            touched = np.flatnonzero(counts)
+            whole = counts[touched] == np.diff(place.starts)[touched]
+            known = place.touched[scope] = touched, whole
+        return known
+
+    def _spoken_to(self, grants: _Touching) -> tuple[BitMap, BitMap]:
+        """Those to whom the grants that cover a whole group speak, and those to whom any does."""
+        whole = (p for grant, is_whole in grants if is_whole for p in grant.principals)
+        every = (p for grant, _ in grants for p in grant.principals)
+        return self._people.of(set(whole)), self._people.of(set(every))
+
+    def _self(self, privilege: str, place: Groups) -> Atoms:
+        model = self._snapshot.model
+        declared = model.types.get(place.type)
+        is_user = declared is not None and declared.principal == USER
+        if is_user and privilege in model.self_privileges:
+            return frozenset({Itself((), exactly=True)})
+        return frozenset()
+
+
+_Touching = list[tuple[Grant, bool]]
+
+
+def _pairs(groups: Codes, count: int, column: Column) -> list[list[int]]:
+    """Which values of a column are met in which groups."""
+    _, stands = joined([(groups, count), (column.codes, len(column.of))])
+    rows: list[list[int]] = stands.tolist()
+    return rows
+
+
+def _said(privilege: str, grants: Sequence[Grant]) -> Atoms:
+    """What the grants say of one privilege."""
+    said: Cover = cover({0: list(grants)}, [0])
+    atoms: set[Residue] = {Owned((), types, ids) for types, ids in said.owners}
+    if said.allows:
+        atoms.add(Given(privilege, said.allows))
+    if said.denies:
+        atoms.add(Free(privilege, said.denies))
+    return frozenset(atoms)

@@ -1,0 +1,47 @@
+"""What a review is of: the index, how old it is, and the population that was frozen in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lakewarden.kernel.principal import USER
+from lakewarden.pipeline.index.index import STATEMENTS, Index
+from lakewarden.pipeline.product import MANIFEST, Input
+from lakewarden.pipeline.review.found import Found
+
+
+def input_of(index: Index) -> Input:
+    """The index as products name it among what they were made of."""
+    return Input(index.realm, index.manifest.version, _sha256(index.manifest.text()))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def age_of(source: Path) -> dict[str, Any]:
+    """When the index was written, and how long ago that is, in seconds."""
+    written_at = (source / MANIFEST).stat().st_mtime
+    moment = datetime.fromtimestamp(written_at, UTC).isoformat(timespec="seconds")
+    return {"written": moment, "age_seconds": max(0, round(time.time() - written_at))}
+
+
+def facts_of(index: Index, found: Found) -> dict[str, Any]:
+    """What the review is of: the system, and the population as it was frozen in the index."""
+    facts, acting = index.manifest.facts, found.people.acting
+    statements = _sha256((index.folder / STATEMENTS).read_text("utf-8"))
+    digests = {name: content.digest for name, content in sorted(index.manifest.tables.items())}
+    population = {
+        "entities": sum(n for type, n in found.census.items() if type),
+        "users": sum(acting.principals[id].kind == USER for id in acting.stored),
+        "principals": len(acting.stored),
+        "statements": statements,
+        "checksum": _sha256(json.dumps([digests, statements])),
+    }
+    kept = ("realm", "revision", "model", "settings", "digest", "from", "until", "bits")
+    return {**{name: facts[name] for name in kept}, "population": population}

@@ -1,0 +1,81 @@
+"""The rows that blocks give a review, and how they are told apart."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+FOUND: Final = (
+    "what int, type string, matter int, key binary, n long, id int, bits binary, text string,"
+    " container string, owners array<int>, keys array<binary>, counts array<long>,"
+    " users binary, every binary"
+)
+"""What is found, of eight kinds.
+
+    RESIDUE   key, text
+    CLASS     type, matter, key, n, id = the first entity, bits = the entities, by block
+    GAINS     type, matter, owners = users, counts = how many entities by owning, or being, them
+    ASSET     id, type, text = name, container, owners; keys and counts by way
+    CENSUS    type, n
+    GONE      id = a user who was removed
+    GROUP     as CLASS, of a matter of too many classes: container; users and every = who is let
+              in on any, and on all, of the entities; keys = what is said there, as residues
+    MOST      as GAINS, of a matter of too many classes: how many entities at most
+"""
+
+_ARROW = pa.schema(
+    [
+        ("what", pa.int32()),
+        ("type", pa.string()),
+        ("matter", pa.int32()),
+        ("key", pa.binary()),
+        ("n", pa.int64()),
+        ("id", pa.int32()),
+        ("bits", pa.binary()),
+        ("text", pa.string()),
+        ("container", pa.string()),
+        ("owners", pa.list_(pa.int32())),
+        ("keys", pa.list_(pa.binary())),
+        ("counts", pa.list_(pa.int64())),
+        ("users", pa.binary()),
+        ("every", pa.binary()),
+    ]
+)
+
+RESIDUE: Final = 0
+CLASS: Final = 1
+GAINS: Final = 2
+ASSET: Final = 3
+CENSUS: Final = 4
+GONE: Final = 5
+GROUP: Final = 6
+MOST: Final = 7
+
+
+def batch(**columns: Any) -> pa.RecordBatch:
+    """Rows of which the columns not given are null."""
+    size = len(columns["what"])
+    return pa.record_batch(
+        [
+            pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(size, f.type)
+            for f in _ARROW
+        ],
+        schema=_ARROW,
+    )
+
+
+def one_list(values: NDArray[Any]) -> pa.Array:
+    """One row: the list of all values."""
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), pa.array(values))
+
+
+def lists(columns: list[pa.Array], type: pa.DataType) -> pa.Array:
+    """Some columns of equal length as one column of lists."""
+    size, width = len(columns[0]), len(columns)
+    order = np.arange(size * width).reshape(width, size).T.reshape(-1)
+    flat = pa.concat_arrays(columns).take(pa.array(order))
+    offsets = pa.array(np.arange(size + 1, dtype=np.int32) * width)
+    return pa.ListArray.from_arrays(offsets, flat.cast(type))

@@ -1,0 +1,67 @@
+"""Which users did nothing lately, by what the job `unused` found in logs of accesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.pipeline.index.index import Index
+from lakewarden.pipeline.product import Input, Manifest, check_files, folder_of, read_manifest
+
+_UNUSED: Final = "unused"
+_ACCESSES: Final = "accesses"
+_OPTION: Final = "--used"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The last day on which each principal, as files write it, did anything that was allowed.
+
+    `since` is the first day that counts as lately; `input` names the product.
+    """
+
+    since: str
+    last: dict[str, str]
+    input: Input
+
+    def reason(self, user: Principal) -> str:
+        """Why the user is inactive; empty for one who did something since."""
+        last = self.last.get(principal_text(user))
+        if last is None:
+            return "no use recorded"
+        return "" if last >= self.since else f"no use since {last}"
+
+
+def use_of(product: Path, index: Index, input: Input) -> Use:
+    """What the product of `unused` says of users.
+
+    Raises `BadInput` for a folder that is none, or damaged, or of another realm or index.
+    """
+    manifest = read_manifest(product, _UNUSED)
+    check_files(product, manifest)
+    _check_index(manifest, index, input)
+    columns = ["principal", "allowed", "last"]
+    rows = pq.read_table(folder_of(product, manifest) / _ACCESSES, columns=columns)
+    last: dict[str, str] = {}
+    for batch in rows.to_batches(max_chunksize=50_000):
+        for name, allowed, day in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+            if allowed and day > last.get(name, ""):
+                last[name] = day
+    digest = manifest.tables[_ACCESSES].digest
+    return Use(str(manifest.options["since"]), last, Input(_UNUSED, manifest.version, digest))
+
+
+def _check_index(manifest: Manifest, index: Index, input: Input) -> None:
+    if manifest.facts.get("realm") != index.realm:
+        found = manifest.facts.get("realm")
+        message = f"is of the realm `{found}`, the index of `{index.realm}`; name one of that realm"
+        raise BadInput(message, where=_OPTION)
+    if input not in manifest.inputs:
+        message = "was made from another index; run `lakewarden pipeline unused` with this one"
+        raise BadInput(message, where=_OPTION)

@@ -60,6 +60,8 @@ def spark() -> Iterator[SparkSession]:
     from lakewarden.pipeline.session import spark_session
 
     session = spark_session("lakewarden tests", master="local[2]")
+    # Compiling a query takes longer than any query here: what is tested has few rows.
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
     yield session
     session.stop()
 

@@ -59,6 +59,9 @@ LOCAL = {
     "pipeline diff": "reads and writes files",
     "pipeline lint": "reads and writes files",
     "pipeline unused": "reads and writes files",
+    "pipeline export": "reads and writes files",
+    "pipeline stream": "reads and writes files",
+    "changes": "whoever may open the database owns everything in it",
 }
 """Verbs that no server is asked for, and why nothing guards them."""
 

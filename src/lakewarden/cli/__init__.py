@@ -32,6 +32,7 @@ VERBS: Final = {
     "load": "lakewarden.cli.load:load",
     "import": "lakewarden.cli.importing:import_",
     "export": "lakewarden.cli.export:export",
+    "changes": "lakewarden.cli.changes:changes",
     "plan": "lakewarden.cli.plan:plan",
     "apply": "lakewarden.cli.apply:apply",
     "lint": "lakewarden.cli.lint:lint",
@@ -51,6 +52,8 @@ PIPELINE_VERBS: Final = {
     "diff": "lakewarden.cli.diffing:diffing",
     "lint": "lakewarden.cli.linting:linting",
     "unused": "lakewarden.cli.unused:unused",
+    "stream": "lakewarden.cli.streaming:streaming",
+    "export": "lakewarden.cli.tables:tables",
 }
 """The verbs below `lakewarden pipeline`."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakewarden.kernel.errors import Conflict, Unavailable
 from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
+from lakewarden.pipeline.review.question import CLASSES
 from lakewarden.pipeline.session import spark_session
 
 if TYPE_CHECKING:
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
 
     from lakewarden.analysis.lint.finding import Rule
     from lakewarden.pipeline.diff.run import Result as Differing
+    from lakewarden.pipeline.export.run import Result as Exported
     from lakewarden.pipeline.index.run import Result as Indexed
     from lakewarden.pipeline.ingest.run import Result
     from lakewarden.pipeline.link import Result as Linked
     from lakewarden.pipeline.lint.run import Result as Linted
     from lakewarden.pipeline.review.run import Result as Reviewed
+    from lakewarden.pipeline.stream.run import Result as Followed
+    from lakewarden.pipeline.stream.source import Feed
     from lakewarden.pipeline.unused.run import Asked as Use
     from lakewarden.pipeline.unused.run import Log as AccessLog
     from lakewarden.pipeline.unused.run import Result as Compared
@@ -109,6 +113,8 @@ class Jobs:
         *,
         privileges: Iterable[str] | None = None,
         operations: Iterable[str] | None = None,
+        classes: int | None = CLASSES,
+        used: Path | None = None,
         progress: Progress = silent,
     ) -> Reviewed:
         """As `lakewarden.pipeline.review.run.make_review`; `Unavailable` as above."""
@@ -121,6 +127,8 @@ class Jobs:
                 spark=self._spark,
                 privileges=privileges,
                 operations=operations,
+                classes=classes,
+                used=used,
                 progress=progress,
             )
 
@@ -183,6 +191,52 @@ class Jobs:
         with _alone():
             return find_unused(
                 source, logs, out, asked, spark=self._spark, mapping=mapping, progress=progress
+            )
+
+    def export(
+        self,
+        source: Path,
+        out: Path,
+        *,
+        privileges: Iterable[str] | None = None,
+        operations: Iterable[str] | None = None,
+        progress: Progress = silent,
+    ) -> Exported:
+        """As `lakewarden.pipeline.export.run.make_export`; `Unavailable` as above."""
+        from lakewarden.pipeline.export.run import make_export
+
+        with _alone():
+            return make_export(
+                source,
+                out,
+                spark=self._spark,
+                privileges=privileges,
+                operations=operations,
+                progress=progress,
+            )
+
+    def stream(
+        self,
+        feed: Feed,
+        out: Path,
+        *,
+        checkpoint: Path | None = None,
+        every: float | None = None,
+        now: float | None = None,
+        progress: Progress = silent,
+    ) -> Followed:
+        """As `lakewarden.pipeline.stream.run.follow`; `Unavailable` as above."""
+        from lakewarden.pipeline.stream.run import follow
+
+        with _alone():
+            return follow(
+                feed,
+                out,
+                spark=self._spark,
+                checkpoint=checkpoint,
+                every=every,
+                now=now,
+                progress=progress,
             )
 
 

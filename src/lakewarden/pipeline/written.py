@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -39,16 +40,31 @@ def content(frame: DataFrame) -> Content:
     The digest is the sum, and the exclusive or, of a 64-bit digest of each row: it tells tables
     apart that differ by accident, wherever and in whatever order they were computed.
     """
+    return contents({"": frame})[""]
+
+
+def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
+    """The contents of some tables, looked at in one job."""
+    digests = [_digests(name, frame) for name, frame in frames.items()]
+    found = union(digests).groupBy("table")
+    totals = found.agg(
+        F.count("*"), F.sum(F.col("row").cast("decimal(38,0)")), F.bit_xor("other")
+    ).collect()
+    known = {name: cells for name, *cells in totals}
+    return {name: _content(*known.get(name, (0, None, None))) for name in frames}
+
+
+def _digests(name: str, frame: DataFrame) -> DataFrame:
     row = F.xxhash64(*frame.columns)
     other = F.xxhash64(F.lit("other"), *frame.columns)
-    found = frame.select(row.alias("row"), other.alias("other")).agg(
-        F.count("*"), F.sum(F.col("row").cast("decimal(38,0)")), F.bit_xor("other")
-    )
-    rows, sum, mixed = found.first() or (0, None, None)
+    return frame.select(F.lit(name).alias("table"), row.alias("row"), other.alias("other"))
+
+
+def _content(rows: int, sum: Any, mixed: Any) -> Content:
     return Content(rows, f"{_unsigned(sum):016x}{_unsigned(mixed):016x}")
 
 
-def _unsigned(number: int | None) -> int:
+def _unsigned(number: Any) -> int:
     return int(number or 0) & (1 << 64) - 1
 
 

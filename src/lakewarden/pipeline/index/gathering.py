@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.facts import ROOT
+from lakewarden.pipeline import written
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of the estate by id; see `numbering.ENTITIES` and `coding`."""
+    """The tables of the estate by id, see `numbering.ENTITIES` and `coding`; None: no rows.
+
+    A table that is known to be empty is not asked: each question takes Spark its time.
+    """
 
     entities: DataFrame
-    edges: DataFrame
-    owners: DataFrame
-    attributes: DataFrame
+    edges: DataFrame | None
+    owners: DataFrame | None
+    attributes: DataFrame | None
 
 
 def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
@@ -46,7 +50,7 @@ def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
         wanted = F.broadcast(entities.sparkSession.createDataFrame(table))
         found = found.unionAll(entities.join(wanted, ["type", "name"], "left_semi").select("id"))
     keys = sorted(guests.told_of_subjects(model))
-    if keys:
+    if keys and tables.attributes is not None:
         people = [type.name for type in model.types.values() if type.principal is not None]
         told = tables.attributes.where(F.col("attribute").isin(keys)).select("id")
         subjects = entities.where(F.col("type").isin(people)).select("id")
@@ -60,14 +64,17 @@ def guests_of(
 ) -> DataFrame:
     """Which ids are guests of which blocks, by the relations of these kinds."""
     spark = tables.entities.sparkSession
-    edges = tables.edges.where(F.col("kind").isin(*kinds)).select("source", "target")
+    edges = tables.edges
+    if edges is not None:
+        edges = edges.where(F.col("kind").isin(*kinds)).select("source", "target")
     blocks = np.arange(-(-count >> bits), dtype=np.int64)
     reached = _reached(tables.entities, edges, common)
     start = [
         guests.pair(np.repeat(blocks, len(common)), np.tile(common, len(blocks))),
         _crossing(tables.entities.select("id", "parent").where("parent >= 0"), bits),
-        _crossing(edges, bits),
     ]
+    if edges is not None:
+        start.append(_crossing(edges, bits))
     pairs = guests.closure(np.concatenate(start), reached, bits)
     return _pairs(spark, pairs)
 
@@ -86,16 +93,19 @@ def _columns(frame: DataFrame) -> list[Ints]:
     return [np.asarray(column, dtype=np.int64) for column in table.columns]
 
 
-def _reached(entities: DataFrame, edges: DataFrame, common: Ints) -> guests.Reached:
+def _reached(entities: DataFrame, edges: DataFrame | None, common: Ints) -> guests.Reached:
     """What leads on from containers, from targets of edges, and from what is common to all."""
     spark = entities.sparkSession
     own, above = _columns(entities.where("end > id + 1").select("id", "parent"))
-    extra = spark.createDataFrame(pa.table({"id": pa.array(common.astype(np.int32))}))
-    wanted = edges.select(F.col("target").alias("id")).unionAll(extra).distinct()
+    wanted = spark.createDataFrame(pa.table({"id": pa.array(common.astype(np.int32))}))
+    if edges is not None:
+        wanted = edges.select(F.col("target").alias("id")).unionAll(wanted).distinct()
     ids, parents = _columns(entities.join(wanted, "id", "left_semi").select("id", "parent"))
     everyone, places = np.unique(np.concatenate([own, ids]), return_index=True)
-    known = spark.createDataFrame(pa.table({"source": pa.array(everyone.astype(np.int32))}))
-    sources, targets = _columns(edges.join(known, "source", "left_semi").distinct())
+    sources = targets = np.zeros(0, dtype=np.int64)
+    if edges is not None:
+        known = spark.createDataFrame(pa.table({"source": pa.array(everyone.astype(np.int32))}))
+        sources, targets = _columns(edges.join(known, "source", "left_semi").distinct())
     order = np.argsort(sources, kind="stable")
     return guests.Reached(
         ids=everyone,
@@ -113,16 +123,15 @@ def _pairs(spark: SparkSession, pairs: Ints) -> DataFrame:
 
 def rows(tables: Tables, pairs: DataFrame, bits: int) -> DataFrame:
     """The rows of all blocks; the columns are `lakewarden.pipeline.index.block.ROWS`."""
-    edges = tables.edges.withColumnRenamed("source", "id")
-    parts = [
-        _row(tables.entities, ENTITY, a="parent", b="end", s="type", t="name", flag="stored"),
-        _row(edges, EDGE, a="target", s="kind"),
-        _row(tables.owners, OWNER, a="owner", s="ownership"),
-        _row(tables.attributes, ATTRIBUTE, s="attribute", t="value"),
-    ]
-    everything = parts[0]
-    for part in parts[1:]:
-        everything = everything.unionAll(part)
+    parts = [_row(tables.entities, ENTITY, a="parent", b="end", s="type", t="name", flag="stored")]
+    if tables.edges is not None:
+        edges = tables.edges.withColumnRenamed("source", "id")
+        parts.append(_row(edges, EDGE, a="target", s="kind"))
+    if tables.owners is not None:
+        parts.append(_row(tables.owners, OWNER, a="owner", s="ownership"))
+    if tables.attributes is not None:
+        parts.append(_row(tables.attributes, ATTRIBUTE, s="attribute", t="value"))
+    everything = written.union(parts)
     own = everything.withColumn("block", F.shiftright("id", bits))
     return own.unionByName(everything.join(F.broadcast(pairs), "id")).select(
         "block", *everything.columns

@@ -36,6 +36,7 @@ def matches(judged: Judged) -> Iterator[pa.RecordBatch]:
 
 def canonical(rows: BitMap) -> bytes:
     """The bitmap's bytes: equal for equal sets, however they came about."""
-    same = BitMap(rows)
+    # From its members: where runs and a list are of one size, the form that it had would stay.
+    same = BitMap(rows.to_array())
     same.run_optimize()
     return bytes(same.serialize())

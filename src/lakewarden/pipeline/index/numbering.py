@@ -2,13 +2,16 @@
 
 The containers come to the driver, where they are few; everything else is sorted once, by gap
 and name (`lakewarden.pipeline.index.preorder`), and keeps its order in the files.
+
+Tasks get what they need of the containers as small tables to join with: that costs a row a
+fraction of its way to Python and back. Only leaves beside containers go that way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +19,8 @@ from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.facts import spelled_parent
+from lakewarden.pipeline import written
+from lakewarden.pipeline.index.cutting import SAMPLED, Cut, cuts, last_gap, part_of, weights
 from lakewarden.pipeline.index.preorder import TOP, Containers, Ids, Sequenced, ids
 
 if TYPE_CHECKING:
@@ -42,83 +47,147 @@ PLACED = pa.schema(
 )
 """Entities on their way to ids."""
 
-_PLACED_SPARK: Final = (
-    "type string, name string, parent_type string, parent_name string, stored boolean"
-)
 ENTITIES: Final = "id int, type string, name string, parent int, end int, stored boolean"
 """Entities with ids: `parent` is -1 at the top, `end` the id behind the last one below."""
 
-_GAPPED: Final = "type string, name string, parent int, stored boolean, gap int"
-LEAVES: Final = f"{_GAPPED}, part int, row long"
-"""Leaves in order: `parent` is the number of their container, `row` counts within a part."""
+_GAPPED: Final = "type string, name string, stored boolean, gap int, part int"
+LEAVES: Final = f"{_GAPPED}, row long"
+"""Leaves in order: the gap that each lies in; `row` counts within a part of the files."""
 _ROW_BITS: Final = 33
 """How many bits Spark counts the rows of one partition with."""
+
+Row = tuple[str, str, str | None, str | None, bool]
+Family = tuple[str, str | None, str | None, int]
+"""A type, a parent, and how many entities of the type have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The stored entities, and those that are only named: by a row, as a parent, by their type.
+
+    `frame` has the columns `PLACED`. `containers` are those of which some other is a member,
+    `stored[c]` says whether container c is stored, and `leaves[c + 1]` (the first: `TOP`) how
+    many of its members hold nothing.
+    """
+
+    frame: DataFrame
+    containers: Containers
+    stored: list[bool]
+    leaves: list[int]
 
 
 def placed(
     spark: SparkSession, entities: DataFrame, named: Iterable[DataFrame], system: System
-) -> DataFrame:
-    """The stored entities, and those that are only named: by a row, as a parent, by their type.
+) -> Placed:
+    """What has a place. An entity that is only named lies where its name says.
 
-    `named` are frames of type and name. An entity that is only named lies where its name says.
+    `named` are frames of type and name.
     """
-    stored = entities.withColumn("stored", F.lit(True))
-    parents = entities.select(*_PARENT).where("parent_name is not null").toDF(*_KEY)
-    mentioned = parents
+    families = _cells(entities.groupBy("type", *_PARENT).count())
+    parents = {p for _, *key, _ in families if (p := _named(*key)) is not None}
+    held = _found(spark, entities, parents)
+    missing = (parents - held.keys()) | {NO_RESOURCE}
     for frame in named:
-        mentioned = mentioned.unionByName(frame.toDF(*_KEY))
-    types = {row[0] for row in entities.select("type").distinct().collect()}
-    missing = _entities(mentioned.distinct().join(entities, _KEY, "left_anti"))
-    missing |= {NO_RESOURCE}
-    judged = {Entity(type, "") for type in {*system.model.types, *types}}
+        keys = frame.toDF(*_KEY).distinct().join(entities, _KEY, "left_anti")
+        missing.update(Entity(*cells) for cells in _cells(keys))
+    judged = {Entity(type, "") for type in {*system.model.types, *(row[0] for row in families)}}
     missing |= {entity for entity in judged if system.model.judged(entity.type)}
-    missing |= _above(spark, missing, entities, system)
-    rows = [_row(entity, system) for entity in sorted(missing)]
+    missing |= _above(spark, missing, held, entities, system)
+    unstored = [_row(entity, system) for entity in sorted(missing)]
+    # One that is stored and holds nothing else may hold what is only named.
+    parents.update(p for row in unstored if (p := _parent(row)) is not None)
+    rows = [row for row in (*held.values(), *unstored) if Entity(*row[:2]) in parents]
     table = pa.Table.from_pylist(
-        [dict(zip(PLACED.names, row, strict=True)) for row in rows], PLACED
+        [dict(zip(PLACED.names, row, strict=True)) for row in unstored], PLACED
     )
-    return stored.unionByName(spark.createDataFrame(table))
+    stored = entities.select(*_KEY, *_PARENT, F.lit(True).alias("stored"))
+    return _placed(stored.unionByName(spark.createDataFrame(table)), rows, families, unstored)
 
 
-def _row(entity: Entity, system: System) -> tuple[str, str, str | None, str | None, bool]:
+def _placed(
+    frame: DataFrame,
+    rows: list[Row],
+    families: list[Family],
+    unstored: list[Row],
+) -> Placed:
+    numbers: dict[Entity | None, int] = {Entity(*row[:2]): n for n, row in enumerate(rows)}
+    above = [numbers.get(_parent(row), TOP) for row in rows]
+    leaves = [0] * (len(rows) + 1)
+    for _, type, name, count in families:
+        leaves[numbers.get(_named(type, name), TOP) + 1] += count
+    for row in unstored:
+        leaves[numbers.get(_parent(row), TOP) + 1] += 1
+    for parent in above:
+        leaves[parent + 1] -= 1
+    containers = Containers(
+        [row[0] for row in rows], [row[1] for row in rows], np.array(above, dtype=np.int64)
+    )
+    return Placed(frame, containers, [row[4] for row in rows], leaves)
+
+
+def _row(entity: Entity, system: System) -> Row:
     parent = spelled_parent(system.spelling, entity) if entity != NO_RESOURCE else None
     return (*entity, *((None, None) if parent is None else parent), False)
 
 
+def _parent(row: Row) -> Entity | None:
+    return _named(row[2], row[3])
+
+
+def _named(type: str | None, name: str | None) -> Entity | None:
+    return None if type is None or name is None else Entity(type, name)
+
+
 def _above(
-    spark: SparkSession, missing: set[Entity], entities: DataFrame, system: System
+    spark: SparkSession,
+    missing: set[Entity],
+    held: dict[Entity, Row],
+    entities: DataFrame,
+    system: System,
 ) -> set[Entity]:
-    """What is spelled above the missing ones and is not stored either."""
+    """What is spelled above the missing ones and is not stored either.
+
+    Those above them that are stored come into `held`.
+    """
     chains: set[Entity] = set()
     for entity in missing - {NO_RESOURCE}:
         parent = spelled_parent(system.spelling, entity)
-        while parent is not None and parent not in missing and parent not in chains:
+        while not (parent is None or parent in missing or parent in held or parent in chains):
             chains.add(parent)
             parent = spelled_parent(system.spelling, parent)
     if not chains:
         return chains
-    table = pa.table({"type": [e.type for e in chains], "name": [e.name for e in chains]})
-    known = _entities(spark.createDataFrame(table).join(entities, _KEY, "left_semi"))
+    held |= _found(spark, entities, chains)
     reached: set[Entity] = set()
     for entity in missing - {NO_RESOURCE}:  # nothing above a stored entity is asked for
         parent = spelled_parent(system.spelling, entity)
-        while parent is not None and parent not in known and parent not in reached:
+        while parent is not None and parent not in held and parent not in reached:
             reached.add(parent)
             parent = spelled_parent(system.spelling, parent)
     return reached
 
 
-def _entities(frame: DataFrame) -> set[Entity]:
-    table = frame.select(*_KEY).toArrow()
-    columns = (column.to_pylist() for column in table.columns)
-    return {Entity(*cells) for cells in zip(*columns, strict=True)}
+def _found(spark: SparkSession, entities: DataFrame, wanted: Iterable[Entity]) -> dict[Entity, Row]:
+    """Those of the wanted entities that are stored."""
+    keys = sorted(wanted)
+    if not keys:
+        return {}
+    table = pa.table({"type": [e.type for e in keys], "name": [e.name for e in keys]})
+    known = entities.select(*_KEY, *_PARENT, F.lit(True).alias("stored"))
+    known = known.join(F.broadcast(spark.createDataFrame(table)), _KEY, "left_semi")
+    return {Entity(*row[:2]): row for row in _cells(known)}
+
+
+def _cells(frame: DataFrame) -> list[tuple[Any, ...]]:
+    columns = (column.to_pylist() for column in frame.toArrow().columns)
+    return list(zip(*columns, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
     """The containers on the driver, and the leaves sorted in files.
 
-    `stored[c]` says whether container c is stored. `parts[p]` is the rank of the first leaf of
+    `stored[c]` says whether container c is stored. `starts[p]` is the rank of the first leaf of
     the part p of the files.
     """
 
@@ -126,117 +195,138 @@ class Numbered:
     stored: list[bool]
     sequenced: Sequenced
     ids: Ids
-    parts: dict[int, int]
+    starts: list[int]
 
 
-def containers_of(frame: DataFrame) -> tuple[Containers, list[bool]]:
-    """The entities of which some other is a member. Raises as `sequence` does, later."""
-    parents = frame.select(*_PARENT).where("parent_name is not null").toDF(*_KEY).distinct()
-    table = frame.join(F.broadcast(parents), _KEY, "left_semi").toArrow()
-    types, names, parent_types, parent_names, stored = (c.to_pylist() for c in table.columns)
-    numbers = {entity: number for number, entity in enumerate(zip(types, names, strict=True))}
-    above = (numbers.get(p, TOP) for p in zip(parent_types, parent_names, strict=True))
-    return Containers(types, names, np.fromiter(above, np.int64, len(names))), stored
-
-
-def sort_leaves(
-    spark: SparkSession,
-    frame: DataFrame,
-    containers: Containers,
-    sequenced: Sequenced,
-    total: int,
-    bits: int,
-) -> DataFrame:
+def sort_leaves(spark: SparkSession, found: Placed, sequenced: Sequenced, bits: int) -> DataFrame:
     """The leaves in order, each with its part of the files and its row in that: `LEAVES`.
 
-    There are `total` entities, or a few more, and a part for about each block.
+    There is a part for about each block of 2 to the power of `bits` entities.
     """
-    table = pa.table(
-        {
-            "type": pa.array(containers.types, pa.string()),
-            "name": pa.array(containers.names, pa.string()),
-            "number": pa.array(np.arange(len(containers), dtype=np.int32)),
-        }
-    )
-    numbers = F.broadcast(spark.createDataFrame(table))
-    leaves = frame.join(numbers.select(*_KEY), _KEY, "left_anti").join(
-        numbers.toDF(*_PARENT, "parent"), _PARENT, "left"
-    )
-    leaves = leaves.select(*_KEY, F.coalesce("parent", F.lit(TOP)).alias("parent"), "stored")
+    total = sum(found.leaves)
     parts = max(2, -(-total >> bits))
+    share = min(1.0, SAMPLED * parts / total)
+
+    def sample(large: Sequence[int]) -> Iterator[tuple[int, str, str]]:
+        table = _members_of(found.containers, large).append_column("parent", pa.array(large))
+        some = replace(found, frame=found.frame.sample(share))
+        yield from _cells(_leaves(spark, some, table).select("parent", "name", "type"))
+
+    made = cuts(weights(sequenced, found.leaves, total // parts, sample), parts)
     return (
-        leaves.mapInArrow(_gapped(sequenced), _GAPPED)
-        .repartitionByRange(parts, "gap", "name", "type")
+        _gapped(spark, found, sequenced, made)
+        .repartitionById(len(made) + 1, "part")
         .sortWithinPartitions("gap", "name", "type")
-        .withColumn("part", F.spark_partition_id())
         .withColumn("row", F.monotonically_increasing_id().bitwiseAND((1 << _ROW_BITS) - 1))
     )
+
+
+def _members_of(containers: Containers, parents: Sequence[int]) -> pa.Table:
+    """What says of a row that it lies in one of the containers."""
+    of = [(None, None) if p == TOP else (containers.types[p], containers.names[p]) for p in parents]
+    columns = [pa.array([cells[place] for cells in of], pa.string()) for place in (0, 1)]
+    return pa.table(columns, ["of_type", "of_name"])
+
+
+def _leaves(spark: SparkSession, found: Placed, parents: pa.Table) -> DataFrame:
+    """The leaves in some containers, each with what is told there of its container."""
+    keys = {"type": found.containers.types, "name": found.containers.names}
+    holding = pa.table({name: pa.array(cells, pa.string()) for name, cells in keys.items()})
+    lies = F.col("parent_type").eqNullSafe(F.col("of_type"))
+    lies &= F.col("parent_name").eqNullSafe(F.col("of_name"))
+    members = found.frame.join(F.broadcast(spark.createDataFrame(parents)), lies)
+    return members.join(F.broadcast(spark.createDataFrame(holding)), _KEY, "left_anti")
+
+
+def _gapped(
+    spark: SparkSession, found: Placed, sequenced: Sequenced, made: Sequence[Cut]
+) -> DataFrame:
+    """The leaves, each with the gap in which it lies and its part."""
+    parents = [parent for parent, count in enumerate(found.leaves, TOP) if count]
+    crossed = [parent for parent in parents if parent in sequenced.members]
+    frames = []
+    if len(crossed) < len(parents):
+        straight = [parent for parent in parents if parent not in sequenced.members]
+        frames.append(_straight(spark, found, sequenced, straight, made))
+    if crossed:
+        table = _members_of(found.containers, crossed).append_column("parent", pa.array(crossed))
+        among = _leaves(spark, found, table).select(*_KEY, "stored", "parent")
+        frames.append(among.mapInArrow(_crossed(sequenced, made), _GAPPED))
+    return written.union(frames)
+
+
+def _straight(
+    spark: SparkSession,
+    found: Placed,
+    sequenced: Sequenced,
+    parents: Sequence[int],
+    made: Sequence[Cut],
+) -> DataFrame:
+    """The leaves of containers in which is no other: all of one lie in one gap."""
+    gaps = [last_gap(sequenced, parent) for parent in parents]
+    inner: dict[int, list[str]] = {}
+    for gap, name in made:
+        if name:
+            inner.setdefault(gap, []).append(name)
+    table = _members_of(found.containers, parents)
+    table = table.append_column("gap", pa.array(gaps, pa.int32()))
+    starts = [part_of(made, gap, "") for gap in gaps]
+    table = table.append_column("part", pa.array(starts, pa.int32()))
+    names = pa.array([inner.get(gap, []) for gap in gaps], pa.list_(pa.string()))
+    passed = F.size(F.filter("cuts", lambda cut: cut <= F.col("name")))
+    members = _leaves(spark, found, table.append_column("cuts", names))
+    return members.select(*_KEY, "stored", "gap", (F.col("part") + passed).alias("part"))
 
 
 Batches = Iterator[pa.RecordBatch]
 
 
-def _gapped(sequenced: Sequenced) -> Callable[[Batches], Batches]:
-    """Adds to each leaf the gap in which it lies."""
+def _crossed(sequenced: Sequenced, made: Sequence[Cut]) -> Callable[[Batches], Batches]:
+    """Adds to each leaf the gap in which it lies, beside other containers, and its part."""
 
     def add(batches: Batches) -> Batches:
         for batch in batches:
-            parents = batch.column("parent").to_numpy()
-            gaps = sequenced.gaps[sequenced.first[parents + 1]].astype(np.int32)
-            crossed = np.isin(parents, np.fromiter(sequenced.members, np.int64))
-            rows = np.flatnonzero(crossed)
-            cells = (batch.column(name).take(pa.array(rows)).to_pylist() for name in _KEY)
-            for row, type, name in zip(rows.tolist(), *cells, strict=True):
-                gaps[row] = sequenced.gap(int(parents[row]), name, type)
-            yield batch.append_column("gap", pa.array(gaps))
+            cells = [batch.column(name).to_pylist() for name in ("parent", "name", "type")]
+            gaps = [sequenced.gap(*row) for row in zip(*cells, strict=True)]
+            parts = [part_of(made, *row) for row in zip(gaps, cells[1], strict=True)]
+            columns = [pa.array(numbers, pa.int32()) for numbers in (gaps, parts)]
+            kept = batch.select([*_KEY, "stored"])
+            yield kept.append_column("gap", columns[0]).append_column("part", columns[1])
 
     return add
 
 
-def numbered(
-    leaves: DataFrame, containers: Containers, stored: list[bool], sequenced: Sequenced
-) -> Numbered:
+def numbered(leaves: DataFrame, found: Placed, sequenced: Sequenced) -> Numbered:
     """What the ids are, from the sorted leaves as they were written."""
     counts = leaves.groupBy("part", "gap").count().toArrow()
     parts, gaps, sizes = (np.asarray(counts.column(n)) for n in ("part", "gap", "count"))
     at_gap = np.bincount(gaps, weights=sizes, minlength=sequenced.size).astype(np.int64)
     in_part = np.bincount(parts, weights=sizes, minlength=1).astype(np.int64)
-    starts = np.cumsum(in_part) - in_part
-    known = ids(sequenced, at_gap)
-    return Numbered(containers, stored, sequenced, known, dict(enumerate(starts.tolist())))
+    starts = (np.cumsum(in_part) - in_part).tolist()
+    return Numbered(found.containers, found.stored, sequenced, ids(sequenced, at_gap), starts)
 
 
 def with_ids(spark: SparkSession, leaves: DataFrame, found: Numbered) -> DataFrame:
     """All entities with their ids; the columns are `ENTITIES`."""
-    rows = leaves.select("type", "name", "parent", "stored", "gap", "part", "row")
-    return rows.mapInArrow(_with_id(found), ENTITIES).unionByName(_held(spark, found))
+    sequenced, known = found.sequenced, found.ids
+    own = np.append(known.containers, -1)  # -1 is the last one
+    parents = np.repeat(np.arange(TOP, len(found.containers)), np.diff(sequenced.first))
+    table = pa.table(
+        {
+            "gap": pa.array(sequenced.gaps.astype(np.int32)),
+            "before": pa.array(known.before[sequenced.gaps].astype(np.int32)),
+            "parent": pa.array(own[parents].astype(np.int32)),
+        }
+    )
+    start = F.element_at(F.array(*map(F.lit, found.starts)), F.col("part") + 1)
+    rows = leaves.join(F.broadcast(spark.createDataFrame(table)), "gap")
+    rows = rows.withColumn("id", (start + F.col("row") + F.col("before")).cast("int"))
+    end = (F.col("id") + 1).alias("end")
+    rows = rows.select("id", *_KEY, "parent", end, "stored")
+    return rows.unionByName(_containers(spark, found))
 
 
-def _with_id(found: Numbered) -> Callable[[Batches], Batches]:
-    before, own = found.ids.before, np.append(found.ids.containers, -1)  # -1 is the last one
-    starts = np.fromiter(found.parts.values(), np.int64)
-
-    def number(batches: Batches) -> Batches:
-        for batch in batches:
-            gaps, parts, rows, parents = (
-                batch.column(name).to_numpy() for name in ("gap", "part", "row", "parent")
-            )
-            numbers = starts[parts] + rows + before[gaps]
-            yield pa.record_batch(
-                {
-                    "id": pa.array(numbers.astype(np.int32)),
-                    "type": batch.column("type"),
-                    "name": batch.column("name"),
-                    "parent": pa.array(own[parents].astype(np.int32)),
-                    "end": pa.array((numbers + 1).astype(np.int32)),
-                    "stored": batch.column("stored"),
-                }
-            )
-
-    return number
-
-
-def _held(spark: SparkSession, found: Numbered) -> DataFrame:
+def _containers(spark: SparkSession, found: Numbered) -> DataFrame:
     """The containers with their ids."""
     own = np.append(found.ids.containers, -1)
     table = pa.table(

@@ -14,7 +14,8 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity
@@ -33,7 +35,7 @@ from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline import directory, written
-from lakewarden.pipeline.index import coding, gathering, index, numbering
+from lakewarden.pipeline.index import coding, columns, gathering, index, numbering
 from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.estate import Estate, each_block, prepared
 from lakewarden.pipeline.index.gathering import Tables
@@ -145,23 +147,26 @@ class _Job:
     def run(self) -> tuple[dict[str, Any], dict[str, Content]]:
         """All stages; facts for readers, and the tables that were written."""
         self.draft.stage("read", self._read, "{entities:,} entities, {principals:,} principals")
-        acting, ownerships = self._people()
+        members = self._containers_of_members()
+        acting, ownerships = self._people(members)
         found = self.draft.stage("number", self._number, "{count:,} ids")
         self.draft.stage("code", self._code(acting), "{edges:,} relations, {owners:,} owners")
-        estate = self._estate(acting, ownerships, int(found["count"]))
+        estate = self._estate(acting, ownerships, members, int(found["count"]))
         self.draft.stage("gather", self._gather(estate), "{rows:,} rows, {guests:,} guests")
         self.draft.stage("match", self._match(estate), "{scopes:,} scopes, {rows:,} bitmaps")
         facts = {
             "count": estate.count,
-            "members": [list(entity) for entity in self._containers_of_members()],
+            "members": [list(entity) for entity in members],
             "ownerships": list(ownerships),
             "scopes": index.scopes_digest(prepared(estate).table),
         }
         return facts, self._publish(acting)
 
     def _table(self, name: str) -> DataFrame:
-        folder = self.source / directory.VERSIONS / str(self.manifest.version) / name
-        return self.spark.read.schema(spark_schema(name)).parquet(read_from(folder))
+        return self.spark.read.schema(spark_schema(name)).parquet(read_from(self._folder(name)))
+
+    def _folder(self, name: str) -> Path:
+        return self.source / directory.VERSIONS / str(self.manifest.version) / name
 
     def _rows(self, name: str) -> int:
         return self.manifest.tables[name].rows
@@ -170,15 +175,13 @@ class _Job:
 
     def _read(self, folder: Path) -> dict[str, Any]:
         directory.check_tables(self.source, self.manifest)
-        owners = self._table("owners") if self._rows("owners") else None
-        if owners is not None:
-            kept = ["owner_kind", "owner_name", "ownership"]
-            pq.write_table(
-                owners.select(*kept).distinct().orderBy(*kept).toArrow(), folder / "owners"
-            )
+        kept = {"owner_kind": pa.string(), "owner_name": pa.string(), "ownership": pa.string()}
+        rows = sorted(_distinct(self._folder("owners"), *kept))
+        cells = [[row[place] for row in rows] for place in range(len(kept))]
+        pq.write_table(pa.table(cells, schema=pa.schema(list(kept.items()))), folder / "owners")
         return {"entities": self._rows("entities"), "principals": self._rows("principals")}
 
-    def _people(self) -> tuple[Acting, tuple[str, ...]]:
+    def _people(self, members: Iterable[Entity]) -> tuple[Acting, tuple[str, ...]]:
         """Who acts as whom, as `lakewarden.kernel.facts.code` makes it out; ownership types."""
         manifest, source = self.manifest, self.source
         principals = [Principal(*c) for c in directory.rows_of(source, manifest, "principals")]
@@ -188,13 +191,12 @@ class _Job:
         ]
         mentioned = {SERVICE_ADMINS}
         mentioned.update(p for statement in self.stated for p in statement.principals)
-        mentioned.update(members_of(entity.name) for entity in self._containers_of_members())
+        mentioned.update(members_of(entity.name) for entity in members)
         ownerships: set[str] = set()
-        file = self.draft.kept("read") / "owners"
-        if file.exists():
-            kinds, names, types = (c.to_pylist() for c in pq.read_table(file).columns)
-            mentioned.update(Principal(*cells) for cells in zip(kinds, names, strict=True))
-            ownerships.update(types)
+        owners = pq.read_table(self.draft.kept("read") / "owners")
+        kinds, names, types = (c.to_pylist() for c in owners.columns)
+        mentioned.update(Principal(*cells) for cells in zip(kinds, names, strict=True))
+        ownerships.update(types)
         acting = Acting.build(principals, memberships, mentioned)
         return acting, ("", *sorted(ownerships - {""}))
 
@@ -214,17 +216,15 @@ class _Job:
         if self._rows("relations"):
             targets = self._table("relations").select("target_type", "target_name")
             named.append(targets.toDF("type", "name"))
-        placed = numbering.placed(self.spark, self._table("entities"), named, self.system)
-        containers, stored = numbering.containers_of(placed)
-        order = sequence(containers)
-        total = self._rows("entities")
-        leaves = numbering.sort_leaves(self.spark, placed, containers, order, total, self.bits)
+        found = numbering.placed(self.spark, self._table("entities"), named, self.system)
+        order = sequence(found.containers)
+        leaves = numbering.sort_leaves(self.spark, found, order, self.bits)
         written.write(leaves, folder / "leaves")
         leaves = written.read(self.spark, folder / "leaves", numbering.LEAVES)
-        found = numbering.numbered(leaves, containers, stored, order)
-        written.write(numbering.with_ids(self.spark, leaves, found), folder / "entities")
+        numbers = numbering.numbered(leaves, found, order)
+        written.write(numbering.with_ids(self.spark, leaves, numbers), folder / "entities")
         shutil.rmtree(folder / "leaves")
-        return {"count": found.ids.count, "containers": len(containers)}
+        return {"count": numbers.ids.count, "containers": len(found.containers)}
 
     @property
     def _entities(self) -> DataFrame:
@@ -248,10 +248,10 @@ class _Job:
 
         return code
 
-    def _coded(self, name: str, schema: str) -> DataFrame:
+    def _coded(self, name: str, schema: str) -> DataFrame | None:
         place = self.draft.kept("code") / name
         if not place.exists():
-            return self.spark.createDataFrame([], schema)
+            return None
         return written.read(self.spark, place, schema)
 
     # gather
@@ -270,9 +270,11 @@ class _Job:
             pairs = gathering.guests_of(tables, common, kinds, estate.bits, estate.count)
             rows = gathering.rows(tables, pairs, estate.bits)
             ordered = rows.repartitionById(estate.blocks, "block")
-            ordered = ordered.sortWithinPartitions("block", "what", "id")
+            # By block, kind and id: a file has one block, and one number is sorted fastest.
+            place_in_block = F.shiftleft(F.col("what").cast("long"), 32) + F.col("id")
+            ordered = ordered.sortWithinPartitions(place_in_block)
             written.write(ordered, folder / index.BLOCKS)
-            return {"rows": self._blocks(folder).count(), "guests": pairs.count()}
+            return {"rows": _count(folder / index.BLOCKS), "guests": pairs.count()}
 
         return gather
 
@@ -281,8 +283,10 @@ class _Job:
 
     # match
 
-    def _estate(self, acting: Acting, ownerships: tuple[str, ...], count: int) -> Estate:
-        implied = (membership(entity) for entity in self._containers_of_members())
+    def _estate(
+        self, acting: Acting, ownerships: tuple[str, ...], members: Iterable[Entity], count: int
+    ) -> Estate:
+        implied = map(membership, members)
         statements = (*self.stated, *implied)
         model = self.system.model
         return Estate(
@@ -293,8 +297,8 @@ class _Job:
         def match(folder: Path) -> dict[str, Any]:
             blocks = self._blocks(self.draft.kept("gather"))
             written.write(each_block(blocks, estate, matches, MATCHES), folder / index.MATCHES)
-            found = written.read(self.spark, folder / index.MATCHES, MATCHES)
-            return {"rows": found.count(), "scopes": found.select("scope").distinct().count()}
+            scopes = columns.read(folder / index.MATCHES, "scope").column("scope")
+            return {"rows": len(scopes), "scopes": len(scopes.unique())}
 
         return match
 
@@ -312,12 +316,30 @@ class _Job:
         ]
         edges = {(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert
         pairs = sorted(edges)
-        columns = [[m for m, _ in pairs], [g for _, g in pairs]]
+        members = [[m for m, _ in pairs], [g for _, g in pairs]]
         _put(folder / index.PRINCIPALS, people, index.PRINCIPAL_COLUMNS)
-        _put(folder / index.MEMBERSHIPS, columns, index.MEMBERSHIP_COLUMNS)
+        _put(folder / index.MEMBERSHIPS, members, index.MEMBERSHIP_COLUMNS)
         names = (index.BLOCKS, index.MATCHES, index.PRINCIPALS, index.MEMBERSHIPS)
         read = self.spark.read
-        return {n: written.content(read.parquet(read_from(folder / n))) for n in names}
+        frames = [read.parquet(read_from(folder / name)) for name in names]
+        with ThreadPoolExecutor(len(names)) as pool:  # small ones do not wait for large ones
+            return dict(zip(names, pool.map(written.content, frames), strict=True))
+
+
+def _distinct(folder: Path, *names: str) -> set[tuple[str, ...]]:
+    """The different rows of some columns of a table, of which few are in memory at a time."""
+    found: set[tuple[str, ...]] = set()
+    for file in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(file) as parquet:
+            for batch in parquet.iter_batches(columns=list(names)):
+                once = pa.table(batch).group_by(list(names)).aggregate([])
+                found.update(zip(*(c.to_pylist() for c in once.columns), strict=True))
+    return found
+
+
+def _count(folder: Path) -> int:
+    """How many rows a table has, from what its files say of themselves."""
+    return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
 
 
 def _put(folder: Path, columns: list[list[Any]], schema: pa.Schema) -> None:

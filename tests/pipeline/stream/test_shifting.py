@@ -38,15 +38,16 @@ def laid_out(tree: Tree, names: Names) -> tuple[list[int], Mapping[int, int]]:
     return order, ends
 
 
-def name(rng: random.Random, node: int) -> Entity:
-    return Entity(rng.choice("ab"), f"n{rng.randrange(10)}.{node}")
+def name(rng: random.Random, mark: str) -> Entity:
+    """A name; no two have the same mark."""
+    return Entity(rng.choice("ab"), f"n{rng.randrange(10)}.{mark}")
 
 
 def grown(rng: random.Random) -> tuple[Tree, Names]:
     """A tree whose nodes are numbered in preorder."""
     count = rng.randint(2, 25)
     tree = {node: rng.choice([TOP, *range(node)]) for node in range(count)}
-    names = {node: name(rng, node) for node in tree}
+    names = {node: name(rng, f"{node}") for node in tree}
     order, _ = laid_out(tree, names)
     ids = {node: id for id, node in enumerate(order)} | {TOP: TOP}
     return {ids[n]: ids[p] for n, p in tree.items()}, {ids[n]: e for n, e in names.items()}
@@ -56,13 +57,13 @@ def changed(rng: random.Random, before: Tree, known: Names) -> tuple[Tree, Names
     """The tree after some came, some moved or were renamed, and some went."""
     tree, names = dict(before), dict(known)
     for node in range(len(before), len(before) + rng.randrange(5)):
-        tree[node], names[node] = rng.choice([TOP, *tree]), name(rng, node)
+        tree[node], names[node] = rng.choice([TOP, *tree]), name(rng, f"new{node}")
     for node in rng.sample(sorted(before), min(len(before), rng.randrange(5))):
         parent = above = rng.choice([TOP, *tree])
         while above not in (TOP, node):
             above = tree[above]
         tree[node] = parent if above == TOP else tree[node]
-        names[node] = name(rng, node) if rng.random() < 0.3 else names[node]
+        names[node] = name(rng, f"new{node}") if rng.random() < 0.3 else names[node]
     for node in rng.sample(sorted(before), min(len(before) - 1, rng.randrange(4))):
         for other in [other for other, parent in tree.items() if parent == node]:
             tree[other] = rng.choice([TOP, tree[node]])

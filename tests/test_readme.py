@@ -212,6 +212,8 @@ def _provide_store(estate: Path, rest: list[str], url: str) -> None:
         shutil.copytree(estate / "gravitino", rest[1])
     if rest[0] in ("plan", "apply"):
         shutil.copytree(estate / "gravitino", "quillmere")
+    if rest[0] == "changes":
+        assert main(["load", str(estate / "gravitino"), "--realm", "gravitino", *at]) == 0
     if rest[0] in ("plan", "apply"):
         assert main(["load", "quillmere", "--realm", "gravitino", *at]) == 0
         shutil.copy(POLICY, "policy.toml")
@@ -237,9 +239,23 @@ def _provide_job(estate: Path, rest: list[str]) -> None:
             at = ("--database", "sqlite:///estate.db")
             assert main(["init", *at]) == 0
             assert main(["load", str(estate / "gravitino"), "--realm", "gravitino", *at]) == 0
+        case "stream":
+            _provide_feed(estate, rest[2], rest[rest.index("--index") + 1])
+            return
     for word in rest[2:]:
         if word.endswith("-index") and rest[rest.index(word) - 1] != "--out":
             shutil.copytree(_index(estate), word)
+
+
+def _provide_feed(estate: Path, feed: str, index: str) -> None:
+    """Puts there the index of a store's realm, and what happened to that."""
+    at = ("--database", "sqlite:///estate.db")
+    assert main(["init", *at]) == 0
+    assert main(["load", str(estate / "gravitino"), "--realm", "gravitino", *at]) == 0
+    kept = ("--source", "store", "--realm", "gravitino", "--out", "lake")
+    assert main(["pipeline", "ingest", at[1], *kept]) == 0
+    assert main(["pipeline", "index", "lake", "--out", index]) == 0
+    assert main(["changes", feed, "--realm", "gravitino", *at]) == 0
 
 
 def _index(estate: Path) -> Path:

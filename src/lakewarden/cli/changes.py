@@ -43,7 +43,7 @@ def changes(
 
     For example:
 
-        lakewarden changes feed --realm gravitino --database sqlite:///estate.db --after 41
+        lakewarden changes feed --realm gravitino --database sqlite:///estate.db --after 1
     """
     from lakewarden.store import open_store
 

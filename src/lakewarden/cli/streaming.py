@@ -66,7 +66,7 @@ def streaming(  # noqa: PLR0913 — each is an option
 
     For example:
 
-        lakewarden changes feed --realm gravitino --database sqlite:///estate.db --after 41
+        lakewarden changes feed --realm gravitino --database sqlite:///estate.db --after 1
 
         lakewarden pipeline stream feed --index lake-index
 

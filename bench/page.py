@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.pipeline.summary import section
 from bench.result import LAST
 from bench.targets import found
 from bench.text import number
@@ -134,7 +135,7 @@ DATAHUB = (
 def figures(w: Mapping[str, Any], rich: Mapping[str, Any], service: Mapping[str, Any]) -> str:
     """All tables, as Markdown."""
     tables = [*_about(w), *_workload(w), *_large(w), *_targets(w), *_rich(rich)]
-    return "\n".join([*tables, *_service(service)])
+    return "\n".join([*tables, *_service(service), *section(service["pipeline"])])
 
 
 def _about(w: Mapping[str, Any]) -> Iterator[str]:

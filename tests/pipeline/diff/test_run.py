@@ -160,7 +160,11 @@ def agrees_with_plan(out: Path, before: Snapshot, after: Snapshot) -> None:
     assert +told == +counted
 
 
-@pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
+# All models without Spark are in test_changes.py.
+NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("datahub", "cdap")]
+
+
+@pytest.mark.parametrize("name", ["gravitino", *NIGHTLY])
 def test_policies_and_times_differ_as_the_decisions_do(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -197,7 +197,10 @@ def index(
         text = "".join(f"{json.dumps(write_statement(s))}\n" for s in statements)
         (one.folder / indexes.STATEMENTS).write_text(text, "utf-8")
         parts = [blocks for _, blocks in sorted(blocks(coded, table, bits).items())]
-        _put(one.folder / indexes.BLOCKS, [pa.concat_tables(parts[n::2]) for n in range(2)])
+        _put(
+            one.folder / indexes.BLOCKS,
+            [pa.concat_tables(some) for n in range(2) if (some := parts[n::2])],
+        )
         found = [batch for each in judged(snapshot, system, bits) for batch in matches(each)]
         _put(one.folder / indexes.MATCHES, [pa.Table.from_batches(found)])
         people = [(p.kind, p.name, id in acting.stored) for id, p in enumerate(acting.principals)]

@@ -76,7 +76,7 @@ class Asker:
             CONTROL,
             self.state,
             NOW,
-            None,  # type: ignore[arg-type]
+            None,  # type: ignore[arg-type]  # a question needs no plane
             _SERVICES,
         )
         reply = self.handlers[path](exchange)

@@ -65,7 +65,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._head_timer: TimerHandle | None = None
 
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as theirs
         super().connection_made(transport)
         self._start_timer()
 

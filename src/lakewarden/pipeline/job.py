@@ -256,7 +256,7 @@ def session(name: str, master: str | None = None, remote: str | None = None) -> 
     Whatever Spark fails at is `Unavailable`, told by the first line of what it says.
     """
     try:
-        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # theirs has none
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:

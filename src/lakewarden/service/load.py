@@ -100,7 +100,7 @@ def _brought(
         try:
             found = plane.write(
                 actor,
-                lambda desk, first=first: _bring(  # type: ignore[misc]
+                lambda desk, first=first: _bring(  # type: ignore[misc]  # binds it now
                     desk, realm, system, facts, prune=prune, lock_first=first
                 ),
                 late=True,
@@ -258,6 +258,7 @@ class _Gap:
         old: set[Row] = set(getattr(self.stored, table))
         new: dict[Row, None] = dict.fromkeys(getattr(self.wanted, table))
         come = [row for row in new if row not in old]
+        # Rows of one table are tuples of one shape, which compare.
         gone = sorted(row for row in old - new.keys() if is_droppable(row))  # type: ignore[type-var]
         self.counts[table] = Count(len(come), 0, len(gone))
         self.here += (change(row, True) for row in come)

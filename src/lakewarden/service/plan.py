@@ -205,6 +205,7 @@ def _planned(
 
 def _access(realm: RealmState, effects: Sequence[Effect], now: float) -> Difference:
     beside = (DocumentChanged, RealmChanged)
+    # An effect is one of these two or a change, which a tuple of classes does not tell the checker.
     changes: list[Change] = [e for e in effects if not isinstance(e, beside)]  # type: ignore[misc]
     before = realm.matrix
     after = apply(before, changes, now=now, revision=before.revision + 1) if changes else before

@@ -156,6 +156,7 @@ def _last_given(connection: sa.Connection, table: sa.Table) -> int:
         query = sa.text("SELECT seq FROM sqlite_sequence WHERE name = :name")
         return int(connection.execute(query, {"name": table.name}).scalar() or 0)
     sequence = connection.execute(_SEQUENCE, {"name": table.name}).scalar_one()
+    # The name of the sequence comes from the database's own catalogue.
     query = sa.text(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")  # noqa: S608
     return int(connection.execute(query).scalar_one())
 

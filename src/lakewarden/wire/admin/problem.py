@@ -134,6 +134,6 @@ def _reply(
         status=status,
         detail=detail,
         request_id="" if exchange is None else exchange.actor.request_id,
-        **extensions,  # type: ignore[arg-type]
+        **extensions,  # type: ignore[arg-type]  # by name, as declared
     )
     return Reply(status, msgspec.json.encode(problem), MEDIA_TYPE, headers or {})

@@ -21,9 +21,10 @@ from lakewarden.pipeline.index.estate import Estate, Judged
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.review.audience import Audience, People, people_of
 from lakewarden.pipeline.review.bound import Groups, digest_of, groups_of
-from lakewarden.pipeline.review.column import Column, small
+from lakewarden.pipeline.review.column import Codes, Column, small
 from lakewarden.pipeline.review.group import Group, Grouping
 from lakewarden.pipeline.review.listed import Listing, containers
+from lakewarden.pipeline.review.most import Most
 from lakewarden.pipeline.review.owning import Owning
 from lakewarden.pipeline.review.question import Chosen
 from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
@@ -93,6 +94,7 @@ class _Finder:
         self._grouping = Grouping(self._reduction, people, plan.telling)
         self._listing = Listing(judged, self._reduction, self._audience)
         self._shown: set[int] = set()
+        self._counting: tuple[Groups, Most] | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that is found."""
@@ -163,21 +165,7 @@ class _Finder:
             id=[members.min() for _, members in rows],
             bits=[canonical(members) for _, members in rows],
         )
-        yield from self._gains(GAINS, type, number, column, ids)
-
-    def _gains(
-        self, what: int, type: str, number: int, column: Column, ids: Ids
-    ) -> Iterator[pa.RecordBatch]:
-        gains = self._owning.gains(column, ids)
-        users = np.flatnonzero(gains)
-        if len(users):
-            yield batch(
-                what=[what],
-                type=[type],
-                matter=[number],
-                owners=one_list(users.astype(np.int32)),
-                counts=one_list(gains[users]),
-            )
+        yield from _gained(GAINS, type, number, self._owning.gains(column, ids))
 
     def _members(self, column: Column, plain: list[int], ids: Ids) -> Iterator[tuple[int, BitMap]]:
         """The classes but for that of nobody: the residue, and the entities of the estate."""
@@ -221,13 +209,14 @@ class _Finder:
             keys=[self._said(one) for one in found],
         )
         # Whoever owning, or being, anything lets in meets one of the atoms about that.
-        own = [
-            self._residues.any_of(n for n in self._numbers(one) if self._residues.is_own(n))
-            for one in found
-        ]
-        yield from self._gains(
-            MOST, groups.type, number, Column(groups.codes, tuple(own)), groups.ids
-        )
+        gains = self._most(groups).gains([one.atoms for one in found])
+        yield from _gained(MOST, groups.type, number, gains)
+
+    def _most(self, groups: Groups) -> Most:
+        """What counts owners in the groups, kept while these are asked about."""
+        if self._counting is None or self._counting[0] is not groups:
+            self._counting = groups, Most(self._owning, self._residues, groups)
+        return self._counting[1]
 
     def _numbers(self, group: Group) -> list[int]:
         return [self._residues.number(atom) for atom in group.atoms]
@@ -247,6 +236,19 @@ class _Finder:
             what=[RESIDUE] * len(numbers),
             key=[self._residues.digest(number) for number in numbers],
             text=[self._residues.text(number) for number in numbers],
+        )
+
+
+def _gained(what: int, type: str, matter: int, gains: Codes) -> Iterator[pa.RecordBatch]:
+    """On how many entities each principal is let in by ownership, those on any."""
+    users = np.flatnonzero(gains)
+    if len(users):
+        yield batch(
+            what=[what],
+            type=[type],
+            matter=[matter],
+            owners=one_list(users.astype(np.int32)),
+            counts=one_list(gains[users]),
         )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,8 @@ Part = tuple[Path, bool]
 """What a clause looks at: the owners of what a path leads to, or the principal that it is."""
 
 
-def _clause(atom: Own) -> Clause:
+def clause_of(atom: Own) -> Clause:
+    """What the atom asks."""
     if isinstance(atom, Owned):
         return atom.path, True, atom.types, False
     return atom.path, False, None, atom.exactly
@@ -73,6 +75,19 @@ class _Level:
     masks: tuple[tuple[int, int], ...]
 
 
+class Standing(NamedTuple):
+    """Users of one part, row by row: in which group, on how many entities, and their turn there.
+
+    `masks[t]` are those of turn t, as `_Level` has them.
+    """
+
+    groups: Codes
+    users: Codes
+    counts: Codes
+    turns: Codes
+    masks: tuple[tuple[int, int], ...]
+
+
 class Owning:
     """Counts, over the entities of a block, what users may by owning or being them."""
 
@@ -81,7 +96,7 @@ class Owning:
         self._residues = reduction.residues
         self._audience = audience
         self._people = people
-        self._size = len(people.acting.principals)
+        self.size = len(people.acting.principals)
         self._owners: dict[frozenset[int], Codes] = {}
         self._levels: dict[tuple[Clause, ...], list[_Level]] = {}
         self._ids: Ids | None = None
@@ -90,10 +105,7 @@ class Owning:
 
     def gains(self, column: Column, ids: Ids) -> Codes:
         """For each principal, on how many of the entities it is let in by ownership alone."""
-        if ids is not self._ids:
-            self._ids = ids
-            self._levels.clear()
-        counts = np.zeros(self._size, dtype=np.int64)
+        counts = np.zeros(self.size, dtype=np.int64)
         by_clauses: dict[tuple[Clause, ...], list[int]] = {}
         for code, number in enumerate(column.of):
             if self._residues.is_own(number):
@@ -116,7 +128,7 @@ class Owning:
         known = self._clauses.get(number)
         if known is None:
             atoms = self._residues.leaves(number)
-            found = {_clause(atom) for atom in atoms if isinstance(atom, (Owned, Itself))}
+            found = {clause_of(atom) for atom in atoms if isinstance(atom, (Owned, Itself))}
             known = self._clauses[number] = tuple(sorted(found, key=repr))
         return known
 
@@ -148,7 +160,7 @@ class Owning:
         for inside, first, table in self._tables(kinds, opened):
             kept = inside[table[kinds[inside] - first, users[inside]]]
             # Sums of whole numbers stay exact in the floats that are counted in.
-            counts += np.bincount(users[kept], n[kept], self._size).astype(np.int64)
+            counts += np.bincount(users[kept], n[kept], self.size).astype(np.int64)
 
     def _by_level(
         self, number: int, level: _Level, masks: tuple[int, int], clauses: tuple[Clause, ...]
@@ -159,12 +171,12 @@ class Owning:
 
     def _tables(self, kinds: Codes, opened: Sequence[BitMap]) -> Iterator[tuple[Codes, int, Flags]]:
         """Part by part: the rows whose kinds it has, its first kind, and who is opened to."""
-        step = max(1, _CELLS // self._size)
+        step = max(1, _CELLS // self.size)
         for first in range(0, len(opened), step):
             part = opened[first : first + step]
             if not any(part):
                 continue
-            table = np.zeros((len(part), self._size), dtype=bool)
+            table = np.zeros((len(part), self.size), dtype=bool)
             for place, users in enumerate(part):
                 table[place, np.asarray(users.to_array())] = True
             inside = (kinds >= first) & (kinds < first + step)
@@ -177,13 +189,32 @@ class Owning:
             everyone, nobody = self._people.crowd.everyone, BitMap()
             met = {clause for place, clause in enumerate(clauses) if mask >> place & 1}
             known = self._known[number, mask] = self._audience.with_owners(
-                number, lambda atom: everyone if _clause(atom) in met else nobody
+                number, lambda atom: everyone if clause_of(atom) in met else nobody
             )
         return known
 
     # who owns what around the entities
 
+    def standing(
+        self, clauses: tuple[Clause, ...], groups: Codes, count: int, ids: Ids
+    ) -> Iterator[Standing]:
+        """Who meets which of the clauses, part by part, counted in `count` groups of entities."""
+        for level in self._around(clauses, ids):
+            rows, stands = joined([(groups, count), (level.codes, len(level.offsets) - 1)])
+            at, places = _spread(level.offsets, stands[:, 1])
+            users = stands[places, 0] * self.size + level.users[at]
+            keys = users * len(level.masks) + level.turns[at]
+            found, same = np.unique(keys, return_inverse=True)
+            sizes = np.bincount(rows, minlength=len(stands))[places]
+            # Sums of whole numbers stay exact in the floats that are counted in.
+            counts = np.bincount(same.reshape(-1), sizes, len(found)).astype(np.int64)
+            users, turns = np.divmod(found, max(1, len(level.masks)))
+            yield Standing(users // self.size, users % self.size, counts, turns, level.masks)
+
     def _around(self, clauses: tuple[Clause, ...], ids: Ids) -> list[_Level]:
+        if ids is not self._ids:
+            self._ids = ids
+            self._levels.clear()
         known = self._levels.get(clauses)
         if known is None:
             parts = {(path, is_owner) for path, is_owner, _, _ in clauses}
@@ -205,7 +236,7 @@ class Owning:
             for part, column in zip(before, stands.T, strict=True):
                 for clause, keys in part.met.items():
                     bit = 1 << clauses.index(clause)
-                    masks |= np.where(_among(column[places] * self._size + users, keys), bit, 0)
+                    masks |= np.where(_among(column[places] * self.size + users, keys), bit, 0)
                     mine |= bit if part is own else 0
             lengths = np.bincount(places, minlength=len(stands))
             offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -221,19 +252,19 @@ class Owning:
             owner_codes, owners = self._reduction.owners
             column = np.where(at >= 0, owner_codes[at], 0), len(owners)
         else:
-            column = self._reduction.persons(at) + 2, self._size + 2
+            column = self._reduction.persons(at) + 2, self.size + 2
         codes, stands = joined([column])
         found = stands[:, 0].tolist()
         met = {}
         for clause in clauses:
             if clause[:2] == part:
                 users = [self._meeting(clause, code) for code in found]
-                base = np.repeat(np.arange(len(found)), [len(u) for u in users]) * self._size
+                base = np.repeat(np.arange(len(found)), [len(u) for u in users]) * self.size
                 met[clause] = base + _flat(users)
         keys = _together(list(met.values()))
-        lengths = np.bincount(keys // self._size, minlength=len(found))
+        lengths = np.bincount(keys // self.size, minlength=len(found))
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return _Members(part, codes, len(found), offsets, keys % self._size, met)
+        return _Members(part, codes, len(found), offsets, keys % self.size, met)
 
     def _meeting(self, clause: Clause, code: int) -> Codes:
         """The users who meet a clause where its part has the code, ascending."""

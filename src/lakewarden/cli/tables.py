@@ -13,6 +13,7 @@ from lakewarden.cli.product import show_product
 from lakewarden.cli.progress import shown, starting
 from lakewarden.cli.reviewing import names
 from lakewarden.pipeline.job import session
+from lakewarden.pipeline.review.question import CLASSES_FOR_SQL
 
 STAGES = ("ask", "find", "tables", "people")
 
@@ -30,6 +31,10 @@ def tables(
         Texts,
         Parameter(help="Operations to decide, apart by commas, or `none`; default: all."),
     ] = (),
+    classes: Annotated[
+        int,
+        Parameter(help="A question that tells more kinds of entities apart ends the job."),
+    ] = CLASSES_FOR_SQL,
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
@@ -53,6 +58,7 @@ def tables(
             out,
             privileges=names(privileges),
             operations=names(operations),
+            classes=classes,
             progress=progress,
         )
     folder = out / "versions" / str(made.report["version"])

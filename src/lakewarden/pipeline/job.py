@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakewarden.kernel.errors import Conflict, Unavailable
 from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
-from lakewarden.pipeline.review.question import CLASSES
+from lakewarden.pipeline.review.question import CLASSES, CLASSES_FOR_SQL
 from lakewarden.pipeline.session import spark_session
 
 if TYPE_CHECKING:
@@ -200,6 +200,7 @@ class Jobs:
         *,
         privileges: Iterable[str] | None = None,
         operations: Iterable[str] | None = None,
+        classes: int | None = CLASSES_FOR_SQL,
         progress: Progress = silent,
     ) -> Exported:
         """As `lakewarden.pipeline.export.run.make_export`; `Unavailable` as above."""
@@ -212,6 +213,7 @@ class Jobs:
                 spark=self._spark,
                 privileges=privileges,
                 operations=operations,
+                classes=classes,
                 progress=progress,
             )
 

@@ -263,8 +263,7 @@ def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Draft]
     and all of them once the version is made. Raises `BadInput` when the folder is somebody
     else's, `Conflict` when another process works on it.
     """
-    previous = read_manifest(out, kind) if (out / MANIFEST).exists() else None
-    if previous is None and out.exists():
+    if _previous(out, kind) is None and out.exists():
         ours = {_VERSIONS, _NEW, _WORK, _LOCK}
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput(f"expected an empty folder, or one of the kind `{kind}`", where=str(out))
@@ -274,11 +273,24 @@ def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Draft]
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(f"another process works on `{out}`") from None
+        previous = _previous(out, kind)  # what was there before may no longer count
         one = Draft(out, previous, key, progress)
         _sweep(out, keep=key)
+        _sweep_versions(out, previous)
         one.folder.mkdir()
         yield one
         _sweep(out, keep=None)
+
+
+def _previous(out: Path, kind: str) -> Manifest | None:
+    return read_manifest(out, kind) if (out / MANIFEST).exists() else None
+
+
+def _sweep_versions(out: Path, newest: Manifest | None) -> None:
+    """A version behind the newest is of a run that was cut short before it counted."""
+    for folder in (out / _VERSIONS).glob("*"):
+        if folder.name.isdecimal() and int(folder.name) > (newest.version if newest else 0):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sweep(out: Path, keep: str | None) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.pipeline.cluster import killing, launch, machines, runs
 from tests.pipeline.cluster.killing import Undisturbed
 from tests.pipeline.cluster.machines import Cluster
+from tests.pipeline.cluster.runs import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,19 @@ def connect(cluster: Cluster) -> Iterator[str]:
 def local(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Local:
     """What the jobs make without any cluster."""
     folder = tmp_path_factory.mktemp("local")
-    lake = folder / runs.LAKE
-    runs.write_lake(lake)
+    lake = runs.write_given(folder)
     assert launch.run(runs.commands(folder, lake, runs.JOBS)) == 0
     return Local(lake, folder)
+
+
+@pytest.fixture(params=[runs.EXPORT, runs.STREAM], ids=["export", "stream"])
+def others(request: pytest.FixtureRequest, local: Local) -> tuple[Job, ...]:
+    """Jobs that are tried more seldom; the last of them was run locally, too."""
+    jobs: tuple[Job, ...] = request.param
+    if not (local.made / jobs[-1].verb).exists():
+        runs.ready(local.made, local.lake, jobs)
+        assert launch.run(runs.commands(local.made, local.lake, jobs[-1:])) == 0
+    return jobs
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,14 +29,17 @@ _SPARK = Path(pyspark.__file__).parent
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _DEFAULTS = {
     "spark.driver.bindAddress": _LOOPBACK,
-    "spark.driver.extraJavaOptions": _QUICK_JAVA,
     "spark.driver.host": _LOOPBACK,
     "spark.driver.memory": "600m",
-    "spark.executor.extraJavaOptions": _QUICK_JAVA,
     "spark.executor.memory": "500m",
-    "spark.sql.shuffle.partitions": "4",
+    # Compiling a query takes longer than any query here: what is tested has few rows.
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
 }
+_SETTINGS = "spark.conf"
+_ARCHIVE = "classes.jsa"
 
 # The workers' Python has the libraries that are installed here, but not this package.
 _BARE_PYTHON = """\
@@ -132,17 +136,24 @@ class Cluster:
             for name, id in names
         ]
 
+    def configured(self) -> dict[str, str]:
+        """What surrounds a Spark that nobody submits to: its files set what the cluster wants."""
+        folder = self.folder / "defaults"
+        folder.mkdir(exist_ok=True)
+        shutil.copyfile(self.folder / _SETTINGS, folder / "spark-defaults.conf")
+        others = {n: v for n, v in self.environment.items() if n != "SPARK_HOME"}
+        return others | {"SPARK_CONF_DIR": str(folder)}
+
     @contextmanager
     def connect(self) -> Iterator[str]:
         """A Connect server whose jobs run on the cluster; yields its address."""
         port = _free_port()
-        words = [str(_SPARK / "bin" / "spark-submit"), "--master", self.address]
-        words += ["--name", "connect", "--conf", f"spark.connect.grpc.binding.address={_LOOPBACK}"]
+        words = ["--name", "connect", "--conf", f"spark.connect.grpc.binding.address={_LOOPBACK}"]
         words += ["--conf", f"spark.connect.grpc.binding.port={port}"]
         words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
         # Spark gives the memory of a master to this server, too, where that is set.
         environment = {n: v for n, v in self.environment.items() if n != "SPARK_DAEMON_MEMORY"}
-        server = Process.started(words, self.folder / "connect.log", environment)
+        server = Process.started(self.submit(*words), self.folder / "connect.log", environment)
         try:
             server.wait_for(lambda said: "Spark Connect server started" in said)
             yield f"sc://{_LOOPBACK}:{port}"
@@ -151,13 +162,19 @@ class Cluster:
 
     def submit(self, *words: str) -> list[str]:
         """The command that submits an application to the cluster."""
-        return [str(_SPARK / "bin" / "spark-submit"), "--master", self.address, *words]
+        return _submit(self.folder, "--master", self.address, *words)
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
-    """A cluster that is there with all its workers; its logs are in `folder`."""
+def cluster(folder: Path, rehearsal: Sequence[str] = ()) -> Iterator[Cluster]:
+    """A cluster that is there with all its workers; its logs are in `folder`.
+
+    `rehearsal` is an application that is run first, by itself: what starts later takes the classes
+    that this one needed from an archive, which is sooner done. It is worth that for many runs.
+    """
     environment = _environment(folder)
+    if rehearsal:
+        _rehearse(folder, environment, rehearsal)
     port = _free_port()
     words = ["org.apache.spark.deploy.master.Master", "--host", _LOOPBACK, "--webui-port", "0"]
     words = _class(*words, "--port", str(port))
@@ -177,16 +194,36 @@ def _kill(found: Cluster, number: int) -> None:
         found.kill_worker(number)
 
 
+def _rehearse(folder: Path, environment: dict[str, str], words: Sequence[str]) -> None:
+    keeping = f"{_QUICK_JAVA} -XX:ArchiveClassesAtExit={folder / _ARCHIVE} -Xlog:disable"
+    words = _submit(folder, "--master", "local[2]", "--driver-java-options", keeping, *words)
+    run = Process.started(words, folder / "rehearsal.log", environment)
+    if run.process.wait():
+        raise NotStarted(f"the rehearsal failed:\n{run.text()[-5000:]}")
+    _write_settings(folder, f"{_QUICK_JAVA} -XX:SharedArchiveFile={folder / _ARCHIVE}")
+
+
+def _submit(folder: Path, *words: str) -> list[str]:
+    program = str(_SPARK / "bin" / "spark-submit")
+    return [program, "--properties-file", str(folder / _SETTINGS), *words]
+
+
+def _write_settings(folder: Path, java: str) -> None:
+    """What every application on the cluster is set to, and the options of its Java."""
+    options = {f"spark.{part}.extraJavaOptions": java for part in ("driver", "executor")}
+    lines = [f"{name} {value}\n" for name, value in {**_DEFAULTS, **options}.items()]
+    (folder / _SETTINGS).write_text("".join(lines))
+
+
 def _class(*words: str) -> list[str]:
     return [str(_SPARK / "bin" / "spark-class"), *words]
 
 
 def _environment(folder: Path) -> dict[str, str]:
     """What surrounds the cluster and the jobs that are submitted to it."""
-    settings = folder / "conf"
-    settings.mkdir(parents=True)
-    lines = "".join(f"{name} {value}\n" for name, value in _DEFAULTS.items())
-    (settings / "spark-defaults.conf").write_text(lines)
+    nothing = folder / "conf"  # it is among what classes are loaded from: so nothing is in it
+    nothing.mkdir(parents=True)
+    _write_settings(folder, _QUICK_JAVA)
     java = ensure_java()
     if java is None:
         raise NotStarted("there is no Java")
@@ -194,7 +231,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "JAVA_HOME": str(java),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYSPARK_PYTHON": str(_bare_python(folder)),
-        "SPARK_CONF_DIR": str(settings),
+        "SPARK_CONF_DIR": str(nothing),
         "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
         "SPARK_DAEMON_MEMORY": "128m",
         "SPARK_HOME": str(_SPARK),

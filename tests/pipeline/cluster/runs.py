@@ -3,60 +3,98 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from lakewarden.cli import PIPELINE_VERBS
+import lakewarden
 from lakewarden.pipeline.product import MANIFEST, folder_of, read_manifest
 from lakewarden.service.system import load_system
+from lakewarden.testing.draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.pipeline.cluster import launch
 from tests.pipeline.cluster.machines import Cluster, Process, unconfigured
 from tests.pipeline.index import worlds
+from tests.pipeline.stream.followed import write_followed
 
 LAUNCH: Final = str(Path(launch.__file__).resolve())
 LAKE: Final = "lake"
-"""The folder of the ingested directory that all jobs begin with."""
+"""The folder of the ingested directory that the jobs begin with."""
+FOLLOWED: Final = "followed"
+"""The folder beside it with an index and the change feed that it is to follow."""
 SECONDS: Final = 400
 
 
 class Job(NamedTuple):
-    """A verb below `lakewarden pipeline`: the folder that it reads, and its options."""
+    """A verb below `lakewarden pipeline`: the folder that it reads, and its options.
+
+    `onto` is the option for the folder that it writes, which is named after the verb.
+    """
 
     verb: str
     source: str
     options: tuple[str, ...] = ()
+    onto: str = "--out"
 
 
-ALL: Final = (
-    Job("index", LAKE, ("--now", "1700000000")),
-    Job("review", "index"),
-)
-JOBS: Final = tuple(job for job in ALL if job.verb in PIPELINE_VERBS)
-INDEX: Final = JOBS[:1]
+INDEX: Final = (Job("index", LAKE, ("--now", "1700000000")),)
+_ASKED: Final = ("--privileges", "VIEW_ENTITY_PAGE,EDIT_ENTITY_TAGS", "--operations", "none")
+JOBS: Final = (*INDEX, Job("review", "index", _ASKED))
+EXPORT: Final = (*INDEX, Job("export", "index"))
+STREAM: Final = (Job("stream", f"{FOLLOWED}/feed", ("--now", str(NOW)), "--index"),)
+_GIVEN: Final = (LAKE, FOLLOWED)
 
 
 def commands(folder: Path, lake: Path, jobs: tuple[Job, ...], *more: str) -> list[str]:
     """The words that `launch` takes: each job writes below `folder` what is named after it."""
     words: list[str] = []
     for job in jobs:
-        source = lake if job.source == LAKE else folder / job.source
+        source = (lake.parent if job.source.startswith(_GIVEN) else folder) / job.source
         out = str(folder / job.verb)
-        words += [launch.THEN, "pipeline", job.verb, str(source), "--out", out]
+        words += [launch.THEN, "pipeline", job.verb, str(source), job.onto, out]
         words += [*job.options, *more]
     return words[1:]
 
 
+def ready(folder: Path, lake: Path, jobs: tuple[Job, ...]) -> None:
+    """Puts into the folder what the jobs go on with, where it is not there yet."""
+    for job in jobs:
+        if job.onto == "--index" and not (folder / job.verb).exists():
+            shutil.copytree(lake.parent / FOLLOWED / "index", folder / job.verb)
+
+
 def submitted(cluster: Cluster, lake: Path, jobs: tuple[Job, ...], folder: Path) -> Process:
     """The jobs, by `spark-submit`."""
+    ready(folder, lake, jobs)
     words = cluster.submit(LAUNCH, *commands(folder, lake, jobs))
     return Process.started(words, _log(folder), cluster.environment)
 
 
+def submitted_whole(cluster: Cluster, lake: Path, jobs: tuple[Job, ...], folder: Path) -> Process:
+    """As `submitted`; nobody has this package but for an archive as a wheel is one."""
+    archive = folder / "lakewarden.zip"
+    root = Path(lakewarden.__file__).parent
+    with zipfile.ZipFile(archive, "w") as wheel:
+        for file in root.rglob("*"):
+            wheel.write(file, file.relative_to(root.parent))
+    ready(folder, lake, jobs)
+    words = cluster.submit("--py-files", str(archive), LAUNCH, *commands(folder, lake, jobs))
+    bare = {"PYSPARK_DRIVER_PYTHON": cluster.environment["PYSPARK_PYTHON"]}
+    return Process.started(words, _log(folder), cluster.environment | bare)
+
+
+def told(cluster: Cluster, lake: Path, jobs: tuple[Job, ...], folder: Path) -> Process:
+    """One job, told the master's address by an option."""
+    words = [sys.executable, LAUNCH, *commands(folder, lake, jobs, "--master", cluster.address)]
+    return Process.started(words, _log(folder), cluster.configured())
+
+
 def connected(address: str, lake: Path, jobs: tuple[Job, ...], folder: Path) -> Process:
     """The jobs, by a client of a Connect server."""
+    ready(folder, lake, jobs)
     words = [sys.executable, LAUNCH, *commands(folder, lake, jobs, "--remote", address)]
     return Process.started(words, _log(folder), unconfigured())
 
@@ -95,8 +133,15 @@ def ended(run: Process) -> int:
         run.kill()
 
 
+def write_given(folder: Path) -> Path:
+    """Writes what the jobs begin with into the folder; the ingested directory in it."""
+    write_followed(folder / FOLLOWED)
+    write_lake(folder / LAKE)
+    return folder / LAKE
+
+
 def write_lake(folder: Path) -> None:
-    """An ingested directory of more than a hundred entities, with people, owners and relations."""
+    """An ingested directory of some dozens of entities, with people, owners and relations."""
     system = load_system("datahub")
-    size = Size(entities=160, users=10, groups=5, roles=4, statements=24, goals=12)
+    size = Size(entities=60, users=10, groups=5, roles=4, statements=24, goals=12)
     worlds.directory(folder, system, make(system, 1, size).facts)

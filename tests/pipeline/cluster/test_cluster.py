@@ -16,23 +16,12 @@ from tests.pipeline.cluster import killing, runs
 from tests.pipeline.cluster.conftest import Local
 from tests.pipeline.cluster.killing import Trials, Undisturbed
 from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
+from tests.pipeline.cluster.runs import Job
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark, pytest.mark.nightly]
-
-
-def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
-    cluster: Cluster, local: Local, undisturbed: Undisturbed, tmp_path: Path
-) -> None:
-    start = killing.submitting(cluster, local.lake, runs.JOBS)
-    trial = Trials(undisturbed, start, Process.kill).one(tmp_path, random.Random())
-    assert trial.faults == [], trial
-    assert trial.code != 0
-    _ran_on(cluster, trial.last)
-    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
 
-@pytest.mark.nightly
-def test_undisturbed_jobs_write_what_they_write_here(
+def test_submitted_jobs_write_what_they_write_here(
     cluster: Cluster, local: Local, tmp_path: Path
 ) -> None:
     run = runs.submitted(cluster, local.lake, runs.JOBS, tmp_path)
@@ -46,6 +35,46 @@ def _ran_on(cluster: Cluster, run: Process) -> None:
     assert len(cluster.applications()[-1].workers) == WORKERS
 
 
+@pytest.mark.nightly
+def test_so_do_jobs_that_are_tried_more_seldom(
+    cluster: Cluster, local: Local, others: tuple[Job, ...], tmp_path: Path
+) -> None:
+    run = runs.submitted(cluster, local.lake, others, tmp_path)
+    assert runs.ended(run) == 0, run.text()
+    _ran_on(cluster, run)
+    assert runs.tables(tmp_path, others) == runs.tables(local.made, others)
+
+
+@pytest.mark.nightly
+def test_the_package_may_be_handed_over_as_an_archive(
+    cluster: Cluster, local: Local, others: tuple[Job, ...], tmp_path: Path
+) -> None:
+    run = runs.submitted_whole(cluster, local.lake, others, tmp_path)
+    assert runs.ended(run) == 0, run.text()
+    _ran_on(cluster, run)
+    assert runs.tables(tmp_path, others) == runs.tables(local.made, others)
+
+
+@pytest.mark.nightly
+def test_a_job_may_be_told_the_master(cluster: Cluster, local: Local, tmp_path: Path) -> None:
+    run = runs.told(cluster, local.lake, runs.INDEX, tmp_path)
+    assert runs.ended(run) == 0, run.text()
+    _ran_on(cluster, run)
+    assert runs.tables(tmp_path, runs.INDEX) == runs.tables(local.made, runs.INDEX)
+
+
+@pytest.mark.nightly
+def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
+    cluster: Cluster, local: Local, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    start = killing.submitting(cluster, local.lake, runs.JOBS)
+    trial = Trials(undisturbed, start, Process.kill).one(tmp_path, random.Random())
+    assert trial.faults == [], trial
+    assert trial.code != 0
+    _ran_on(cluster, trial.last)
+    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
+
+
 def test_the_workers_have_no_lakewarden_but_the_one_that_is_sent(cluster: Cluster) -> None:
     python = cluster.environment["PYSPARK_PYTHON"]
     words = "import pyroaring, importlib.util as u; print(u.find_spec('lakewarden'))"
@@ -53,6 +82,7 @@ def test_the_workers_have_no_lakewarden_but_the_one_that_is_sent(cluster: Cluste
     assert asked.stdout == b"None\n"
 
 
+@pytest.mark.nightly
 def test_the_command_may_be_submitted_as_a_file(cluster: Cluster) -> None:
     command = Path(cli.__file__).with_name("__main__.py")
     words = cluster.submit(str(command), "pipeline", "index-it")

@@ -21,7 +21,5 @@ TRIALS = 20
 def test_nothing_is_lost_at_any_moment(
     kind: str, cluster: Cluster, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
-    (tmp_path / "pace").mkdir()
-    seconds = killing.paced(cluster, undisturbed.lake, tmp_path / "pace")
-    good = undisturbed._replace(seconds=seconds)
-    assert killing.trials(kind, TRIALS, cluster, good, random.Random(1), tmp_path) == 0
+    rng = random.Random(1)
+    assert killing.trials(kind, TRIALS, cluster, undisturbed, rng, tmp_path) == 0

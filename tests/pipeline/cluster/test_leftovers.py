@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 from pathlib import Path
 
 import pytest
 
 from lakewarden.pipeline.ingest.source import silent
-from lakewarden.pipeline.product import Draft, Manifest, draft
+from lakewarden.pipeline.product import MANIFEST, Draft, Manifest, draft, read_manifest
 
 
 def part(folder: Path) -> dict[str, int]:
@@ -51,5 +52,35 @@ def test_a_sweep_that_is_cut_short_leaves_no_finished_stage_without_its_files(
         assert not one.stages["match"].reused
 
 
-def _finish(one: Draft) -> None:
-    one.finish(Manifest("thing", 0, (), {}, {}, {}), {})
+def test_a_version_that_never_came_to_count_is_swept(tmp_path: Path) -> None:
+    with draft(tmp_path, "thing", "key", silent) as one:
+        _finish(one)
+    counted = (tmp_path / MANIFEST).read_text()
+    with draft(tmp_path, "thing", "more", silent) as one:
+        _finish(one, "more")
+    (tmp_path / MANIFEST).write_text(counted)  # as if it was lost before the last step
+    with draft(tmp_path, "thing", "more", silent) as one:
+        _finish(one, "more")
+    assert read_manifest(tmp_path, "thing").version == 2
+    assert sorted(folder.name for folder in (tmp_path / "versions").iterdir()) == ["1", "2"]
+
+
+def test_what_another_made_before_the_folder_was_free_is_what_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*lock: object) -> None:
+        monkeypatch.undo()
+        with draft(tmp_path, "thing", "other", silent) as other:
+            _finish(other, "other")
+
+    with draft(tmp_path, "thing", "key", silent) as one:
+        _finish(one)
+    monkeypatch.setattr(fcntl, "flock", locked)
+    with draft(tmp_path, "thing", "key", silent) as one:
+        assert one.previous == read_manifest(tmp_path, "thing")
+        assert one.previous is not None
+        assert one.previous.version == 2
+
+
+def _finish(one: Draft, say: str = "") -> None:
+    one.finish(Manifest("thing", 0, (), {"say": say}, {}, {}), {})

@@ -45,11 +45,14 @@ def test_ties_come_together_where_all_parts_are_needed(snapshot: Snapshot) -> No
     both = residues.all_of([own, either])
     assert needs.of(both) == {
         frozenset({OWN}): ben,
-        frozenset({OWN, SCHEMA}): everyone - ben,
+        frozenset({OWN, SCHEMA}): everyone,
     }
     assert needs.of(residues.any_of([both, told])) == {
         NOTHING: ben,
-        frozenset({OWN, SCHEMA}): everyone - ben,
+        frozenset({OWN, SCHEMA}): everyone,
+    }
+    assert needs.of(residues.any_of([own, residues.all_of([schema, own])])) == {
+        frozenset({OWN}): everyone
     }
     nobody = residues.all_of([residues.number(Told("subject.none", "==", True)), own])
     assert needs.of(nobody) == {}

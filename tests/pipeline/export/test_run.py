@@ -10,7 +10,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.pipeline import written
 from lakewarden.pipeline.export.declaring import DUCKDB, FOLDER, SPARK, VIEWS
@@ -125,6 +125,12 @@ def test_a_run_that_fails_leaves_what_was_there_and_the_same_index_makes_no_vers
 
     with pytest.raises(Unknown):
         make_export(source, made.out, spark=spark, operations=["no.such"])
+    with pytest.raises(BadInput, match="--classes"):
+        make_export(source, made.out, spark=spark, classes=0)
+    with pytest.raises(
+        LimitExceeded, match=r"more than 1 kinds .* `CREATE_FILESET on schema`,.* 66 more"
+    ):
+        make_export(source, made.out, spark=spark, classes=1)
     with monkeypatch.context() as patched:
         patched.setattr(written, "contents", broken)
         with pytest.raises(OSError, match="no space"):

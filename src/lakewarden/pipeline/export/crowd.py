@@ -46,14 +46,23 @@ class Crowds:
             self._set_of[user] = number
         self._acting_as: dict[int, BitMap] = {}
 
-    def of(self, users: BitMap, spoken_to: Iterable[int]) -> Crowd:
-        """A set of users in rows; `spoken_to` are principals that may help to say it."""
+    def of(self, users: BitMap, spoken_to: Iterable[int], known: dict[str, Crowd]) -> Crowd:
+        """A set of users in rows; `spoken_to` are principals that may help to say it.
+
+        One that is `known` by its name is not said anew, others are put there.
+        """
+        name = blake2b(canonical(users), digest_size=DIGEST_BYTES).hexdigest()
+        crowd = known.get(name)
+        if crowd is None:
+            crowd = known[name] = self._said(name, users, spoken_to)
+        return crowd
+
+    def _said(self, name: str, users: BitMap, spoken_to: Iterable[int]) -> Crowd:
         chosen, left = self._whole(users, spoken_to)
         numbers = np.asarray(left.to_array(), dtype=np.int64)
         sets = self._set_of[numbers]
         counts = np.bincount(sets, minlength=len(self._sizes))
         is_whole = counts == self._sizes
-        name = blake2b(canonical(users), digest_size=DIGEST_BYTES).hexdigest()
         return Crowd(name, chosen, np.flatnonzero(is_whole), numbers[~is_whole[sets]])
 
     def _whole(self, users: BitMap, spoken_to: Iterable[int]) -> tuple[list[int], BitMap]:

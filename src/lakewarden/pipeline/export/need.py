@@ -35,7 +35,7 @@ Need = frozenset[Tie]
 NOTHING: Final[Need] = frozenset()
 
 Found = Mapping[Need, BitMap]
-"""The users for whom a need is enough, and no smaller one is; none of the sets is empty."""
+"""The users for whom a need is enough, not all of them by less; none of the sets is empty."""
 
 
 class Needs:
@@ -96,13 +96,15 @@ def _both(one: Found, other: Found) -> Found:
 
 
 def _least(found: Found) -> Found:
-    """The same without those for whom less is enough."""
+    """The same without needs that let in nobody whom less does not.
+
+    Who is let in by less stays with the others: a crowd is easier to say whole than with holes.
+    """
     kept: dict[Need, BitMap] = {}
     for need in sorted(found, key=len):
         less = (users for smaller, users in kept.items() if smaller < need)
-        users = BitMap.difference(found[need], *less)
-        if users:
-            kept[need] = users
+        if not found[need].issubset(BitMap.union(BitMap(), *less)):
+            kept[need] = found[need]
     return kept
 
 

@@ -21,13 +21,14 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.pipeline import written
 from lakewarden.pipeline.export.crowd import Crowds, crowds_of
 from lakewarden.pipeline.export.declaring import sql
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
 from lakewarden.pipeline.export.schemas import SCHEMAS, spark_columns
 from lakewarden.pipeline.export.tables import Large
-from lakewarden.pipeline.export.unrolling import DECISION, FOUND, TYPE, unroller
+from lakewarden.pipeline.export.unrolling import DECISION, FOUND, TYPE, WIDE, unroller
 from lakewarden.pipeline.index.estate import Estate, blocks_of, each_block, estate_of
 from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
@@ -35,7 +36,7 @@ from lakewarden.pipeline.ingest.version import written_to
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import Content, Draft, Input, Manifest, draft, key_of, place
 from lakewarden.pipeline.review.finding import TOLD, Plan, teller, telling
-from lakewarden.pipeline.review.question import Chosen, chosen, told
+from lakewarden.pipeline.review.question import CLASSES_FOR_SQL, Chosen, chosen, told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,6 +46,9 @@ STAGES: Final = ("ask", "find", "tables", "people")
 
 _GROUP_BYTES: Final = str(1 << 23)
 """Bytes of a group of rows: small ones, since readers skip those in which nothing is asked for."""
+
+_NAMED: Final = 5
+"""So many questions are named where all of them would be too many to read."""
 
 
 class Result(NamedTuple):
@@ -62,21 +66,25 @@ def make_export(
     spark: SparkSession,
     privileges: Iterable[str] | None = None,
     operations: Iterable[str] | None = None,
+    classes: int | None = CLASSES_FOR_SQL,
     progress: Progress = silent,
 ) -> Result:
     """Unrolls the access index `source` into tables in the folder `out`.
 
     `privileges` and `operations` choose what is decided, by name; None: all of them. Raises
-    `BadInput` for an index that is damaged, `Unknown` for a name, `Conflict` when another
-    process works on `out`; `out` then holds what it held.
+    `BadInput` for an index that is damaged, `Unknown` for a name, `LimitExceeded` for a question
+    that tells more than `classes` kinds of entities of a block apart (None: no limit),
+    `Conflict` when another process works on `out`; `out` then holds what it held.
     """
+    if classes is not None and classes < 1:
+        raise BadInput("expected at least one class", where="--classes")
     index = open_index(source)
     asked = chosen(index.system.model, privileges, operations)
     inputs = (Input(index.realm, index.manifest.version, _sha256(index.manifest.text())),)
     options = {"privileges": _said(asked.privileges), "operations": _said(asked.operations)}
     with draft(out, KIND, key_of(inputs, options), progress) as one:
         with peak() as memory:
-            tables = _Job(spark, one, index, estate_of(index), asked).run()
+            tables = _Job(spark, one, index, estate_of(index), asked, classes).run()
         kept = ("realm", "revision", "model", "settings", "digest", "from", "until")
         facts = {name: index.manifest.facts[name] for name in kept}
         manifest = Manifest(KIND, 0, inputs, options, facts, tables)
@@ -101,6 +109,7 @@ class _Job:
     index: Index
     estate: Estate
     chosen: Chosen
+    classes: int | None
 
     def run(self) -> dict[str, Content]:
         """All stages; the tables that were written."""
@@ -132,9 +141,27 @@ class _Job:
         return {"told": len(asked)}
 
     def _find(self, folder: Path) -> dict[str, Any]:
-        judge = unroller(self.estate, Plan(self.chosen, self._crowds.telling))
+        judge = unroller(self.estate, Plan(self.chosen, self._crowds.telling, self.classes))
         _write(self._each_block(judge, FOUND), folder / "found")
-        return {"rows": ds.dataset(folder / "found", format="parquet").count_rows()}
+        found = ds.dataset(folder / "found", format="parquet")
+        wide = found.to_table(columns=["type", "matter"], filter=ds.field("what") == WIDE)
+        if len(wide):
+            raise self._too_wide(set(zip(*(c.to_pylist() for c in wide.columns), strict=True)))
+        return {"rows": found.count_rows()}
+
+    def _too_wide(self, wide: set[tuple[str, int]]) -> LimitExceeded:
+        model = self.index.system.model
+        names = sorted(
+            f"{question.name} on {type or 'no resource'}"
+            for type, place in wide
+            for question in self.chosen.agenda(model, type).matters[place].questions
+        )
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        return LimitExceeded(
+            f"more than {self.classes:,} kinds of entities are told apart by"
+            f" {', '.join(f'`{name}`' for name in names[:_NAMED])}{more}; choose other questions"
+            " with --privileges and --operations (`none`: no question), or give a higher --classes"
+        )
 
     def _tables(self, folder: Path) -> dict[str, Any]:
         bits = int(self.index.manifest.facts["bits"])

@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.kernel.expression import Node
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.statement import Effect
-from lakewarden.pipeline.export.crowd import Crowds, crowds_of
+from lakewarden.pipeline.export.crowd import Crowd, Crowds, crowds_of
 from lakewarden.pipeline.export.meeting import Meeting
 from lakewarden.pipeline.export.need import NOTHING, Need, Needs, need_text
 from lakewarden.pipeline.index.estate import Estate, Judged
 from lakewarden.pipeline.review.audience import Audience
 from lakewarden.pipeline.review.column import Column, small
 from lakewarden.pipeline.review.finding import Plan
-from lakewarden.pipeline.review.reduction import Reduction, Spots
+from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
 from lakewarden.pipeline.review.residue import Free, Given, Owned, Owners, Residue, Residues
 
 Ids = NDArray[np.int32]
@@ -33,7 +34,7 @@ FOUND: Final = (
     "what int, type string, matter int, key string, word string, other string,"
     " ids array<int>, numbers array<int>, principals array<int>"
 )
-"""What is found, of seven kinds.
+"""What is found, of eight kinds.
 
     TYPE      type: there are entities of it
     CLASS     type, matter = its place in the agenda of the type, key = the class, ids = entities
@@ -42,6 +43,7 @@ FOUND: Final = (
     REASON    key = the class, word = effect, type = privilege, other = a statement
     MEETS     word = a need, other = whether exactly, ids = entities, numbers = principals
     ABOVE     ids = an entity that holds others, word = its path
+    WIDE      type, matter: it tells too many kinds of entities apart
 """
 
 TYPE: Final = 0
@@ -51,6 +53,7 @@ CROWD: Final = 3
 REASON: Final = 4
 MEETS: Final = 5
 ABOVE: Final = 6
+WIDE: Final = 7
 
 ELSEWHERE: Final = "elsewhere"
 """In place of a need: who is let in by owning, or being, what a relation leads to."""
@@ -100,17 +103,26 @@ class _Unroller:
         self._plan = plan
         self._crowds = crowds
         self._residues = Residues()
-        self._reduction = Reduction(judged.snapshot, self._residues)
+        self._reduction = Reduction(judged.snapshot, self._residues, plan.limit)
         self._audience = Audience(people, self._residues, plan.telling)
         self._needs = Needs(people, self._residues, self._audience)
         self._meeting = Meeting(self._reduction, people)
         self._shown: set[int] = set()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All that is found."""
+        """All that is found; behind a matter that is too wide, only which others are."""
+        is_wide = False
         for type, ids in self._types():
             yield _batch(what=[TYPE], type=[type])
-            yield from self._of_type(type, ids)
+            columns = self._columns(type, Spots(ids))
+            wide = [number for number, column in columns.items() if column is None]
+            if wide:
+                is_wide = True
+                yield _batch(what=[WIDE] * len(wide), type=[type] * len(wide), matter=wide)
+            elif not is_wide:
+                yield from self._of_type(type, ids, columns)
+        if is_wide:
+            return
         yield from self._decisions()
         yield self._reasons()
         yield self._above()
@@ -130,13 +142,29 @@ class _Unroller:
         moved: Ids = ids - self._block.start + self._block.first
         return moved.astype(np.int32)
 
-    def _of_type(self, type: str, ids: Ids) -> Iterator[pa.RecordBatch]:
-        agenda = self._plan.chosen.agenda(self._snapshot.model, type)
-        spots, needed = Spots(ids), dict[Need, BitMap]()
+    def _columns(self, type: str, spots: Spots) -> dict[int, Column | None]:
+        """What is left of the rules that are asked, by their places in the agenda of the type.
+
+        None where one tells too many kinds of entities apart.
+        """
+        agenda, columns = self._plan.chosen.agenda(self._snapshot.model, type), {}
         for number, matter in enumerate(agenda.matters):
-            if not matter.questions:
-                continue
-            rows = list(self._members(self._reduction.evaluate(matter.rule, spots), ids))
+            if matter.questions:
+                columns[number] = self._few(matter.rule, spots)
+        return columns
+
+    def _few(self, rule: Node, spots: Spots) -> Column | None:
+        try:
+            return self._reduction.evaluate(rule, spots)
+        except TooMany:
+            return None
+
+    def _of_type(
+        self, type: str, ids: Ids, columns: Mapping[int, Column | None]
+    ) -> Iterator[pa.RecordBatch]:
+        needed: dict[Need, BitMap] = {}
+        for number, column in columns.items():
+            rows = [] if column is None else list(self._members(column, ids))
             for residue, members in rows:
                 for need in self._needs.of(residue).keys() - {NOTHING}:
                     needed.setdefault(need, BitMap()).update(members)
@@ -175,14 +203,13 @@ class _Unroller:
     # who may, by class
 
     def _decisions(self) -> Iterator[pa.RecordBatch]:
-        people, rows, crowds = self._crowds.people, [], {}
+        people, rows = self._crowds.people, []
+        crowds: dict[str, Crowd] = {}
         for residue in sorted(self._shown):
             key = self._residues.digest(residue).hex()
             spoken_to = people.named(self._residues.leaves(residue), Effect.ALLOW)
             for word, users in self._let_in(residue).items():
-                crowd = self._crowds.of(users, spoken_to)
-                crowds[crowd.name, tuple(crowd.principals)] = crowd
-                rows.append((key, word, crowd.name))
+                rows.append((key, word, self._crowds.of(users, spoken_to, crowds).name))
         yield _batch(
             what=[DECISION] * len(rows),
             key=[key for key, _, _ in rows],

@@ -39,6 +39,13 @@ More are nothing that anybody reads, and hundreds of matters with so many still 
 grants on containers and on what lies in them make far fewer.
 """
 
+CLASSES_FOR_SQL: Final = 20_000
+"""A matter of more classes in one block ends an export, unless the caller says otherwise.
+
+Where next to every entity is a class of its own, a hundred matters of 100,000 entities would take
+hours and fill a disk; whoever wants that for one of them can say so.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

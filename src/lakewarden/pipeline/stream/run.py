@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
+from lakewarden.pipeline import package
 from lakewarden.pipeline.index import index
 from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
@@ -97,7 +99,7 @@ def follow(
     stream = feed.read(spark)
     step = _Step(out, place, whole=feed.is_whole, now=now)
     # What draws the progress cannot be sent to a Connect server, where the steps run then.
-    told = step.telling(progress) if _is_here(spark) else step.silently()
+    told = step.telling(progress) if _is_here(spark) else step.sent(_shared(place))
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     writer = stream.writeStream.foreachBatch(told).trigger(**trigger)
     with _told_once():
@@ -169,9 +171,25 @@ class _Step:
         """The step, with its progress."""
         return lambda batch, _: self.take(batch, progress)
 
-    def silently(self) -> Callable[[DataFrame, int], None]:
-        """The step by itself."""
-        return lambda batch, _: self.take(batch, silent)
+    def sent(self, archive: Path) -> Callable[[DataFrame, int], None]:
+        """The step by itself, for a process that has this package from the archive only.
+
+        A Connect server gives what a session was sent to the tasks, but not to this process.
+        """
+        path, out, place = str(archive), str(self.out), str(self.place)
+        whole, now = self.whole, self.now
+
+        # It travels as its code and these values: so it must not name anything of this module.
+        def take(batch: DataFrame, _: int) -> None:
+            import sys
+
+            if path not in sys.path:
+                sys.path.insert(1, path)
+            from lakewarden.pipeline.stream.run import take_there
+
+            take_there(batch, out, place, whole=whole, now=now)
+
+        return take
 
     def take(self, batch: DataFrame, progress: Progress) -> None:
         """Applies the events of a micro-batch, and of those before that had to wait."""
@@ -198,6 +216,20 @@ class _Step:
             _put(self.place / _WAITING, [list(line) for line in lines])
         else:
             (self.place / _WAITING).unlink(missing_ok=True)
+
+
+def take_there(batch: DataFrame, out: str, place: str, *, whole: bool, now: float | None) -> None:
+    """Takes a micro-batch in a process of a Connect server."""
+    _Step(Path(out), Path(place), whole, now).take(batch, silent)
+
+
+def _shared(place: Path) -> Path:
+    """An archive of this package beside the checkpoint, where a Connect server sees it, too."""
+    with TemporaryDirectory(prefix=".package-", dir=place) as folder:
+        made = package.archived(Path(folder))
+        for older in set(place.glob("lakewarden-*.zip")) - {place / made.name}:
+            older.unlink()
+        return made.replace(place / made.name)
 
 
 def _told(error: WardenError) -> dict[str, str]:

@@ -1,0 +1,27 @@
+"""An index made without Spark, and what happened to its realm since then, as files of a feed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tests.pipeline.stream.realms import Estate
+from tests.pipeline.stream.worlds import fill, happen
+from tests.service.planes import opened
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BITS = 5
+
+
+def write_followed(folder: Path, seed: int = 1) -> None:
+    """Writes the folders `index` and `feed`: some writes in a few files, to a random realm."""
+    folder.mkdir(parents=True)
+    with opened(folder, "datahub") as plane:
+        estate = Estate(plane, folder, cast("SparkSession", None))  # nothing here asks for it
+        fill(estate, seed)
+        estate.start(_BITS)
+        for step in range(3):
+            happen(estate, seed + step, 3)
+            estate.lines()

@@ -100,6 +100,8 @@ class World:
 
     def _options(self, size: Size, seed: int) -> dict[str, str]:
         about = {"kind": self.kind, "seed": seed, "format": FORMAT, **asdict(size)}
+        # As of a store, so that changes can follow.
+        about |= {"realm": self.kind, "revision": 1, "store": SOURCE}
         return {key: str(value) for key, value in sorted(about.items())}
 
 

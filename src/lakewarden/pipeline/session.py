@@ -53,7 +53,8 @@ _LOCAL = {
     # Jobs are short and their heavy part is in Python: the quick compiler alone starts
     # faster than the optimising one pays back.
     "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        # Out of memory, the driver would wait for ever for a result that it has lost.
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError"
         f" -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
     ),
 }

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
@@ -261,7 +262,7 @@ class _Job:
     def _findings(self) -> Findings:
         known = prepared(self.estate)
         system = self.index.system
-        rows = self._said.where("what <> 'denied'").toArrow().to_pylist()
+        rows = _rows(self.draft.kept("judge") / "said")
         sizes = sizes_of(known.table, self._sizes())
         seen = together(rows, known.table, self.asked.pieces, sizes)
         anchors = seen.anchors()
@@ -331,6 +332,18 @@ class _Job:
             *(F.col("who").alias("principal"), "operation", "type", "name", "allowed"),
             *(now.alias("allowed_now"), "first", "last", "n", "recent", "logs"),
         )
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    """What was said of accesses that are allowed; of ways, which are long, each text once."""
+    is_allowed = pc.field("what") != "denied"
+    found = pq.read_table(folder, read_dictionary=["way"], filters=is_allowed).unify_dictionaries()
+    ways = pc.cast(found.column("way"), pa.dictionary(pa.int32(), pa.string())).combine_chunks()
+    texts, codes = ways.dictionary.to_pylist(), ways.indices.to_pylist()
+    rows: list[dict[str, Any]] = found.drop_columns(["way"]).to_pylist()
+    for row, code in zip(rows, codes, strict=True):
+        row["way"] = None if code is None else texts[code]
+    return rows
 
 
 def _put(folder: Path, rows: list[tuple[object, ...]], schema: pa.Schema) -> None:

@@ -135,7 +135,8 @@ DATAHUB = (
 def figures(w: Mapping[str, Any], rich: Mapping[str, Any], service: Mapping[str, Any]) -> str:
     """All tables, as Markdown."""
     tables = [*_about(w), *_workload(w), *_large(w), *_targets(w), *_rich(rich)]
-    return "\n".join([*tables, *_service(service), *section(service["pipeline"])])
+    tables += [*_service(service), *section(service["pipeline"]), *section(service["jobs"])]
+    return "\n".join(tables)
 
 
 def _about(w: Mapping[str, Any]) -> Iterator[str]:

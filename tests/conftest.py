@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MARK_BY_FIXTURE = {"spark": "spark", "postgres_url": "postgres", "mariadb_url": "mariadb"}
 
 settings.register_profile("quick", max_examples=50, deadline=None, print_blob=True)
-settings.register_profile("ci", max_examples=200, deadline=None, print_blob=True, derandomize=False)
+settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True, derandomize=False)
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 

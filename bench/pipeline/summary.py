@@ -151,8 +151,10 @@ def tables(result: Mapping[str, Any]) -> Iterator[Table]:
     judged = [
         (g["title"], number(g["value"]), number(g["most"]), _verdict(g["met"]))
         for g in result["goals"]
+        if g["value"] is not None
     ]
-    yield "Goals of the pipeline", ("", "value", "at most", ""), judged
+    if judged:
+        yield "Goals of the pipeline", ("", "value", "at most", ""), judged
 
 
 def _names(sizes: Mapping[str, Result]) -> list[str]:
@@ -170,8 +172,8 @@ def _step(step: str) -> str:
     return f"{int(small):,} to {int(large):,}"
 
 
-def _verdict(met: bool | None) -> str:
-    return {True: "met", False: "**missed**", None: "–"}[met]
+def _verdict(met: bool) -> str:
+    return "met" if met else "**missed**"
 
 
 def section(result: Mapping[str, Any]) -> Iterator[str]:

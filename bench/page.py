@@ -135,7 +135,11 @@ DATAHUB = (
 def figures(w: Mapping[str, Any], rich: Mapping[str, Any], service: Mapping[str, Any]) -> str:
     """All tables, as Markdown."""
     tables = [*_about(w), *_workload(w), *_large(w), *_targets(w), *_rich(rich)]
-    tables += [*_service(service), *section(service["pipeline"]), *section(service["jobs"])]
+    tables += [
+        *_service(service),
+        *section(service["pipeline"]),
+        *section(service["pipeline_rich"]),
+    ]
     return "\n".join(tables)
 
 

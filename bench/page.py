@@ -135,11 +135,9 @@ DATAHUB = (
 def figures(w: Mapping[str, Any], rich: Mapping[str, Any], service: Mapping[str, Any]) -> str:
     """All tables, as Markdown."""
     tables = [*_about(w), *_workload(w), *_large(w), *_targets(w), *_rich(rich)]
-    tables += [
-        *_service(service),
-        *section(service["pipeline"]),
-        *section(service["pipeline_rich"]),
-    ]
+    tables += _service(service)
+    for name in sorted(name for name in service if name.startswith("pipeline")):
+        tables += section(service[name])
     return "\n".join(tables)
 
 

@@ -22,6 +22,14 @@ class Local:
     made: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Seldom:
+    """Some jobs, and the folder that has what each of them made locally."""
+
+    jobs: tuple[Job, ...]
+    made: Path
+
+
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A Spark cluster of several processes."""
@@ -45,14 +53,20 @@ def local(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Local:
     return Local(lake, folder)
 
 
-@pytest.fixture(params=[runs.EXPORT, runs.STREAM], ids=["export", "stream"])
-def others(request: pytest.FixtureRequest, local: Local) -> tuple[Job, ...]:
-    """Jobs that are tried more seldom; the last of them was run locally, too."""
+@pytest.fixture(
+    scope="session",
+    params=[runs.EXPORT, runs.REVIEW, runs.STREAM],
+    ids=["export", "review", "stream"],
+)
+def seldom(
+    request: pytest.FixtureRequest, local: Local, tmp_path_factory: pytest.TempPathFactory
+) -> Seldom:
+    """Jobs that are tried more seldom, and what they make without any cluster."""
     jobs: tuple[Job, ...] = request.param
-    if not (local.made / jobs[-1].verb).exists():
-        runs.ready(local.made, local.lake, jobs)
-        assert launch.run(runs.commands(local.made, local.lake, jobs[-1:])) == 0
-    return jobs
+    folder = tmp_path_factory.mktemp("seldom")
+    runs.ready(folder, local.lake, jobs)
+    assert launch.run(runs.commands(folder, local.lake, jobs)) == 0
+    return Seldom(jobs, folder)
 
 
 @pytest.fixture(scope="session")

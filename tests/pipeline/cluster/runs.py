@@ -43,6 +43,8 @@ class Job(NamedTuple):
 INDEX: Final = (Job("index", LAKE, ("--now", "1700000000")),)
 _ASKED: Final = ("--privileges", "VIEW_ENTITY_PAGE,EDIT_ENTITY_TAGS", "--operations", "none")
 JOBS: Final = (*INDEX, Job("review", "index", _ASKED))
+REVIEW: Final = (*INDEX, Job("review", "index"))
+"""A review of everything that can be asked."""
 EXPORT: Final = (*INDEX, Job("export", "index"))
 STREAM: Final = (Job("stream", f"{FOLLOWED}/feed", ("--now", str(NOW)), "--index"),)
 _GIVEN: Final = (LAKE, FOLLOWED)
@@ -110,6 +112,12 @@ def tables(folder: Path, jobs: tuple[Job, ...]) -> dict[str, Mapping[str, Any]]:
         manifest = json.loads((folder / job.verb / MANIFEST).read_text("utf-8"))
         found[job.verb] = manifest["tables"]
     return found
+
+
+def as_here(run: Process, folder: Path, made: Path, jobs: tuple[Job, ...]) -> None:
+    """Asserts that the run ends well, and wrote what the jobs made on this machine alone."""
+    assert ended(run) == 0, run.text()
+    assert tables(folder, jobs) == tables(made, jobs)
 
 
 def masters(run: Process) -> set[str]:

@@ -13,10 +13,9 @@ from lakewarden import cli
 from lakewarden.cli.outcome import BAD_INPUT
 from lakewarden.pipeline.index.index import BLOCKS, open_index
 from tests.pipeline.cluster import killing, runs
-from tests.pipeline.cluster.conftest import Local
+from tests.pipeline.cluster.conftest import Local, Seldom
 from tests.pipeline.cluster.killing import Trials, Undisturbed
 from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
-from tests.pipeline.cluster.runs import Job
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
@@ -25,9 +24,8 @@ def test_submitted_jobs_write_what_they_write_here(
     cluster: Cluster, local: Local, tmp_path: Path
 ) -> None:
     run = runs.submitted(cluster, local.lake, runs.JOBS, tmp_path)
-    assert runs.ended(run) == 0, run.text()
+    runs.as_here(run, tmp_path, local.made, runs.JOBS)
     _ran_on(cluster, run)
-    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
 
 
 def _ran_on(cluster: Cluster, run: Process) -> None:
@@ -37,30 +35,27 @@ def _ran_on(cluster: Cluster, run: Process) -> None:
 
 @pytest.mark.nightly
 def test_so_do_jobs_that_are_tried_more_seldom(
-    cluster: Cluster, local: Local, others: tuple[Job, ...], tmp_path: Path
+    cluster: Cluster, local: Local, seldom: Seldom, tmp_path: Path
 ) -> None:
-    run = runs.submitted(cluster, local.lake, others, tmp_path)
-    assert runs.ended(run) == 0, run.text()
+    run = runs.submitted(cluster, local.lake, seldom.jobs, tmp_path)
+    runs.as_here(run, tmp_path, seldom.made, seldom.jobs)
     _ran_on(cluster, run)
-    assert runs.tables(tmp_path, others) == runs.tables(local.made, others)
 
 
 @pytest.mark.nightly
 def test_the_package_may_be_handed_over_as_an_archive(
-    cluster: Cluster, local: Local, others: tuple[Job, ...], tmp_path: Path
+    cluster: Cluster, local: Local, seldom: Seldom, tmp_path: Path
 ) -> None:
-    run = runs.submitted_whole(cluster, local.lake, others, tmp_path)
-    assert runs.ended(run) == 0, run.text()
+    run = runs.submitted_whole(cluster, local.lake, seldom.jobs, tmp_path)
+    runs.as_here(run, tmp_path, seldom.made, seldom.jobs)
     _ran_on(cluster, run)
-    assert runs.tables(tmp_path, others) == runs.tables(local.made, others)
 
 
 @pytest.mark.nightly
 def test_a_job_may_be_told_the_master(cluster: Cluster, local: Local, tmp_path: Path) -> None:
     run = runs.told(cluster, local.lake, runs.INDEX, tmp_path)
-    assert runs.ended(run) == 0, run.text()
+    runs.as_here(run, tmp_path, local.made, runs.INDEX)
     _ran_on(cluster, run)
-    assert runs.tables(tmp_path, runs.INDEX) == runs.tables(local.made, runs.INDEX)
 
 
 @pytest.mark.nightly

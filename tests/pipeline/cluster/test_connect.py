@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.cluster import killing, runs
-from tests.pipeline.cluster.conftest import Local
+from tests.pipeline.cluster.conftest import Local, Seldom
 from tests.pipeline.cluster.killing import Trials, Undisturbed
 from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
-from tests.pipeline.cluster.runs import Job
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
@@ -32,19 +31,17 @@ def test_jobs_of_a_client_write_what_they_write_here(
     cluster: Cluster, connect: str, local: Local, tmp_path: Path
 ) -> None:
     run = runs.connected(connect, local.lake, runs.JOBS, tmp_path)
-    assert runs.ended(run) == 0, run.text()
+    runs.as_here(run, tmp_path, local.made, runs.JOBS)
     _ran_on(cluster, run)
-    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
 
 
 @pytest.mark.nightly
 def test_so_do_jobs_that_are_tried_more_seldom(
-    cluster: Cluster, connect: str, local: Local, others: tuple[Job, ...], tmp_path: Path
+    cluster: Cluster, connect: str, local: Local, seldom: Seldom, tmp_path: Path
 ) -> None:
-    run = runs.connected(connect, local.lake, others, tmp_path)
-    assert runs.ended(run) == 0, run.text()
+    run = runs.connected(connect, local.lake, seldom.jobs, tmp_path)
+    runs.as_here(run, tmp_path, seldom.made, seldom.jobs)
     _ran_on(cluster, run)
-    assert runs.tables(tmp_path, others) == runs.tables(local.made, others)
 
 
 def _ran_on(cluster: Cluster, run: Process) -> None:

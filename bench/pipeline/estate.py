@@ -13,17 +13,16 @@ from bench.pipeline.rows import Rows
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
-from lakewarden.pipeline.directory import (
+from lakewarden.pipeline.directory_manifest import (
     MANIFEST,
-    STATEMENT_LINES,
     VERSIONS,
     Content,
     Input,
     Manifest,
-    lines_content,
     publish,
     read_manifest,
 )
+from lakewarden.pipeline.directory_statements import STATEMENT_LINES, lines_content
 from lakewarden.pipeline.tables import COLUMNS
 from lakewarden.service.system import load_system
 

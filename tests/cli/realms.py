@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakewarden.cli import main
-from lakewarden.pipeline.directory import Manifest, content_of, lines_content, publish
+from lakewarden.pipeline.directory_manifest import Manifest, publish
+from lakewarden.pipeline.directory_statements import lines_content
+from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
 from lakewarden.service.system import load_system
 

@@ -10,7 +10,7 @@ import pytest
 
 from lakewarden.cli.ingest import Database, Kind, show_result, source_of
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.directory import Content, Manifest
+from lakewarden.pipeline.directory_manifest import Content, Manifest
 from lakewarden.pipeline.ingest.report import Note, Quality, Report, Rows, Share
 from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.sql import Sql

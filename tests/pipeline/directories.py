@@ -9,15 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakewarden.pipeline.directory import (
-    STATEMENT_LINES,
-    VERSIONS,
-    Input,
-    Manifest,
-    content_of,
-    lines_content,
-    publish,
-)
+from lakewarden.pipeline.directory_manifest import VERSIONS, Input, Manifest, publish
+from lakewarden.pipeline.directory_statements import STATEMENT_LINES, lines_content
+from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
 
 Cells = Sequence[str | None]

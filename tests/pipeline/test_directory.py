@@ -14,15 +14,15 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import EntityRow, MembershipRow, OwnerRow
-from lakewarden.pipeline.directory import (
+from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.directory_manifest import (
     FORMAT,
     MANIFEST,
     Manifest,
-    content_of,
-    load,
     publish,
     read_manifest,
 )
+from lakewarden.pipeline.directory_table import content_of
 from lakewarden.service.warden import Warden
 from tests.pipeline.directories import Cells, write_directory, write_table
 

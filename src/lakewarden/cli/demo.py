@@ -32,7 +32,7 @@ from lakewarden.kernel.explain import explain
 from lakewarden.kernel.listing import page
 from lakewarden.kernel.request import Reason
 from lakewarden.kernel.who import who
-from lakewarden.pipeline.directory import MANIFEST, read_manifest
+from lakewarden.pipeline.directory_manifest import MANIFEST, read_manifest
 from lakewarden.pipeline.ingest.exchange import SUFFIXES
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.source import Source

@@ -48,7 +48,7 @@ def linking(
         lakewarden pipeline link --rules hive.toml --from lake=lake --from hub=hub --out links
     """
     from lakewarden.pipeline import link_rules
-    from lakewarden.pipeline.directory import read_manifest
+    from lakewarden.pipeline.directory_manifest import read_manifest
 
     realms: dict[str, Path] = {}
     for text in from_:

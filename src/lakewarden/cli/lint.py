@@ -143,7 +143,8 @@ def _asked(
 def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> Asked:
     from lakewarden.analysis.lint.estate import of_facts
     from lakewarden.analysis.lint.run import lint as look
-    from lakewarden.pipeline.directory import MANIFEST, load
+    from lakewarden.pipeline.directory import load
+    from lakewarden.pipeline.directory_manifest import MANIFEST
 
     loaded = load(folder)
     estate = of_facts(
@@ -163,7 +164,7 @@ def _set_aside(folder: Path, version: int) -> list[SetAside]:
     import pyarrow.parquet as pq
 
     from lakewarden.analysis.lint.estate import SetAside
-    from lakewarden.pipeline.directory import VERSIONS
+    from lakewarden.pipeline.directory_manifest import VERSIONS
     from lakewarden.pipeline.tables import QUARANTINE
 
     files = sorted((folder / VERSIONS / str(version) / QUARANTINE).glob("*.parquet"))

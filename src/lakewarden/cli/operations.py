@@ -74,7 +74,7 @@ def _model(where: Where, name: str | None) -> Model:
     remote = where.remote()
     if remote is not None:
         return remote.model()
-    from lakewarden.pipeline.directory import read_manifest
+    from lakewarden.pipeline.directory_manifest import read_manifest
 
     manifest = read_manifest(where.directory)
     return models.load(manifest.model, manifest.settings)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput, WardenError
-from lakewarden.pipeline import directory, link_rules
+from lakewarden.pipeline import directory_manifest, link_rules
+from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.pipeline.link_classes import clashing
@@ -162,9 +163,9 @@ def link(
 
 def _opened(name: str, path: Path) -> _Realm:
     """An ingested realm; raises `BadInput` where its entities are not what its manifest says."""
-    manifest = directory.read_manifest(path)
-    place = path / directory.VERSIONS / str(manifest.version) / "entities"
-    content = directory.content_of(place, "entities")
+    manifest = directory_manifest.read_manifest(path)
+    place = path / directory_manifest.VERSIONS / str(manifest.version) / "entities"
+    content = content_of(place, "entities")
     if content != manifest.tables["entities"]:
         raise BadInput("the entities differ from what the manifest says", where=str(path))
     system = load_system(manifest.model, manifest.settings)

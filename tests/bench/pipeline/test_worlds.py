@@ -20,7 +20,8 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import ALL_USERS, GROUP, IMPLIED, ROLE, USER
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.statement import Condition, Effect, On, Where
-from lakewarden.pipeline.directory import VERSIONS, Loaded, load
+from lakewarden.pipeline.directory import Loaded, load
+from lakewarden.pipeline.directory_manifest import VERSIONS
 from lakewarden.pipeline.tables import COLUMNS
 from tests.bench.pipeline.worlds import TINY, WORLDS
 

@@ -13,8 +13,8 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import compile
-from lakewarden.pipeline import directory
-from lakewarden.pipeline.directory import Loaded
+from lakewarden.pipeline import directory_manifest
+from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.pipeline.index import gathering
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
@@ -62,7 +62,7 @@ def test_an_index_answers_what_the_kernel_and_the_oracle_answer(
     worlds.directory(tmp_path / "lake", system, world.facts)
     result = made(spark, tmp_path)
     assert result.is_new
-    index, loaded = open_index(tmp_path / "index"), directory.load(tmp_path / "lake")
+    index, loaded = open_index(tmp_path / "index"), load(tmp_path / "lake")
     whole = compile(loaded.facts, system.model, system.spelling, now=index.now)
     found = snapshot(index)
     assert worlds.differences(found, whole) == []
@@ -124,7 +124,7 @@ def test_a_directory_that_is_damaged_is_refused_and_the_index_stays(
 ) -> None:
     system = harness.system("gravitino")
     manifest = worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
-    version = tmp_path / "lake" / directory.VERSIONS / str(manifest.version)
+    version = tmp_path / "lake" / directory_manifest.VERSIONS / str(manifest.version)
     write_table(version / "entities", "entities", [("metalake", "lk", None, None)])
     with pytest.raises(BadInput, match="differs from its manifest"):
         made(spark, tmp_path)

@@ -19,7 +19,7 @@ from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import Snapshot, assemble
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements, write_statement
-from lakewarden.pipeline.directory import Manifest as Directory
+from lakewarden.pipeline.directory_manifest import Manifest as Directory
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, Block, People, block_of

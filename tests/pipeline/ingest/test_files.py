@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.files import find, inputs_of, refuse_errors
 from lakewarden.pipeline.ingest.run import natural
 

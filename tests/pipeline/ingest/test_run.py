@@ -15,7 +15,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, WardenError
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import EntityRow, OwnerRow
-from lakewarden.pipeline.directory import load, read_manifest
+from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.ingest import run
 from lakewarden.pipeline.ingest.datahub_file import DatahubFile
 from lakewarden.pipeline.ingest.run import ingest
@@ -28,7 +29,7 @@ from tests.pipeline.directories import write_directory
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from lakewarden.pipeline.directory import Content
+    from lakewarden.pipeline.directory_manifest import Content
 
 REAL = Path(lakewarden.__file__).parents[3] / "shared" / "data" / "datahub-2021"
 

@@ -8,14 +8,8 @@ from pathlib import Path
 import pytest
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
-from lakewarden.pipeline.directory import (
-    MANIFEST,
-    Content,
-    Input,
-    Manifest,
-    lines_content,
-    read_manifest,
-)
+from lakewarden.pipeline.directory_manifest import MANIFEST, Content, Input, Manifest, read_manifest
+from lakewarden.pipeline.directory_statements import lines_content
 from lakewarden.pipeline.ingest.version import draft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS
 from tests.pipeline.directories import write_directory

@@ -34,7 +34,8 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
-from lakewarden.pipeline import directory, written
+from lakewarden.pipeline import directory, directory_manifest, written
+from lakewarden.pipeline.directory_statements import statements_of
 from lakewarden.pipeline.index import coding, columns, gathering, index, numbering
 from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.estate import Estate, each_block, prepared
@@ -86,9 +87,9 @@ def make_index(
     `bits` entities. Raises `BadInput` for a directory that is damaged, `Conflict` when another
     process works on `out`; `out` then holds what it held.
     """
-    manifest = directory.read_manifest(source)
+    manifest = directory_manifest.read_manifest(source)
     system = load_system(manifest.model, manifest.settings)
-    stated = directory.statements_of(source, manifest, system)
+    stated = statements_of(source, manifest, system)
     start, end = interval(stated, time.time() if now is None else now)
     text = "".join(f"{json.dumps(write_statement(s), ensure_ascii=False)}\n" for s in stated)
     inputs = (Input(manifest.realm, manifest.version, _sha256(manifest.text() + text)),)
@@ -111,7 +112,7 @@ def make_index(
         return Result(*one.finish(found, {"peak_bytes": memory.bytes}))
 
 
-def origin(manifest: directory.Manifest, source: Path) -> dict[str, Any]:
+def origin(manifest: directory_manifest.Manifest, source: Path) -> dict[str, Any]:
     """The realm; of a store's realm also the revision, and what tells the store from others.
 
     Raises `BadInput` for a revision that is none.
@@ -119,7 +120,9 @@ def origin(manifest: directory.Manifest, source: Path) -> dict[str, Any]:
     options = manifest.options
     revision = options.get("revision")
     if revision is not None and not (revision.isascii() and revision.isdigit()):
-        raise BadInput("expected a revision", where=f"{source / directory.MANIFEST}: revision")
+        raise BadInput(
+            "expected a revision", where=f"{source / directory_manifest.MANIFEST}: revision"
+        )
     return {
         "realm": manifest.realm if revision is None else options.get("realm", manifest.realm),
         "revision": None if revision is None else int(revision),
@@ -138,7 +141,7 @@ class _Job:
     spark: SparkSession
     draft: Draft
     source: Path
-    manifest: directory.Manifest
+    manifest: directory_manifest.Manifest
     system: System
     stated: tuple[Statement, ...]
     now: float
@@ -166,7 +169,7 @@ class _Job:
         return self.spark.read.schema(spark_schema(name)).parquet(read_from(self._folder(name)))
 
     def _folder(self, name: str) -> Path:
-        return self.source / directory.VERSIONS / str(self.manifest.version) / name
+        return self.source / directory_manifest.VERSIONS / str(self.manifest.version) / name
 
     def _rows(self, name: str) -> int:
         return self.manifest.tables[name].rows

@@ -34,7 +34,7 @@ from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.names import cdap
 from lakewarden.names.canonical import lower_word, quoted
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import exchange as exchanges
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.pipeline.ingest.files import Batches

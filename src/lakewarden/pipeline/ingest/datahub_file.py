@@ -19,7 +19,7 @@ from lakewarden.aspects.change import Change
 from lakewarden.aspects.row import Row, error_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import replay
 from lakewarden.pipeline.ingest.files import (
     Batches,

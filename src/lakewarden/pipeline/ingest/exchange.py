@@ -19,7 +19,7 @@ from lakewarden.aspects.row import CELLS, Row, error_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.section import Section
 from lakewarden.names.canonical import quoted, split_path
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import identity
 from lakewarden.pipeline.ingest.files import Batches, File, find, inputs_of, per_file
 from lakewarden.pipeline.ingest.json_file import records

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -36,7 +36,7 @@ from lakewarden.kernel.statement import Effect
 from lakewarden.kernel.statement_file import principal_text, read_statements
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import exchange as exchanges
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.pipeline.ingest.source import Progress, Reading

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.cdap_file import CdapFile
 from lakewarden.pipeline.ingest.datahub_file import DatahubFile
 from lakewarden.pipeline.ingest.exchange import exchanges

@@ -14,17 +14,9 @@ from typing import TYPE_CHECKING, Any
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline import ownership as owning
-from lakewarden.pipeline.directory import (
-    STATEMENT_LINES,
-    STATEMENTS,
-    VERSIONS,
-    Content,
-    Input,
-    Manifest,
-    content_of,
-    lines_content,
-    read_manifest,
-)
+from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Input, Manifest, read_manifest
+from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
+from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.report import Report, Rows
 from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.source import Progress, silent

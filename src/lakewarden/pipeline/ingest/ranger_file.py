@@ -34,7 +34,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.names import gravitino
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.grants import stored
 from lakewarden.pipeline.ingest.json_file import records

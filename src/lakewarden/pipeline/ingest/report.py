@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from lakewarden.pipeline.directory import Manifest
+from lakewarden.pipeline.directory_manifest import Manifest
 
 MAX_NOTES: Final = 10_000
 """How many things without a counterpart a report names; it counts all of them."""

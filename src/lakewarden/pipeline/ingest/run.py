@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lakewarden.aspects.row import COUNTED, DELETED, ERRORS, NOTES
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import ownership as owning
-from lakewarden.pipeline.directory import Content, Input, Manifest
+from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.files import refuse_errors
 from lakewarden.pipeline.ingest.quality import named_only, quality
 from lakewarden.pipeline.ingest.report import MAX_NOTES, Note, Report, Rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from sqlalchemy.exc import (
 from lakewarden.aspects.row import Row
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.names import gravitino
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import mysql_catalog, postgres_catalog
 from lakewarden.pipeline.ingest import mysql_grants as mysql
 from lakewarden.pipeline.ingest import postgres_grants as postgres

@@ -30,7 +30,7 @@ from lakewarden.aspects.row import (
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
 from lakewarden.kernel.statement_file import write_statement
-from lakewarden.pipeline.directory import Input
+from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.source import Reading as Given
 from lakewarden.pipeline.ingest.tabular import frame_of

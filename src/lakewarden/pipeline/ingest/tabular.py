@@ -45,7 +45,8 @@ from lakewarden.kernel.relations import TABLES
 from lakewarden.kernel.statement_file import read_principal, read_statements
 from lakewarden.names import datahub
 from lakewarden.names.canonical import check_text, quoted
-from lakewarden.pipeline.directory import STATEMENT_LINES, Input
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.directory_statements import STATEMENT_LINES
 from lakewarden.pipeline.ingest.files import Batches, File, find, inputs_of, named, per_file
 from lakewarden.pipeline.ingest.json_file import parse
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches

@@ -21,19 +21,17 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
-from lakewarden.pipeline.directory import (
+from lakewarden.pipeline.directory_manifest import (
     MANIFEST,
     REPORT,
-    STATEMENT_LINES,
-    STATEMENTS,
     VERSIONS,
     Content,
     Manifest,
-    content_of,
-    lines_content,
     publish,
     read_manifest,
 )
+from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
+from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import arrow_schema
 
 if TYPE_CHECKING:

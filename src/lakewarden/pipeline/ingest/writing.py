@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from lakewarden.aspects.row import CELLS, PLACEMENTS, STATEMENTS
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.relations import TABLES
-from lakewarden.pipeline.directory import Content
+from lakewarden.pipeline.directory_manifest import Content
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.version import Draft
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE

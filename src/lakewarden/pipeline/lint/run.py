@@ -20,7 +20,7 @@ from lakewarden.analysis.lint.estate import Estate, SetAside
 from lakewarden.analysis.lint.finding import Finding, Rule, Severity
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline import directory, written
+from lakewarden.pipeline import directory, directory_manifest, written
 from lakewarden.pipeline.index.index import STATEMENTS, Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.lint.asking import findings_of
@@ -106,13 +106,15 @@ def lint_index(
 
 def set_aside(folder: Path, version: int) -> list[SetAside]:
     """The rows of a directory that were set aside; whoever asks has looked at their digest."""
-    files = sorted((folder / directory.VERSIONS / str(version) / QUARANTINE).glob("*.parquet"))
+    files = sorted(
+        (folder / directory_manifest.VERSIONS / str(version) / QUARANTINE).glob("*.parquet")
+    )
     return [SetAside(**row) for file in files for row in pq.read_table(file).to_pylist()]
 
 
 def _checked(origin: Path, index: Index) -> int:
     """The version of the directory, if the index was made of that one."""
-    manifest = directory.read_manifest(origin)
+    manifest = directory_manifest.read_manifest(origin)
     stated = (index.folder / STATEMENTS).read_text("utf-8")
     if index.manifest.inputs[0].sha256 != _sha256(manifest.text() + stated):
         raise BadInput("is not what the index was made of", where=str(origin))

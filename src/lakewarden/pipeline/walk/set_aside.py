@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from lakewarden.pipeline.directory import read_manifest
+from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.tables import QUARANTINE
 
 

@@ -1,0 +1,154 @@
+"""The manifest of an ingested directory: what it holds, and which version of it counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.section import Section
+from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
+
+FORMAT: Final = 1
+"""The format that this release writes and reads."""
+
+MANIFEST: Final = "manifest.json"
+VERSIONS: Final = "versions"
+REPORT: Final = "report.json"
+
+_HEX = frozenset("0123456789abcdef")
+
+
+class Content(NamedTuple):
+    """How many rows, and the digest of them."""
+
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Something that was read: its name, without any secret, and the digest of its content."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a directory holds. Holds no time, so that the same input gives the same manifest.
+
+    `source` is the kind of source, `options` what the caller chose for it. `tables` covers
+    the tables of `COLUMNS`. `deleted` are default statements that the source deleted.
+    """
+
+    model: str
+    settings: Mapping[str, str]
+    realm: str
+    source: str
+    version: int
+    inputs: tuple[Input, ...]
+    tables: Mapping[str, Content]
+    statements: Content
+    options: Mapping[str, str] = field(default_factory=dict)
+    deleted: tuple[str, ...] = ()
+
+    @property
+    def quarantined(self) -> int:
+        """How many rows were set aside."""
+        return self.tables[QUARANTINE].rows
+
+    def text(self) -> str:
+        """The file's text."""
+        table: dict[str, object] = {
+            "format": FORMAT,
+            "model": self.model,
+            "settings": dict(sorted(self.settings.items())),
+            "realm": self.realm,
+            "source": self.source,
+            "options": dict(sorted(self.options.items())),
+            "version": self.version,
+            "inputs": [{"name": i.name, "sha256": i.sha256} for i in self.inputs],
+            "tables": {name: content._asdict() for name, content in self.tables.items()},
+            "statements": self.statements._asdict(),
+            "deleted": list(self.deleted),
+            "quarantined": self.quarantined,
+        }
+        return json.dumps(table, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of a directory. Raises `BadInput` when there is none of this format."""
+    file = path / MANIFEST
+    if not file.is_file():
+        raise BadInput(f"no ingested directory: `{MANIFEST}` is missing", where=str(path))
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except (UnicodeDecodeError, ValueError):
+        raise BadInput("expected JSON", where=str(file)) from None
+    section = Section(data, str(file))
+    if section.take("format") != FORMAT:
+        raise BadInput(f"expected the number {FORMAT}", where=section.at("format"))
+    tables = section.named("tables")
+    if set(tables) != set(COLUMNS):
+        expected = ", ".join(COLUMNS)
+        raise BadInput(f"expected the tables {expected}", where=section.at("tables"))
+    manifest = Manifest(
+        model=section.text("model"),
+        settings=_words(section, "settings"),
+        realm=section.text("realm"),
+        source=section.text("source"),
+        version=_count(section, "version"),
+        inputs=tuple(Input(s.text("name"), _sha256(s)) for s in section.tables("inputs")),
+        tables={name: _content(tables[name]) for name in COLUMNS},
+        statements=_content(Section(section.take("statements"), section.at("statements"))),
+        options=_words(section, "options"),
+        deleted=section.texts("deleted"),
+    )
+    if _count(section, "quarantined") != manifest.quarantined:
+        raise BadInput("differs from the quarantine's rows", where=section.at("quarantined"))
+    section.close()
+    return manifest
+
+
+def _words(section: Section, key: str) -> dict[str, str]:
+    inner = Section(section.take(key), section.at(key))
+    return {name: inner.text(name, "") for name in inner.names()}
+
+
+def _count(section: Section, key: str) -> int:
+    value = section.take(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadInput("expected a whole number", where=section.at(key))
+    return value
+
+
+def _sha256(section: Section) -> str:
+    value = section.text("sha256")
+    if len(value) != 64 or not _HEX.issuperset(value):
+        raise BadInput("expected a SHA-256 in hexadecimal digits", where=section.at("sha256"))
+    return value
+
+
+def _content(section: Section) -> Content:
+    content = Content(_count(section, "rows"), _sha256(section))
+    section.close()
+    return content
+
+
+def publish(path: Path, manifest: Manifest) -> None:
+    """Makes `manifest` the one that counts, in one step: a reader sees the old or the new one."""
+    file = path / MANIFEST
+    new = path / f".{MANIFEST}-{os.getpid()}"
+    try:
+        with new.open("w", encoding="utf-8") as out:
+            out.write(manifest.text())
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)

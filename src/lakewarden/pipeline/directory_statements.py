@@ -1,0 +1,103 @@
+"""The statements of an ingested directory: defaults, what was ingested, what people wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.section import Section
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Manifest
+from lakewarden.service.defaults import default_statements
+from lakewarden.service.system import System
+
+STATEMENTS: Final = "statements"
+DELETED: Final = "deleted.toml"
+STATEMENT_LINES: Final = "statements.jsonl"
+
+
+def statements_of(path: Path, manifest: Manifest, system: System) -> tuple[Statement, ...]:
+    """The statements of a directory, merged.
+
+    Of two with one id the later of these counts: defaults, what was ingested, what people
+    wrote; but a default that is not editable is never replaced. Raises `BadInput`, naming the
+    file, for what is malformed or not as the manifest says.
+    """
+    version = path / VERSIONS / str(manifest.version)
+    folder = path / STATEMENTS
+    deleted = frozenset(manifest.deleted) | _deleted(folder / DELETED)
+    try:
+        defaults = default_statements(system, deleted)
+    except BadInput as error:
+        raise BadInput(error.message, where=str(folder / DELETED)) from None
+    editable = {str(t["id"]): bool(t.get("editable", False)) for t in system.model.defaults}
+    fixed = {id for id in editable if not editable[id]}
+    ingested = [s for s in _ingested(version, manifest, system) if s.id not in fixed]
+    written = list(_written(folder, system, fixed))
+    return tuple({s.id: s for s in (*defaults, *ingested, *written)}.values())
+
+
+def lines_content(text: str) -> Content:
+    """Rows and digest of the text of a file of lines."""
+    return Content(text.count("\n"), hashlib.sha256(text.encode("utf-8")).hexdigest())
+
+
+def _ingested(version: Path, manifest: Manifest, system: System) -> tuple[Statement, ...]:
+    file = version / STATEMENT_LINES
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise BadInput("cannot be read", where=str(file)) from None
+    if lines_content(text) != manifest.statements:
+        raise BadInput("differs from its manifest", where=str(file))
+    # Not `splitlines`: a text may hold what Unicode takes for the end of a line.
+    tables = [json.loads(line) for line in text.split("\n")[:-1]]
+    return read_statements(tables, system.model, system.spelling, str(file))
+
+
+def _written(folder: Path, system: System, fixed: Iterable[str]) -> Iterator[Statement]:
+    """What people wrote, file by file in order of their names; each id once."""
+    places: dict[str, Path] = {}
+    kept = set(fixed)
+    for file in sorted(folder.glob("*.toml")):
+        if file.name == DELETED:
+            continue
+        section = _toml(file)
+        tables = section.take("statement")
+        section.close()
+        if not isinstance(tables, list):
+            raise BadInput("expected a list of tables", where=section.at("statement"))
+        for statement in read_statements(tables, system.model, system.spelling, str(file)):
+            if statement.id in kept:
+                raise BadInput(
+                    f"`{statement.id}` is a default that is not editable", where=str(file)
+                )
+            if statement.id in places:
+                other = places[statement.id].name
+                raise BadInput(f"id `{statement.id}` is used in `{other}` too", where=str(file))
+            places[statement.id] = file
+            yield statement
+
+
+def _deleted(file: Path) -> frozenset[str]:
+    if not file.exists():
+        return frozenset()
+    section = _toml(file)
+    deleted = frozenset(section.texts("deleted"))
+    section.close()
+    return deleted
+
+
+def _toml(file: Path) -> Section:
+    try:
+        return Section(tomllib.loads(file.read_text("utf-8")), str(file))
+    except UnicodeDecodeError:
+        raise BadInput("not UTF-8", where=str(file)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(str(error).lower(), where=str(file)) from None

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.service.toml_text import key as toml_key
+from lakewarden.service.toml_text import lines, quoted
 
 Form = Literal["toml", "yaml"]
 
@@ -21,7 +23,6 @@ SUFFIXES: Final[Mapping[str, Form]] = {".toml": "toml", ".yaml": "yaml", ".yml":
 LARGEST: Final = 64 * 1024 * 1024
 """Bytes that a file may have."""
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _CORE: Final = (
     ("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), "tf"),
     ("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""]),
@@ -117,40 +118,16 @@ def written(table: Mapping[str, object], form: Form) -> str:
 
 
 def _as_toml(table: Mapping[str, object]) -> Iterator[str]:
-    plain = {k: v for k, v in table.items() if not isinstance(v, Mapping) and k != "statement"}
-    for key, value in plain.items():
-        yield f"{_key(key)} = {_value(value)}\n"
-    for key, inner in table.items():
-        if isinstance(inner, Mapping):
-            yield f"\n[{_key(key)}]\n"
-            for name, value in inner.items():
-                yield f"{_key(name)} = {_value(value)}\n"
+    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     statements = table.get("statement", ())
     assert isinstance(statements, Sequence)  # noqa: S101 — INVARIANT: a policy's statements
+    yield from lines({k: v for k, v in table.items() if k not in inner and k != "statement"})
+    for key, value in inner.items():
+        yield f"\n[{toml_key(key)}]\n"
+        yield from lines(value)
     for statement in statements:
         yield "\n[[statement]]\n"
-        for key, value in statement.items():
-            yield f"{_key(key)} = {_value(value)}\n"
-
-
-def _key(text: str) -> str:
-    return text if _BARE.fullmatch(text) else _quoted(text)
-
-
-def _value(value: object) -> str:
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(str(k))} = {_value(v)}" for k, v in value.items())
-        return f"{{ {inner} }}"
-    if isinstance(value, (list, tuple)):
-        if len(value) > 1 and len(str(value)) > 70:
-            return "[\n" + "".join(f"  {_value(one)},\n" for one in value) + "]"
-        return f"[{', '.join(map(_value, value))}]"
-    return _quoted(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _quoted(text: str) -> str:
-    """Text in quotes, as both TOML and YAML read it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+        yield from lines(statement)
 
 
 def _as_yaml(value: object, depth: int) -> Iterator[str]:
@@ -187,4 +164,4 @@ def _word(text: str) -> str:
     """A word as it is where every reader of YAML takes it for one; else in quotes."""
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_./-]*", text) is not None
     reserved = text.lower() in {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-    return text if plain and not reserved else _quoted(text)
+    return text if plain and not reserved else quoted(text)

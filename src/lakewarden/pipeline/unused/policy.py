@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -11,8 +9,8 @@ from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements, write_statement
 from lakewarden.pipeline.unused.proposal import Change
 from lakewarden.service.system import System
+from lakewarden.service.toml_text import key, lines
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HEAD: Final = """\
 # What is left of statements of which not all was used since {since}.
 #
@@ -34,13 +32,13 @@ def text(realm: str, changes: Sequence[Change], since: str) -> str:
 
 
 def _lines(realm: str, changes: Sequence[Change], since: str) -> Iterator[str]:
-    yield _HEAD.format(since=since, realm=realm if _BARE.fullmatch(realm) else json.dumps(realm))
-    yield f"\nrealm = {_value(realm)}\n"
+    yield _HEAD.format(since=since, realm=key(realm))
+    yield "\n"
+    yield from lines({"realm": realm})
     for change in changes:
         for number, statement in enumerate(change.now):
             yield f"\n# {_why(change, number)}\n[[statement]]\n"
-            for key, value in write_statement(statement).items():
-                yield f"{key} = {_value(value)}\n"
+            yield from lines(write_statement(statement))
 
 
 def _why(change: Change, number: int) -> str:
@@ -59,15 +57,6 @@ def _why(change: Change, number: int) -> str:
         if differs
     ]
     return f"narrower: {', '.join(less) or 'in parts'}"
-
-
-def _value(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_value, value))}]"
-    # TOML's strings are JSON's, but for one character that it wants escaped.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def read(

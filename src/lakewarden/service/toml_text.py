@@ -1,0 +1,47 @@
+"""TOML as policies are written: one key with its value a line, tables inside a value in braces."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+_WIDE: Final = 70
+"""Characters beyond which a list has a line for each of its values."""
+
+
+def lines(table: Mapping[str, object]) -> Iterator[str]:
+    """The table, key by key.
+
+    >>> print("".join(lines({"id": "a", "where": {"domain.id": ["x", "y"]}})), end="")
+    id = "a"
+    where = { "domain.id" = ["x", "y"] }
+    """
+    for name, inner in table.items():
+        yield f"{key(name)} = {value(inner)}\n"
+
+
+def key(text: str) -> str:
+    """A key, in quotes only where it has to be."""
+    return text if _BARE.fullmatch(text) else quoted(text)
+
+
+def value(found: object) -> str:
+    """A text, number, truth, list or table."""
+    if isinstance(found, Mapping):
+        inner = ", ".join(f"{key(str(name))} = {value(one)}" for name, one in found.items())
+        return f"{{ {inner} }}"
+    if isinstance(found, (list, tuple)):
+        if len(found) > 1 and len(str(found)) > _WIDE:
+            return "[\n" + "".join(f"  {value(one)},\n" for one in found) + "]"
+        return f"[{', '.join(map(value, found))}]"
+    return quoted(found) if isinstance(found, str) else json.dumps(found)
+
+
+def quoted(text: str) -> str:
+    """Text in quotes, as both TOML and YAML read it."""
+    # JSON's strings are theirs, but for one character that TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

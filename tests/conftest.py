@@ -62,6 +62,7 @@ def spark() -> Iterator[SparkSession]:
     session = spark_session("lakewarden tests", master="local[2]")
     # Compiling a query takes longer than any query here: what is tested has few rows.
     session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     yield session
     session.stop()
 

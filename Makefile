@@ -1,5 +1,6 @@
 PYTHON ?= python3
-JOBS ?= 2
+# More would only wait for the one that has Spark.
+JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores : 4)))
 SECONDS ?= 60
 N ?= 500
 ARGS ?=

@@ -131,13 +131,19 @@ DATAHUB = (
     ("rights told on that page", "datahub.pages.privileges_of_a_page"),
 )
 
+PIPELINE = (
+    ("pipeline", "The pipeline: the access index"),
+    ("pipeline_jobs", "The pipeline: every job"),
+    ("pipeline_rich", "The pipeline: the access index of an attribute-rich estate"),
+)
+
 
 def figures(w: Mapping[str, Any], rich: Mapping[str, Any], service: Mapping[str, Any]) -> str:
     """All tables, as Markdown."""
     tables = [*_about(w), *_workload(w), *_large(w), *_targets(w), *_rich(rich)]
     tables += _service(service)
-    for name in sorted(name for name in service if name.startswith("pipeline")):
-        tables += section(service[name])
+    for name, title in PIPELINE:
+        tables += section(title, service[name]) if name in service else ()
     return "\n".join(tables)
 
 

@@ -13,7 +13,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 from hypothesis import settings
+from structlog.dev import ConsoleRenderer, plain_traceback
 
 from tests import servers
 
@@ -25,6 +27,10 @@ _MARK_BY_FIXTURE = {"spark": "spark", "postgres_url": "postgres", "mariadb_url":
 settings.register_profile("quick", max_examples=50, deadline=None, print_blob=True)
 settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True, derandomize=False)
 settings.load_profile("ci" if os.environ.get("CI") else "quick")
+
+
+# By itself it would draw every local variable of an unforeseen error: whole models, for a minute.
+structlog.configure(processors=[ConsoleRenderer(exception_formatter=plain_traceback)])
 
 
 @pytest.hookimpl(tryfirst=True)

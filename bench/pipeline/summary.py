@@ -176,12 +176,11 @@ def _verdict(met: bool) -> str:
     return "met" if met else "**missed**"
 
 
-def section(result: Mapping[str, Any]) -> Iterator[str]:
+def section(title: str, result: Mapping[str, Any]) -> Iterator[str]:
     """The tables as Markdown, for docs/performance.md."""
-    yield ""
-    yield f"The pipeline, measured on {result['date']}; {_about(result)}."
-    for title, heads, rows in tables(result):
-        yield from ("", f"### {title}", "", _line(heads))
+    yield from ("", f"### {title}", "", f"Measured on {result['date']}; {_about(result)}.")
+    for name, heads, rows in tables(result):
+        yield from ("", f"**{name}**", "", _line(heads))
         yield _line(["---", *("---:" for _ in heads[1:])])
         yield from map(_line, rows)
 

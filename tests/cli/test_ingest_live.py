@@ -112,10 +112,14 @@ def decisions(warden: Warden, asked: list[tuple[str, str, str]]) -> list[bool]:
     return [warden.check(*one).allow for one in asked]
 
 
+SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("datahub", "cdap")]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("name", ["gravitino", *SELDOM])
 def test_what_is_read_from_a_running_system_decides_as_it_does(
-    cli: Cli, originals: str, tmp_path: Path
+    name: str, cli: Cli, originals: str, tmp_path: Path
 ) -> None:
     people = tmp_path / "people.json"
     people.write_text(json.dumps(IDENTITY), "utf-8")
@@ -127,21 +131,20 @@ def test_what_is_read_from_a_running_system_decides_as_it_does(
         "cdap": ("--principals", str(named)),
     }
     with server(tmp_path / "original", "--auth", "simple", database=originals) as served:
-        for name, asked in ASKED.items():
-            out = tmp_path / name
-            words = (
-                *("pipeline", "ingest", f"{served.address}/r/{name}", "--source", name),
-                *("--out", str(out), "--source-user", WALKER, "--format", "json", *more[name]),
-            )
-            report = cli(*words).json
-            assert (report["new"], report["source"]) == (True, name)
-            assert report["not_read"]
-            was = load(cli.folders[name])
-            now = load(out)
-            found = decisions(Warden(now.system, now.facts), asked)
-            assert found == decisions(Warden(was.system, was.facts), asked)
-            assert len(set(found)) == 2
-            assert cli(*words).json["new"] is False
+        out = tmp_path / name
+        words = (
+            *("pipeline", "ingest", f"{served.address}/r/{name}", "--source", name),
+            *("--out", str(out), "--source-user", WALKER, "--format", "json", *more[name]),
+        )
+        report = cli(*words).json
+        assert (report["new"], report["source"]) == (True, name)
+        assert report["not_read"]
+        was = load(cli.folders[name])
+        now = load(out)
+        found = decisions(Warden(now.system, now.facts), ASKED[name])
+        assert found == decisions(Warden(was.system, was.facts), ASKED[name])
+        assert len(set(found)) == 2
+        assert cli(*words).json["new"] is False
 
 
 @pytest.mark.parametrize(

@@ -347,8 +347,8 @@ def test_one_works_on_a_directory_at_a_time(spark: SparkSession, tmp_path: Path)
         run(spark, tmp_path, realms)
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
-@pytest.mark.slow
 def test_a_connect_server_links_the_same(spark: SparkSession, tmp_path: Path) -> None:
     realms = made(tmp_path, CLASHING)
     never = f'\n[[except]]\nhub = "{hub("b.fine")}"\napp = "dataset:a.clash"\n'

@@ -131,8 +131,8 @@ def test_the_packaged_java_runs_a_job_quietly(tmp_path: Path) -> None:
     assert not (tmp_path / "spark-warehouse").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
-@pytest.mark.slow
 def test_a_connect_session_runs_a_job(tmp_path: Path) -> None:
     result = _run(tmp_path, ", remote='local[2]'")
     assert result.stdout.split()[:2] == ["999000", "UTC"]

@@ -218,7 +218,7 @@ def machine(url: str) -> Iterator[type[Lake]]:
 
 
 def test_whatever_is_done_store_and_planes_say_what_the_model_says(machine: type[Lake]) -> None:
-    runs = 200 if os.environ.get("CI") else 12
+    runs = 100 if os.environ.get("CI") else 12
     run_state_machine_as_test(
         machine,
         settings=settings(

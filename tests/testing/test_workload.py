@@ -107,7 +107,7 @@ def test_the_kernel_answers_w_as_published_one_by_one_and_as_a_batch(drawn: Work
     assert not compiled.errors
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_w_with_a_million_tables_is_drawn_and_answered_as_published() -> None:
     drawn = draw(TABLES_W_1M)
     assert drawn.digest() == SHA256_W_1M

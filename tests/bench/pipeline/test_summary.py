@@ -100,23 +100,23 @@ def test_nothing_but_void_cells_leave_no_figures() -> None:
 
 
 def test_the_section_of_the_page_has_a_table_of_each_kind() -> None:
-    lines = list(section(summed(CELLS)))
-    assert "### World of grants: seconds" in lines
+    lines = list(section("The pipeline", summed(CELLS)))
+    assert "**World of grants: seconds**" in lines
     assert "| index | 30 | 90 | 500 |" in lines
     assert "| index | 2,000 | 2,000 | 2,000 |" in lines
     assert "| index of 10 M: s | 500 | 480 | **missed** |" in lines
-    assert "### World of grants: growth of seconds" in lines
-    start = lines.index("### World of grants: seconds without the start of Python and Spark")
+    assert "**World of grants: growth of seconds**" in lines
+    start = lines.index("**World of grants: seconds without the start of Python and Spark**")
     assert lines[start + 4] == "| snapshot | 2 | 2 | 2 |"
 
 
 def test_a_stage_that_writes_nothing_is_not_in_the_table_of_what_is_written() -> None:
-    lines = list(section(summed(CELLS)))
-    start = lines.index("### World of grants: written, MiB")
+    lines = list(section("The pipeline", summed(CELLS)))
+    start = lines.index("**World of grants: written, MiB**")
     assert [line.split()[1] for line in lines[start + 4 : start + 6]] == ["world", "index"]
     assert lines[start + 6] == ""
 
 
 def test_memory_is_resident_where_shares_are_not_told() -> None:
-    lines = list(section(summed(CELLS)))
+    lines = list(section("The pipeline", summed(CELLS)))
     assert "| snapshot | 500 | 500 | 500 |" in lines

@@ -131,6 +131,7 @@ class TestEveryWorld:
         in_order(tmp_path / "world")
 
     @pytest.mark.spark
+    @pytest.mark.nightly
     def test_is_what_the_pipeline_itself_would_have_written(
         self, world: World, places: Mapping[str, Path], tmp_path: Path
     ) -> None:

@@ -218,6 +218,7 @@ def sound(statement: Statement, found: Estate) -> bool:
     return True
 
 
+@pytest.mark.nightly
 def test_the_tables_do_not_depend_on_the_blocks_and_again_makes_no_new_version(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -61,7 +61,10 @@ def world(name: str, folder: Path) -> Path:
     pytest.fail("nothing was found anywhere")
 
 
-@pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
+SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("gravitino", "cdap")]
+
+
+@pytest.mark.parametrize("name", ["datahub", *SELDOM])
 def test_the_sample_and_a_random_world_are_found_to_have_what_the_whole_realm_has(
     name: str, estate: Path, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ SECONDS = 8
 """About as long as the batch takes."""
 
 
+@pytest.mark.nightly
 def test_a_killed_batch_is_made_up_for(spark: SparkSession, tmp_path: Path) -> None:
     given = tmp_path / "given"
     write_followed(given)

@@ -82,7 +82,10 @@ def write(file: Path, whole: Snapshot, done: list[Access]) -> None:
             rows.writerow((day, "main", who, one.operation, *one.entity, one.n or 1))
 
 
-@pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
+SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("gravitino", "cdap")]
+
+
+@pytest.mark.parametrize("name", ["datahub", *SELDOM])
 def test_a_run_finds_what_one_process_does(name: str, spark: SparkSession, tmp_path: Path) -> None:
     system = harness.system(name)
     realm, facts, whole, done = world(name, tmp_path)

@@ -175,7 +175,10 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(CHANGES))
+@pytest.mark.parametrize(
+    "name",
+    ["cdap", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("datahub", "gravitino"))],
+)
 def test_only_what_changed_is_carried_and_what_is_gone_is_dropped_on_request(
     name: str, pair: Pair, carry: Callable[..., dict[str, Any]]
 ) -> None:

@@ -140,7 +140,12 @@ def arguments(name: str, address: str, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("name", "is_older"),
-    [("gravitino", False), ("cdap", False), ("datahub", False), ("datahub", True)],
+    [
+        ("gravitino", False),
+        ("cdap", False),
+        ("datahub", False),
+        pytest.param("datahub", True, marks=pytest.mark.nightly),
+    ],
     ids=["gravitino", "cdap", "datahub", "an older datahub"],
 )
 def test_the_copy_decides_as_the_original(

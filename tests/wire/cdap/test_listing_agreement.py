@@ -185,7 +185,7 @@ grants = st.lists(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(made=grants)
 def test_what_is_listed_is_what_the_oracle_says_is_visible(
     served: Mapping[str, Wire], system: str, made: list[Grant]

@@ -18,7 +18,7 @@ from tests.wire.datahub.ways import urn_of
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.a,PROD)"
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
 
 def test_the_emitter_and_the_graph_are_content(python: Path, url: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from lakewarden import sample
 from tests.wire.datahub.commands import TOKEN, check_answered, run
 from tests.wire.datahub.recorder import Recorder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "datahub-2021"
 """Files that DataHub's own examples were made of; not part of the project."""

@@ -9,7 +9,7 @@ import pytest
 from tests.wire.datahub.commands import CLIENT, TOKEN, check_answered, run
 from tests.wire.datahub.recorder import Recorder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
 
 def test_what_the_client_selects_of_a_page_is_there(python: Path, url: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.wire.datahub.commands import CLIENT, TOKEN, run
 from tests.wire.datahub.recorder import Recorder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
 PASSWORD = "correct horse 7"
 

@@ -11,7 +11,7 @@ from lakewarden.store.secrets import new_key
 from tests.wire.datahub.commands import CLIENT, TOKEN, check_answered, run
 from tests.wire.datahub.recorder import Recorder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
 
 @pytest.fixture

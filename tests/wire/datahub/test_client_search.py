@@ -10,7 +10,7 @@ import pytest
 from tests.wire.datahub.commands import CLIENT, TOKEN, run
 from tests.wire.datahub.recorder import Recorder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
 
 def test_the_graph_finds_what_it_filters_by(python: Path, url: str, tmp_path: Path) -> None:

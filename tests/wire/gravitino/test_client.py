@@ -12,6 +12,9 @@ from urllib.request import urlopen
 import pytest
 
 ROOT = Path(__file__).parents[3]
+# One worker makes the environment; another one would only wait for it.
+pytestmark = pytest.mark.xdist_group("gravitino client")
+
 SCRIPTS = sorted((Path(__file__).parent / "client").glob("*.py"))
 
 

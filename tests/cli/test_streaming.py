@@ -72,6 +72,7 @@ def test_an_index_follows_and_says_what_is_missing(
     [
         (["--every", "1", "--once"], "give either --available-now or --every"),
         (["--every", "0"], "--every: expected more than 0 seconds"),
+        (["--keep", "0"], "--keep: expected at least one version"),
     ],
 )
 def test_options_that_do_not_go_together(

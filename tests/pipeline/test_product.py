@@ -20,6 +20,7 @@ from lakewarden.pipeline.product import (
     key_of,
     place,
     read_manifest,
+    thin,
 )
 
 INPUTS = (Input("lake", 3, "a" * 64),)
@@ -195,6 +196,20 @@ def test_a_file_that_is_missing_or_changed_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is missing; make the version anew") as caught:
         check_files(tmp_path, found)
     assert str(file) in str(caught.value)
+
+
+def test_old_versions_keep_their_reports_alone(tmp_path: Path) -> None:
+    for text in ("apple", "pear", "plum", "fig"):
+        newest, _ = made(tmp_path, text)
+        thin(tmp_path, newest, 2)
+    left = {
+        folder.name: sorted(file.name for file in folder.iterdir())
+        for folder in (tmp_path / "versions").iterdir()
+    }
+    whole = ["report.json", "rows"]
+    assert left == {"1": ["report.json"], "2": ["report.json"], "3": whole, "4": whole}
+    assert held(tmp_path) == "fig"
+    assert made(tmp_path, "kiwi")[0].version == 5
 
 
 def test_where_there_are_no_links_files_are_copied(

@@ -54,6 +54,10 @@ def streaming(  # noqa: PLR0913 — each is an option
         float | None,
         Parameter(help="Moment for which statements count, in seconds; default: the clock's."),
     ] = None,
+    keep: Annotated[
+        int | None,
+        Parameter(help="Versions of which the tables stay; of older ones the reports do."),
+    ] = None,
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
@@ -70,13 +74,15 @@ def streaming(  # noqa: PLR0913 — each is an option
 
         lakewarden pipeline stream feed --index lake-index
 
-        lakewarden pipeline stream --index lake-index --every 60 --source kafka
+        lakewarden pipeline stream --index lake-index --every 60 --keep 10 --source kafka
         --option kafka.bootstrap.servers=queue:9092 --option subscribe=lake
     """
     if available_now and every is not None:
         raise BadInput("give either --available-now or --every")
     if every is not None and every <= 0:
         raise BadInput("expected more than 0 seconds", where="--every")
+    if keep is not None and keep < 1:
+        raise BadInput("expected at least one version", where="--keep")
     options = dict(pair(text, "--option") for text in option)
     starting()
     with (
@@ -87,7 +93,7 @@ def streaming(  # noqa: PLR0913 — each is an option
 
         feed = Feed(source, events, options)
         made = jobs.stream(
-            feed, index, checkpoint=checkpoint, every=every, now=now, progress=progress
+            feed, index, checkpoint=checkpoint, every=every, now=now, keep=keep, progress=progress
         )
     return show_product(index, made, format, *_said(made))
 

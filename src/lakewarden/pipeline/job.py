@@ -225,6 +225,7 @@ class Jobs:
         checkpoint: Path | None = None,
         every: float | None = None,
         now: float | None = None,
+        keep: int | None = None,
         progress: Progress = silent,
     ) -> Followed:
         """As `lakewarden.pipeline.stream.run.follow`; `Unavailable` as above."""
@@ -238,6 +239,7 @@ class Jobs:
                 checkpoint=checkpoint,
                 every=every,
                 now=now,
+                keep=keep,
                 progress=progress,
             )
 

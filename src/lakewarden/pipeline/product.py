@@ -239,6 +239,20 @@ def _put(file: Path, text: str) -> None:
         new.unlink(missing_ok=True)
 
 
+def thin(out: Path, newest: Manifest, keep: int) -> None:
+    """Removes the tables of all versions but the last `keep`; what their reports tell stays.
+
+    To be called by who has the draft of the folder.
+    """
+    for number in range(newest.version - keep, 0, -1):
+        folder = out / _VERSIONS / str(number)
+        tables = [file for file in folder.glob("*") if file.name != REPORT]
+        if not tables:
+            break  # those before were removed by an earlier run
+        for file in sorted(tables, reverse=True):
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
 def place(made: Path, where: Path) -> None:
     """Puts the files of a finished stage where the version is written; the stage keeps them."""
     where.mkdir(parents=True)

@@ -75,8 +75,9 @@ class Estate:
         return made.manifest
 
     def follow(self) -> Result:
-        """Lets the index follow all files of the feed."""
-        return follow(Feed(place=self.feed), self.index, spark=self.spark, now=NOW)
+        """Lets the index follow all files of the feed; nothing needs an older version of it."""
+        feed = Feed(place=self.feed)
+        return follow(feed, self.index, spark=self.spark, now=NOW, keep=1)
 
     def happens(self, *effects: Effect, scope: str = LAKE) -> None:
         """One write."""

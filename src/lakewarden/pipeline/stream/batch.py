@@ -42,6 +42,7 @@ from lakewarden.pipeline.product import (
     draft,
     key_of,
     place,
+    thin,
 )
 from lakewarden.pipeline.stream import carrying
 from lakewarden.pipeline.stream.events import Line, Stretch, taken
@@ -74,12 +75,14 @@ def apply(
     *,
     whole: bool = True,
     now: float | None = None,
+    keep: int | None = None,
     progress: Progress = silent,
 ) -> Applied:
     """Makes the next version of the index in the folder `out`, with what the lines tell.
 
     `whole`: lines that belong together have come together; otherwise some may have to wait.
-    Statements are in force as of `now` (default: the clock). Raises `BadInput` for a damaged
+    Statements are in force as of `now` (default: the clock). The tables of the last `keep`
+    versions stay, of all by default. Raises `BadInput` for a damaged
     index, and for events that are malformed, do not follow on it or do not fit it; `Conflict` when
     another process works on `out`. `out` then holds what it held.
     """
@@ -92,7 +95,7 @@ def apply(
         return Applied(known.manifest, None, found.waiting)
     told = {"events": {"applied": events, "passed": found.passed, "waiting": len(found.waiting)}}
     moment = time.time() if now is None else now
-    manifest, report = _version(known, found.stretches, spark, moment, told, progress)
+    manifest, report = _version(known, found.stretches, spark, moment, told, keep, progress)
     return Applied(manifest, report, found.waiting)
 
 
@@ -102,6 +105,7 @@ def _version(
     spark: SparkSession,
     now: float,
     told: Mapping[str, Any],
+    keep: int | None,
     progress: Progress,
 ) -> tuple[Manifest, Mapping[str, Any]]:
     inputs = (
@@ -124,6 +128,8 @@ def _version(
         manifest = Manifest(index.KIND, 0, inputs, {}, made.facts, tables)
         memory = {"peak_bytes": max(planning.bytes, making.bytes)}
         found, whole, _ = one.finish(manifest, {**told, **_said(made), **memory})
+        if keep is not None:
+            thin(known.out, found, keep)
     return found, whole
 
 

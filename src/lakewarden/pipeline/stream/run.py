@@ -74,7 +74,7 @@ class Result(NamedTuple):
         }
 
 
-def follow(
+def follow(  # noqa: PLR0913 — each is an option of the verb
     feed: Feed,
     out: Path,
     *,
@@ -82,12 +82,14 @@ def follow(
     checkpoint: Path | None = None,
     every: float | None = None,
     now: float | None = None,
+    keep: int | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Lets the index in the folder `out` follow the feed.
 
     It takes what is there, or with `every` looks again after so many seconds until it is
-    interrupted. `checkpoint` is a folder (default: in `out`), `now` as `apply` has it.
+    interrupted. `checkpoint` is a folder (default: in `out`), `now` and `keep` as `apply` has
+    them.
     Raises `BadInput` for what cannot be applied, with its place, `Conflict` when another process
     works on `out`, `Unavailable` where Spark lacks the source. The version that counted before
     still counts then.
@@ -97,7 +99,7 @@ def follow(
     place.mkdir(parents=True, exist_ok=True)
     (place / _REFUSED).unlink(missing_ok=True)
     stream = feed.read(spark)
-    step = _Step(out, place, whole=feed.is_whole, now=now)
+    step = _Step(out, place, whole=feed.is_whole, now=now, keep=keep)
     # What draws the progress cannot be sent to a Connect server, where the steps run then.
     told = step.telling(progress) if _is_here(spark) else step.sent(_shared(place))
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
@@ -166,6 +168,7 @@ class _Step:
     place: Path
     whole: bool
     now: float | None
+    keep: int | None
 
     def telling(self, progress: Progress) -> Callable[[DataFrame, int], None]:
         """The step, with its progress."""
@@ -177,7 +180,7 @@ class _Step:
         A Connect server gives what a session was sent to the tasks, but not to this process.
         """
         path, out, place = str(archive), str(self.out), str(self.place)
-        whole, now = self.whole, self.now
+        whole, now, keep = self.whole, self.now, self.keep
 
         # It travels as its code and these values: so it must not name anything of this module.
         def take(batch: DataFrame, _: int) -> None:
@@ -187,7 +190,7 @@ class _Step:
                 sys.path.insert(1, path)
             from lakewarden.pipeline.stream.run import take_there
 
-            take_there(batch, out, place, whole=whole, now=now)
+            take_there(batch, out, place, whole=whole, now=now, keep=keep)
 
         return take
 
@@ -198,7 +201,13 @@ class _Step:
             if found:
                 spark = batch.sparkSession
                 applied = apply(
-                    found, self.out, spark, whole=self.whole, now=self.now, progress=progress
+                    found,
+                    self.out,
+                    spark,
+                    whole=self.whole,
+                    now=self.now,
+                    keep=self.keep,
+                    progress=progress,
                 )
                 self._wait(applied.waiting)
         except WardenError as error:
@@ -218,9 +227,11 @@ class _Step:
             (self.place / _WAITING).unlink(missing_ok=True)
 
 
-def take_there(batch: DataFrame, out: str, place: str, *, whole: bool, now: float | None) -> None:
+def take_there(
+    batch: DataFrame, out: str, place: str, *, whole: bool, now: float | None, keep: int | None
+) -> None:
     """Takes a micro-batch in a process of a Connect server."""
-    _Step(Path(out), Path(place), whole, now).take(batch, silent)
+    _Step(Path(out), Path(place), whole, now, keep).take(batch, silent)
 
 
 def _shared(place: Path) -> Path:

@@ -20,7 +20,7 @@ THEIR_TESTS := $(foreach room,kernel models names,tests/$(room) src/lakewarden/$
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint bench fuzz fuzz-control crash migrate-crash docs golden
+.PHONY: help setup demo test test-nightly test-fast lint bench fuzz fuzz-control crash migrate-crash docs golden
 .PHONY: bench-pipeline lock clean
 
 help: ## Print this list
@@ -35,11 +35,15 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: setup ## Build a sample estate and serve it (ARGS=--once: ask a few questions and stop)
 	$(BIN)/lakewarden demo $(ARGS)
 
-test: setup ## Run every test; those of kernel, models and names have to cover them fully
+test: setup ## Run the tests; those of kernel, models and names have to cover them fully
 	scripts/install-test-tools.sh
 	$(PYTEST) -m 'not nightly' --cov --cov-report= $(THEIR_TESTS)
 	$(BIN)/python -m coverage report --include='$(FULLY_COVERED)' --fail-under=100
 	$(PYTEST) -m 'not nightly' $(THEIR_TESTS:%=--ignore=%)
+
+test-nightly: setup ## Run the tests that `make test` leaves out: each takes minutes, or says little more
+	scripts/install-test-tools.sh
+	$(PYTEST) -m nightly
 
 test-fast: setup ## Run the tests that need no Spark, no database server and no browser
 	$(PYTEST) -m '$(NOT_FAST)'

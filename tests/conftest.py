@@ -73,6 +73,17 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture
+def declared(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, for a test that declares an export's tables; they are gone afterwards."""
+    from lakewarden.pipeline.export.declaring import FOLDER
+
+    yield spark
+    for row in spark.sql("SHOW VIEWS").collect():
+        spark.catalog.dropTempView(row["viewName"])
+    spark.conf.unset(FOLDER)
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """SQLAlchemy URL of an empty PostgreSQL database, as a superuser."""

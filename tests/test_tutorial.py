@@ -81,21 +81,16 @@ class Reader:
 
 @pytest.mark.slow
 def test_the_tutorial_answers_as_it_shows(
-    spark: SparkSession,
+    declared: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    reader, page = Reader(spark, capsys), blocks()
-    try:
-        for number, block in enumerate(page):
-            for question, said in reader.answers(block):
-                answer = page[number + 1] if block.language == "sql" else block
-                shown = answer.text.removeprefix(f"$ {question}\n")
-                assert is_as_shown(said, shown), f"{question}\n{said}"
-    finally:
-        for view in spark.catalog.listTables():
-            spark.catalog.dropTempView(view.name)
-        spark.conf.unset("tables")
+    reader, page = Reader(declared, capsys), blocks()
+    for number, block in enumerate(page):
+        for question, said in reader.answers(block):
+            answer = page[number + 1] if block.language == "sql" else block
+            shown = answer.text.removeprefix(f"$ {question}\n")
+            assert is_as_shown(said, shown), f"{question}\n{said}"
     assert reader.questions

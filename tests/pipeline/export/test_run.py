@@ -74,23 +74,18 @@ def test_every_table_is_there_with_its_columns(made: Made) -> None:
 
 
 @pytest.mark.slow
-def test_both_engines_say_what_the_kernel_decides(made: Made, spark: SparkSession) -> None:
+def test_both_engines_say_what_the_kernel_decides(made: Made, declared: SparkSession) -> None:
     expected = decided(made.matrix)
     database = duckdb.connect()
     database.execute(f"SET file_search_path = '{made.folder}'")
     for name in (DUCKDB, VIEWS):
         database.execute((made.folder / name).read_text("utf-8"))
     assert set(database.execute(WHO_CAN).fetchall()) == expected
-    try:
-        spark.sql(f"SET {FOLDER} = file://{made.folder}")
-        for name in (SPARK, VIEWS):
-            for statement in statements(made.folder / name):
-                spark.sql(statement)
-        assert {tuple(row) for row in spark.sql(WHO_CAN).collect()} == expected
-    finally:
-        for view in spark.catalog.listTables():
-            spark.catalog.dropTempView(view.name)
-        spark.conf.unset(FOLDER)
+    declared.sql(f"SET {FOLDER} = file://{made.folder}")
+    for name in (SPARK, VIEWS):
+        for statement in statements(made.folder / name):
+            declared.sql(statement)
+    assert {tuple(row) for row in declared.sql(WHO_CAN).collect()} == expected
 
 
 @pytest.mark.slow

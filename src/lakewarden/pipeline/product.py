@@ -244,12 +244,16 @@ def thin(out: Path, newest: Manifest, keep: int) -> None:
 
     To be called by who has the draft of the folder.
     """
+    old: list[list[Path]] = []
     for number in range(newest.version - keep, 0, -1):
         folder = out / _VERSIONS / str(number)
         tables = [file for file in folder.glob("*") if file.name != REPORT]
         if not tables:
             break  # those before were removed by an earlier run
-        for file in sorted(tables, reverse=True):
+        old.append(tables)
+    # The oldest first: so nothing whole lies before one that is gone, wherever a kill ends this.
+    for tables in reversed(old):
+        for file in tables:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,10 +25,12 @@ from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import EntityRow, Facts, RelationRow
 from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement import On
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after
 from lakewarden.testing.draft import NOW
 from lakewarden.testing.worlds import Size, make
+from tests.kernel.small import world
 
 SMALL = Size(entities=12, users=4, groups=2, roles=2, statements=8, goals=5)
 SYSTEMS = ("gravitino", "datahub", "cdap")
@@ -133,6 +135,43 @@ def test_what_lies_below_goes_first() -> None:
     facts = Facts(entities=[EntityRow(*row) for row in rows])
     steps = cascade.steps(matrix_of(system, facts).snapshot, EntityDropped(entities[1]))
     assert steps == tuple(EntityDropped(entity) for entity in reversed(entities[1:]))
+
+
+def lake_with_grants(system: System) -> Facts:
+    """A metalake, a catalog, a schema and a table, with a statement on each."""
+    names = ["metalake:lk", "catalog:lk:c", "schema:lk:c.s", "table:lk:c.s.t"]
+    grants: list[Mapping[str, object]] = [
+        {"id": name, "privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": name}
+        for name in names
+    ]
+    return world(system, names, statements=grants)
+
+
+def test_statements_on_what_goes_are_removed_before_it() -> None:
+    system = load_system("gravitino")
+    m = matrix_of(system, lake_with_grants(system))
+    schema, table = system.entity("schema:lk:c.s"), system.entity("table:lk:c.s.t")
+    steps = cascade.steps(m.snapshot, EntityDropped(schema))
+    assert set(steps[:2]) == {StatementRemoved(f"{e.type}:{e.name}") for e in (schema, table)}
+    assert steps[2:] == (EntityDropped(table), EntityDropped(schema))
+
+
+def test_statements_on_what_is_renamed_follow_it() -> None:
+    system = load_system("gravitino")
+    facts = lake_with_grants(system)
+    rename = EntityRenamed(system.entity("table:lk:c.s.t"), "lk:c.s.u")
+    statement = next(s for s in facts.statements if s.id == "table:lk:c.s.t")
+    renamed = replace(statement, scope=On(Entity("table", "lk:c.s.u")))
+    steps = cascade.steps(matrix_of(system, facts).snapshot, rename)
+    assert steps == (rename, StatementAdded(renamed))
+
+
+def test_where_statements_do_not_hold_on_to_entities_a_drop_stands_alone() -> None:
+    system = load_system("datahub")
+    assert not system.model.binds_identity
+    dataset = system.entity("dataset:urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)")
+    m = matrix_of(system, Facts(entities=[EntityRow(dataset, None)]))
+    assert cascade.steps(m.snapshot, EntityDropped(dataset)) == (EntityDropped(dataset),)
 
 
 def test_only_the_edges_that_lead_to_what_goes_are_cut() -> None:

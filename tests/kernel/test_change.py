@@ -129,6 +129,18 @@ def test_a_statement_with_the_same_id_takes_its_place() -> None:
     assert allowed(later, LAKE, "ana", "load", U)
 
 
+def test_who_has_a_privilege_twice_keeps_it_when_one_of_them_goes() -> None:
+    schema, table = (
+        grant("s", "READ", "schema:m:d.s", "ana"),
+        grant("t", "READ", "table:m:d.s.t", "ana"),
+    )
+    later = check(lake(), LAKE, grant("u", "USE", "catalog:m:d", "ana"), schema, table)
+    one = check(later, LAKE, StatementRemoved("s"))
+    assert allowed(one, LAKE, "ana", "load", "table:m:d.s.t")
+    none = check(one, LAKE, StatementRemoved("t"))
+    assert not allowed(none, LAKE, "ana", "load", "table:m:d.s.t")
+
+
 def test_an_inactive_statement_changes_nothing() -> None:
     later = check(lake(), LAKE, grant("x", "READ", "metalake:m", "ana", active=False))
     again = check(later, LAKE, StatementRemoved("x"))

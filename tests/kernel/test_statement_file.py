@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -318,6 +319,36 @@ def test_a_statement_is_in_force_between_its_times_while_it_is_active() -> None:
     assert [bounded.applies(now) for now in (4.9, 5, 8.9, 9)] == [False, True, True, False]
     assert one().applies(0)
     assert not one(active=False).applies(0)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"id": "plain"},
+        {"id": "deny", "effect": "deny", "privileges": ["READ"], "to": ["user:ana", "all-users"]},
+        {"id": "on", "title": "A title", "to": ["owners"], "on": "table:a.b"},
+        {"id": "matching", "to": ["owners:made", "owners:tech"], "matching": "table:a.*"},
+        {
+            "id": "where",
+            "where": [{"field": "KIND", "condition": "EQUALS", "values": ["table"]}],
+            "constraint": [{"field": "KIND", "condition": "STARTS_WITH", "values": ["t", "l"]}],
+        },
+        {"id": "bounded", "valid_from": 5.0, "valid_until": 9.0, "active": False},
+    ],
+    ids=lambda table: table["id"],
+)
+def test_every_key_is_written_as_it_was_read(table: dict[str, object]) -> None:
+    (statement,) = read_statements([table], MODEL, SPELLING, "tiny.toml")
+    written = write_statement(statement)
+    whole = {"effect": "allow", "privileges": [], "to": [], **table}
+    assert {**written, "to": set(texts(written))} == {**whole, "to": set(texts(whole))}
+    assert read_statements([written], MODEL, SPELLING, "tiny.toml") == (statement,)
+
+
+def texts(table: Mapping[str, object]) -> list[str]:
+    to = table["to"]
+    assert isinstance(to, list)
+    return to
 
 
 NAMES = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=5)

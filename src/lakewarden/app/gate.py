@@ -4,7 +4,8 @@
 |------|-----------------------------------------------------------------------|
 | 1    | head: 414, 431, 400, 415                                               |
 | 2    | path: split, then decoded; route found, else 404 or 405                |
-| 3    | body, within its limits of size and time: 413, 408, 415                |
+| 3    | body, within its limits of size and time: 413, 408, 415; before a      |
+|      | large one steps 4 and 5 as well                                        |
 | 4    | a state new enough for what was asked: 409, 503                        |
 | 5    | the caller: 401                                                        |
 | 6    | the handler: on the loop where it is inline, else in a worker thread   |
@@ -132,15 +133,17 @@ class Gate:
     async def _answer(
         self, journey: Journey, query: bytes, headers: Sequence[Pair], receive: Receive
     ) -> Reply:
-        parts, limits = self._parts, self._parts.limits
+        limits = self._parts.limits
         own, shared = heads.parted(headers)
         arrival = self._arrived(journey, query, own, shared)
         if isinstance(arrival, Lost):
             return self._missing(journey, arrival)
         limit = arrival.body_limit
-        if limit > limits.body_bytes and parts.is_open:
-            # Large bodies are read for callers only that would be believed as things are.
-            early = self._authenticated(journey, arrival, parts.plane.state, parts.plane.clock())
+        if limit > limits.body_bytes:
+            # Large bodies are read for callers only that would be believed as things are; what
+            # this process knew last may lack their token.
+            known, now = await self._fresh(arrival.wish)
+            early = self._authenticated(journey, arrival, known.state, now)
             if isinstance(early, Unauthenticated):
                 return self._unauthenticated(journey, arrival, early)
         announced = own.get(b"content-length", b"0")

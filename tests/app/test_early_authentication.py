@@ -1,0 +1,108 @@
+"""Who sends a large body is authenticated before it is read, on a state proven to be the newest."""
+
+import asyncio
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.app.build import Application
+from lakewarden.app.estate import Estate, open_estate
+from lakewarden.config.settings import Settings
+from lakewarden.service import token as tokens
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.plane import Plane
+from lakewarden.service.realm import Realm
+from lakewarden.service.realms import establish
+from tests.app.asgi import Asked, close
+from tests.app.stub import Stub
+
+LIMIT = 2 * 1024 * 1024
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Iterator[Asked]:
+    database = f"sqlite:///{tmp_path}/store"
+    application = Application(Settings(database=database, auth="token"), [Stub()])
+    application.open()
+    made = Asked(application, asyncio.new_event_loop())
+    yield made
+    close(made)
+
+
+@pytest.fixture(params=["shared revision", "every question to the store"])
+def elsewhere(
+    request: pytest.FixtureRequest, asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Estate]:
+    """Another process on the same store, which the one that is asked is told of, or not."""
+    opened = open_estate(f"sqlite:///{tmp_path}/store")
+    if request.param != "shared revision":
+        for plane in (opened.plane, asked.plane):
+            monkeypatch.setattr(plane, "_word", None)
+    opened.plane.open()
+    yield opened
+    opened.close()
+
+
+def _minted(plane: Plane, realm: str = "gravitino") -> tokens.Issued:
+    return plane.write(SYSTEM, lambda desk: tokens.issue(desk, "ana", realm, seconds=60))
+
+
+def _status(asked: Asked, token: str, path: str = "/stub/large") -> tuple[int, int]:
+    """The status of the answer, and how often the body was read for it."""
+    reads: list[int] = []
+    told: list[MutableMapping[str, Any]] = []
+    sent = [(b"authorization", f"Bearer {token}".encode()), (b"content-type", b"application/json")]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": sent,
+        "client": ("127.0.0.1", 1),
+    }
+
+    async def receive() -> MutableMapping[str, Any]:
+        if len(reads) > 2:
+            await asyncio.Event().wait()
+        reads.append(1)
+        return {"type": "http.request", "body": b"x", "more_body": len(reads) < 3}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        told.append(message)
+
+    asked.loop.run_until_complete(asked.application(scope, receive, send))
+    return told[0]["status"], len(reads)
+
+
+def test_a_token_made_elsewhere_is_good_for_a_large_body_at_once(
+    asked: Asked, elsewhere: Estate
+) -> None:
+    for _ in range(3):
+        assert _status(asked, _minted(elsewhere.plane).text) == (200, 3)
+
+
+def test_for_a_token_revoked_elsewhere_a_large_body_is_not_read(
+    asked: Asked, elsewhere: Estate
+) -> None:
+    made = _minted(elsewhere.plane)
+    assert _status(asked, made.text) == (200, 3)
+    own = Actor("ana")
+    assert elsewhere.plane.write(own, lambda desk: tokens.revoke(desk, made.token.id)) is None
+    assert _status(asked, made.text) == (401, 0)
+
+
+def test_a_realm_made_elsewhere_takes_a_large_body_at_once(asked: Asked, elsewhere: Estate) -> None:
+    elsewhere.plane.write(SYSTEM, lambda desk: establish(desk, Realm("new", "gravitino")))
+    made = _minted(elsewhere.plane, "new")
+    assert _status(asked, made.text, "/r/new/stub/large") == (200, 3)
+
+
+def test_before_the_state_is_loaded_no_large_body_is_read(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/store"
+    application = Application(Settings(database=database, auth="token"), [Stub()])
+    asked = Asked(application, asyncio.new_event_loop())
+    assert _status(asked, "lw_any") == (503, 0)
+    close(asked)

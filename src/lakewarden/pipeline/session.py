@@ -3,15 +3,16 @@
 Owns the choice between a local run, which is tuned here, and a Spark that somebody else
 has configured, which is left as it is: no master, no memory and no JVM flags are set then.
 What its workers need of this package is sent to them. Imports PySpark only when a session is
-asked for.
+asked for. A `Deferred` one is started by the first job that has work for it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pipeline import package
@@ -106,10 +107,51 @@ def spark_session(
     return session
 
 
+class Deferred:
+    """Stands for a session, which is started when anything is asked of it.
+
+    So whatever finishes without Spark, as jobs on small estates do, starts no Java. `start` makes
+    the session; `is_here` says whether its tasks will run on this machine alone.
+    """
+
+    def __init__(self, start: Callable[[], SparkSession], *, is_here: bool) -> None:
+        self._start = start
+        self._session: SparkSession | None = None
+        self.is_here = is_here
+
+    @property
+    def started(self) -> SparkSession | None:
+        """The session, if there was work for it."""
+        return self._session
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what copies and pickles look for must not start Java
+            raise AttributeError(name)
+        if self._session is None:
+            self._session = self._start()
+        return getattr(self._session, name)
+
+
+def runs_here(spark: SparkSession | Deferred) -> bool:
+    """Whether the tasks of a session run on this machine alone. Starts no session."""
+    if isinstance(spark, Deferred):
+        return spark.is_here
+    return _is_local(spark.conf.get("spark.master", None))
+
+
+def will_run_here(master: str | None, remote: str | None) -> bool:
+    """The same of a session that is not there yet: nobody named a place, in whatever way."""
+    return _is_ours(master or remote)
+
+
 def _is_ours(address: str | None) -> bool:
     """Whether the run is local and nobody else has configured Spark."""
-    is_local = address is None or address == "local" or address.startswith("local[")
+    is_local = address is None or _is_local(address)
     return is_local and not any(os.environ.get(name) for name in _SET_UP_OUTSIDE)
+
+
+def _is_local(address: str | None) -> bool:
+    return address is not None and (address == "local" or address.startswith("local["))
 
 
 def _starts_java(remote: str | None) -> bool:

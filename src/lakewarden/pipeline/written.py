@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.pipeline.product import Content
+from lakewarden.pipeline.row_digest import totals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +24,16 @@ _ONE_GROUP: Final = str(1 << 30)
 """Bytes of a group of rows, of which a file has one, then: no reader takes it in parts."""
 
 
+_HERE: Final = 1 << 29
+"""Bytes of tables that are looked at in this process; of more, several tasks are faster."""
+
+_BATCH: Final = 1 << 14
+"""Rows that are looked at at once."""
+
+ONE_FILE: Final = "part-00000.parquet"
+"""What a table is called that is written as a whole."""
+
+
 def write(frame: DataFrame, place: Path) -> None:
     """Writes a table; only its files of rows stay, and each is read by one task as a whole."""
     options = {"compression": "zstd", "parquet.block.size": _ONE_GROUP}
@@ -27,6 +41,46 @@ def write(frame: DataFrame, place: Path) -> None:
     for file in place.iterdir():
         if file.suffix != ".parquet":
             file.unlink()
+
+
+def put(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: Path) -> None:
+    """As `write`, from this process: one file, whose rows are in memory once."""
+    place.mkdir(parents=True, exist_ok=True)
+    rows = pa.Table.from_batches([batch.cast(schema) for batch in batches], schema)
+    pq.write_table(rows, place / ONE_FILE, compression="zstd")
+
+
+@contextmanager
+def writer(schema: pa.Schema, place: Path) -> Iterator[pq.ParquetWriter]:
+    """Writes a table part by part, from this process, so that few rows are in memory."""
+    place.mkdir(parents=True, exist_ok=True)
+    with pq.ParquetWriter(place / ONE_FILE, schema, compression="zstd") as out:
+        yield out
+
+
+def arrow_schema(columns: str) -> pa.Schema:
+    """The columns of a table as Arrow has them, from how Spark is told.
+
+    >>> arrow_schema("id int, keys array<binary>").types
+    [DataType(int32), ListType(list<item: binary>)]
+    """
+    pairs = (column.split(maxsplit=1) for column in columns.split(","))
+    return pa.schema([(name, _arrow_type(kind.strip())) for name, kind in pairs])
+
+
+def _arrow_type(kind: str) -> pa.DataType:
+    if kind.startswith("array<"):
+        return pa.list_(_arrow_type(kind[len("array<") : -1]))
+    return _TYPES[kind]
+
+
+_TYPES: Final = {
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "string": pa.string(),
+}
 
 
 def read(spark: SparkSession, place: Path, schema: str) -> DataFrame:
@@ -41,6 +95,36 @@ def content(frame: DataFrame) -> Content:
     apart that differ by accident, wherever and in whatever order they were computed.
     """
     return contents({"": frame})[""]
+
+
+def contents_of(folder: Path, tables: Iterable[str], spark: SparkSession) -> dict[str, Content]:
+    """The contents of tables that were written to `folder`, each in a folder of its name."""
+    names = list(tables)
+    size = sum(_bytes(folder / name) for name in names)
+    if size <= _HERE:
+        return {name: content_here(folder / name) for name in names}
+    return contents({n: spark.read.parquet(read_from(folder / n)) for n in names})
+
+
+def content_here(place: Path) -> Content:
+    """As `content` of a table that was written, without Spark."""
+    rows, sum, mixed = 0, 0, 0
+    for file in sorted(place.glob("*.parquet")):
+        with pq.ParquetFile(file) as parquet:
+            for batch in parquet.iter_batches(_BATCH):
+                one, other = totals(pa.Table.from_batches([batch]))
+                rows, sum, mixed = rows + len(batch), sum + one, mixed ^ other
+    return _content(rows, sum, mixed)
+
+
+def _bytes(place: Path) -> int:
+    """The bytes of a table that was written, once they are unpacked."""
+    found = 0
+    for file in place.glob("*.parquet"):
+        metadata = pq.read_metadata(file)
+        groups = range(metadata.num_row_groups)
+        found += sum(metadata.row_group(n).total_byte_size for n in groups)
+    return found
 
 
 def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity
@@ -16,7 +18,7 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.grants import Table, table
 from lakewarden.kernel.snapshot import Snapshot, assemble, membership
 from lakewarden.kernel.statement import Statement
-from lakewarden.pipeline import written
+from lakewarden.pipeline import small, written
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
 from lakewarden.pipeline.index.index import BLOCKS, Index
 from lakewarden.service.system import System, load_system
@@ -127,15 +129,41 @@ def each_block(blocks: DataFrame, estate: Estate, judge: Judge, schema: str) -> 
     """What `judge` says of every block; `blocks` are the rows as the index keeps them."""
 
     def run(batches: Batches) -> Batches:
-        known = prepared(estate)
-        for number, rows in _blocks(batches):
-            own = estate.own(number)
-            block = block_of(rows, own, known.system, known.people)
-            if block.stop - block.start != own[1] - own[0]:
-                raise WardenError(f"block {number} is not whole; make the index anew")
-            yield from judge(Judged(number, block, assemble(block.coded, known.table, NO_REVISION)))
+        return judged(batches, estate, judge)
 
     return blocks.mapInArrow(run, schema)
+
+
+def judge_each(
+    index: Index, estate: Estate, judge: Judge, schema: str, place: Path, spark: SparkSession
+) -> None:
+    """Writes what `judge` says of every block of an index to the folder `place`.
+
+    A single block is judged in this process, unless Spark runs elsewhere: another one would
+    start, and be sent the estate, for nothing.
+    """
+    if estate.blocks <= 1 and small.has_few(estate.count, spark):
+        rows = judged(_read(index.folder / BLOCKS), estate, judge)
+        written.put(rows, written.arrow_schema(schema), place)
+    else:
+        written.write(each_block(blocks_of(index, spark), estate, judge, schema), place)
+
+
+def _read(folder: Path) -> Batches:
+    for file in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(file) as parquet:
+            yield from parquet.read().to_batches()
+
+
+def judged(batches: Batches, estate: Estate, judge: Judge) -> Batches:
+    """What `judge` says of the blocks of some rows, in this process."""
+    known = prepared(estate)
+    for number, rows in _blocks(batches):
+        own = estate.own(number)
+        block = block_of(rows, own, known.system, known.people)
+        if block.stop - block.start != own[1] - own[0]:
+            raise WardenError(f"block {number} is not whole; make the index anew")
+        yield from judge(Judged(number, block, assemble(block.coded, known.table, NO_REVISION)))
 
 
 def _blocks(batches: Batches) -> Iterator[tuple[int, pa.Table]]:

@@ -150,6 +150,7 @@ def forgeries(issuer: Issuer) -> dict[str, str]:
         "of DataHub's own account by its URN": issuer.token(
             claims(sub="urn:li:corpuser:__datahub_system")
         ),
+        "of another user, by a URN": issuer.token(claims(sub="urn:li:corpuser:ana")),
         "of DataHub's root user": issuer.token(claims(sub="datahub")),
     }
 

@@ -37,6 +37,7 @@ from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_ur
 from lakewarden.authn.password import Passwords
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
+from lakewarden.names.cdap import user_of
 from lakewarden.service.actor import ANONYMOUS
 from lakewarden.service.plane import Plane
 from lakewarden.service.ports import Store
@@ -311,12 +312,23 @@ def _open_to(settings: Settings) -> dict[str, str]:
     return {**datahub, **cdap}
 
 
+def _reserved_names(settings: Settings) -> tuple[str, ...]:
+    """The users whom the settings name, who are somebody before anything is stored of them."""
+    cdap = settings.cdap
+    master = (user_of(cdap.master),) if cdap.master else ()
+    return (
+        *(settings.admin, settings.datahub.actor, *settings.gravitino.service_admins),
+        *(*cdap.security.authorization.admin_users, *master),
+    )
+
+
 def services(settings: Settings) -> Services:
     """What dialects need to know of the configuration."""
     gravitino, cdap, keys = settings.gravitino, settings.cdap, secret_keys(settings)
     return Services(
         public_url=settings.public_url.rstrip("/") or address(settings.host, settings.port),
         admin=settings.admin,
+        reserved_names=_reserved_names(settings),
         auth=settings.auth,
         secret_keys=keys,
         weakened=settings.weakened,

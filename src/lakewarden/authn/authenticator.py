@@ -153,10 +153,14 @@ class Authenticator:
                 check_text(name)
         except BadInput as error:
             return Unauthenticated("the token is not valid", str(error))
+        if identity.user.casefold().startswith(_URNS):
+            # DataHub takes a URN for the name in it, which may be somebody else's.
+            return Unauthenticated("the token is not valid", "the user's name begins as a URN does")
         return Actor(identity.user, self.directory, groups=identity.groups, credential="oidc")
 
 
 _URN = "urn:li:corpuser:"
+_URNS = "urn:"
 _ITSELF = "__datahub_system"
 _ROOT = "datahub"
 

@@ -1,6 +1,7 @@
 """Invitations: words with which people sign up, and take the role that goes with them.
 
 An invitation is good for a week, for whoever has the word, until another one takes its place.
+One that names a user is good for that name alone, and once: see `lakewarden.service.known_names`.
 Of the word its digest is kept, and, where there is a key for secrets, itself sealed, so that it
 can be shown again. Source: datahub reference 6.3.
 """
@@ -28,23 +29,31 @@ _TYPE: Final = "inviteToken"
 
 
 class Invitation(NamedTuple):
-    """`role` is the URN of the role that it gives, or empty."""
+    """`role` is the URN of the role that it gives, `user` that of whom it is for; or empty."""
 
     entity: Entity
     role: str
+    user: str = ""
 
 
-def make(desk: Desk, realm: str, role: str, sealing: Sealing | None, *, replaces: bool) -> str:
-    """A new invitation's word; with `replaces` earlier ones to the role are good no more."""
+def make(
+    desk: Desk, realm: str, role: str, sealing: Sealing | None, *, replaces: bool, user: str = ""
+) -> str:
+    """A new invitation's word; with `replaces` earlier ones to the role are good no more.
+
+    One for a `user` (a URN) takes the place of the one for the same user, and is not shown again.
+    """
     for credential in desk.store.credentials(realm, INVITATION):
-        if not credential.is_good(desk.now) or (replaces and _role(credential) == role):
+        there = _read(credential)
+        same = there.user == user if user else (there.role, there.user) == (role, "")
+        if not credential.is_good(desk.now) or (replaces and same):
             desk.store.drop_credentials(realm, credential.entity)
     word = tokens.new_text()
     entity, until = _entity(word), desk.now + GOOD
     desk.store.put_credential(
-        realm, Credential(entity, INVITATION, canonical({"role": role}), until)
+        realm, Credential(entity, INVITATION, canonical({"role": role, "user": user}), until)
     )
-    if sealing is not None:
+    if sealing is not None and not user:
         desk.store.put_credential(realm, Credential(entity, LINK, sealing.seal(word), until))
     return word
 
@@ -56,7 +65,8 @@ def shown(
     if sealing is None:
         return None
     for credential in reading.credentials(realm, INVITATION):
-        if _role(credential) == role and credential.is_good(now + SHOWN):
+        there = _read(credential)
+        if (there.role, there.user) == (role, "") and credential.is_good(now + SHOWN):
             link = reading.credential(realm, credential.entity, LINK)
             if link is not None:
                 return sealing.unseal(link.value)
@@ -68,7 +78,19 @@ def find(reading: Reading, realm: str, word: str, now: float) -> Invitation | No
     found = reading.credential(realm, _entity(word), INVITATION)
     if found is None or not found.is_good(now):
         return None
-    return Invitation(found.entity, _role(found))
+    return _read(found)
+
+
+def named(reading: Reading, realm: str, now: float) -> list[str]:
+    """The URNs of the users whom invitations that are good name."""
+    found = (one for one in reading.credentials(realm, INVITATION) if one.is_good(now))
+    return [there.user for there in map(_read, found) if there.user]
+
+
+def use(desk: Desk, realm: str, invited: Invitation) -> None:
+    """One that names a user is good no more once it was taken."""
+    if invited.user:
+        desk.store.drop_credentials(realm, invited.entity)
 
 
 def _entity(word: str) -> Entity:
@@ -76,6 +98,11 @@ def _entity(word: str) -> Entity:
     return Entity(_TYPE, f"urn:li:{_TYPE}:{tokens.digest(word)}")
 
 
-def _role(credential: Credential) -> str:
-    role = json.loads(credential.value)["role"]
-    return role if isinstance(role, str) else ""
+def _read(credential: Credential) -> Invitation:
+    kept = json.loads(credential.value)
+    role, user = kept.get("role"), kept.get("user")
+    return Invitation(
+        credential.entity,
+        role if isinstance(role, str) else "",
+        user if isinstance(user, str) else "",
+    )

@@ -5,7 +5,9 @@ learns nothing but that: an unknown user, one without a password, a wrong passwo
 who was suspended are answered alike, after the same work.
 
 Who is kept by the directory, and whoever has power by name, gets no password by signing up: the
-name is taken. The root user gets one from the operator only.
+name is taken, and so is one that reads like it. A name that only policies, owners or memberships
+speak about is for an invitation that names it. The root user gets a password from the operator
+only.
 
 Source: datahub reference 6.3; security reference, R-54, R-55.
 """
@@ -21,13 +23,16 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unknown, WardenError
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names import datahub
 from lakewarden.names.canonical import check_text, check_user_name
-from lakewarden.service import aspects, invitation, session
+from lakewarden.names.confusable import folded_name
+from lakewarden.service import aspects, invitation, known_names, session
 from lakewarden.service import token as tokens
+from lakewarden.service.actor import ANONYMOUS
 from lakewarden.service.aspect_guard import CREDENTIAL, CREDENTIAL_PREFIX
 from lakewarden.service.aspects import Write
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.credential import PASSWORD, RESET, Credential
 from lakewarden.service.desk import Desk
+from lakewarden.service.invitation import Invitation
 from lakewarden.service.ports import Reading
 from lakewarden.service.presence import ROOT, SAYING, SYSTEM, TYPE, is_there, turned_away
 from lakewarden.service.realm import Realm
@@ -44,6 +49,8 @@ MAX_TEXT: Final = 200
 """Characters of a full name and of a title."""
 
 _NOBODYS: Final = (ROOT, SYSTEM)
+
+_URN: Final = "urn:"
 
 
 class Refused(WardenError):
@@ -103,32 +110,70 @@ def leave(desk: Desk, realm: str) -> None:
 # Signing up
 
 
-def check(state: State, realm: str, form: Form, reserved: Iterable[str] = ()) -> None:
+def check(
+    reading: Reading,
+    state: State,
+    realm: str,
+    form: Form,
+    invited: Invitation,
+    now: float,
+    reserved: Iterable[str] = (),
+) -> None:
     """Refuses a form that nobody can sign up with.
 
     `reserved` are names of the directory that are somebody's in any case. Raises `BadInput`, and
-    `Conflict` for a name that is taken.
+    `Conflict` for a name that is taken, or that the invitation does not give.
     """
     found = state.realm(realm)
-    name = datahub.name_of(form.user)
-    check_user_name(name)
+    check_new(form.user)
     for what, text in (("full name", form.full_name), ("title", form.title)):
         _check_text(text, f"the {what}")
     _check_text(form.email, "the email")
     if "@" not in form.email:
         raise BadInput("expected an email address", where="email")
     directory_name(found.realm, form.user)
-    if name in reserved or is_taken(state, found, form.user):
+    name = datahub.name_of(form.user)
+    if invited.user not in ("", form.user):
+        raise Conflict("the invitation is for another name")
+    if not may_claim(state, found, form.user, reserved, invited=bool(invited.user)):
+        raise Conflict(f"the name `{name}` is taken")
+    if not invited.user and _reads_like(name, invitation.named(reading, realm, now)):
         raise Conflict(f"the name `{name}` is taken")
 
 
-def is_taken(state: State, found: RealmState, user: str) -> bool:
-    """Whether the name is somebody's already, or is kept for somebody."""
+def check_new(user: str) -> None:
+    """Refuses a URN that no new user may have; raises `BadInput`."""
     name = datahub.name_of(user)
-    if user in _NOBODYS or name.startswith(SERVICE) or is_there(found, user):
-        return True
-    home = (found.realm.directory, name)
-    return any((token.directory, token.user) == home for token in state.tokens.values())
+    check_user_name(name)
+    if folded_name(name).startswith(_URN):
+        raise BadInput(f"`{name}` cannot be a user's name: it begins as a URN does")
+
+
+def may_claim(
+    state: State,
+    found: RealmState,
+    user: str,
+    reserved: Iterable[str] = (),
+    *,
+    invited: bool = False,
+) -> bool:
+    """Whether somebody may become the user of this URN: see `lakewarden.service.known_names`.
+
+    `invited`: by an invitation that names it. Then what is said in this realm of just this name
+    stands in nobody's way.
+    """
+    name, directory = datahub.name_of(user), found.realm.directory
+    nobodys = (*map(datahub.name_of, _NOBODYS), ANONYMOUS, *reserved)
+    if folded_name(name).startswith(SERVICE) or is_there(found, user):
+        return False
+    if known_names.is_taken(state, directory, name, nobodys):
+        return False
+    said = known_names.spoken_about(state, directory, name)
+    return not said or (invited and said == {found.realm.name: {name}})
+
+
+def _reads_like(name: str, users: Iterable[str]) -> bool:
+    return folded_name(name) in {folded_name(datahub.name_of(user)) for user in users}
 
 
 def sign_up(
@@ -141,7 +186,7 @@ def sign_up(
     invited = invitation.find(desk.store, realm, word, desk.now)
     if invited is None:
         raise Refused("the invitation is not valid")
-    check(desk.state, realm, form, reserved)
+    check(desk.store, desk.state, realm, form, invited, desk.now, reserved)
     entity = Entity(TYPE, form.user)
     now = int(desk.now * 1_000)
     info = {
@@ -157,6 +202,7 @@ def sign_up(
         writes.append(Write(entity, "roleMembership", {"roles": [invited.role]}))
     aspects.write(desk, realm, writes, form.user)
     desk.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
+    invitation.use(desk, realm, invited)
     told = {"invitation": invited.entity.name, "role": invited.role}
     _record(desk, realm, "user.sign_up", form.user, "allow", "invitation", **told)
     return session.begin(desk, realm, directory_name(desk.realm(realm).realm, form.user))

@@ -137,7 +137,8 @@ class Services:
     """Values of the configuration that dialects need.
 
     `public_url` is the address under which clients reach this server, without a slash at the
-    end; `secret_keys` seal secrets, the first one new ones; `weakened` says in a sentence each
+    end; `reserved_names` are names of users that the settings give power to, which nobody chooses;
+    `secret_keys` seal secrets, the first one new ones; `weakened` says in a sentence each
     what is switched off. `live` reads the databases of live catalogs; None: there are none.
     `sealing` seals secrets; None: there is no key, and no secret is kept. `passwords` hashes
     them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
@@ -146,6 +147,7 @@ class Services:
 
     public_url: str = "http://127.0.0.1:8787"
     admin: str = "admin"
+    reserved_names: tuple[str, ...] = ("admin",)
     auth: str = "simple"
     secret_keys: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.change import EntityAdded, MembershipChanged, OwnerChanged, StatementAdded
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import GROUP, SERVICE_ADMINS, USER, Principal
+from lakewarden.kernel.relations import MembershipRow, OwnerRow
+from lakewarden.kernel.statement import Anything, Effect, Statement
 from lakewarden.service import people, realms, token
 from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.desk import Desk
 from lakewarden.service.realm import Realm
 from lakewarden.store import open_store
 from lakewarden.store.backup import restore
@@ -47,6 +52,38 @@ def token_for(site: Site, cookie: str, name: str = ANA) -> str:
         "accessToken"
     ]
     return text
+
+
+WIDE = {code: 0xFEE0 + code for code in range(ord("A"), ord("z") + 1)}
+"""Letters of full width, which look like those of ASCII."""
+
+
+def invited_by_name(site: Site, name: str) -> str:
+    """The word of an invitation that names its user."""
+    answer = site.graphql(NEW_INVITE, i={"userUrn": user(name)})
+    word: str = answer["data"]["createInviteToken"]["inviteToken"]
+    return word
+
+
+def speak_about(site: Site) -> None:
+    """Lets a policy, an owner and a membership name people who are stored nowhere."""
+    domain = Entity("domain", "urn:li:domain:d")
+    pol, own, mem = (Principal(USER, user(name)) for name in ("pol", "own", "mem"))
+
+    def task(desk: Desk) -> None:
+        desk.change(
+            "datahub",
+            EntityAdded(domain, None),
+            OwnerChanged(OwnerRow(domain, own, ""), True),
+            MembershipChanged(MembershipRow(mem, Principal(GROUP, "urn:li:corpGroup:g")), True),
+            StatementAdded(
+                Statement(
+                    "p", Effect.ALLOW, frozenset({"MANAGE_POLICIES"}), Anything(), frozenset({pol})
+                )
+            ),
+        )
+
+    site.plane.write(SYSTEM, task)
 
 
 # Signing up
@@ -128,6 +165,64 @@ def test_a_name_that_is_somebodys_is_taken(site: Site, name: str) -> None:
     answer = site.sign_up(name)
     assert answer.status == 409
     assert "taken" in message(answer)
+
+
+def test_a_name_that_is_spoken_about_is_claimed_by_an_invitation_only_that_names_it(
+    site: Site,
+) -> None:
+    """Its holder gets what policies, owners and groups say: whoever invites must have said so."""
+    speak_about(site)
+    site.plane.write(SYSTEM, lambda desk: realms.establish(desk, Realm("lake", "gravitino")))
+    gus = MembershipChanged(MembershipRow(Principal(USER, "gus"), SERVICE_ADMINS), True)
+    site.plane.write(SYSTEM, lambda desk: desk.change("lake", gus))
+    word = site.invited()
+    for name in ("pol", "own", "mem", "gus"):
+        for spelled in (name, name.upper(), name.translate(WIDE), name.replace("o", "\u043e")):
+            answer = site.sign_up(spelled, word, email="x@x.test")
+            assert (answer.status, answer.cookies) == (409, []), spelled
+    denied = [row for row in site.audit() if row["operation"] == "user.sign_up"]
+    assert {row["outcome"] for row in denied} == {"deny"}
+    for name in ("pol", "own", "mem"):
+        mine = invited_by_name(site, name)
+        assert site.sign_up(name.upper(), mine).status == 409
+        assert site.sign_up("other", mine).status == 409
+        assert site.sign_up(name, mine).status == 200
+        assert site.sign_up(f"{name}2", mine).status == 400, "it is taken once"
+    cookie = site.session("pol")
+    found = site.graphql("{ me { platformPrivileges { managePolicies } } }", cookie=cookie)
+    assert found["data"]["me"]["platformPrivileges"]["managePolicies"]
+    refused = site.graphql(NEW_INVITE, i={"userUrn": user("gus")})
+    assert "taken" in refused["errors"][0]["message"]
+
+
+def test_a_named_invitation_keeps_its_name_for_whom_it_is_for(site: Site) -> None:
+    word, mine = site.invited(), invited_by_name(site, "vera")
+    assert site.sign_up("Vera", word).status == 409
+    assert site.sign_up("vera", word).status == 409
+    again = invited_by_name(site, "vera")
+    assert site.sign_up("vera", mine).status == 400
+    assert site.invited() == word, "a named invitation is not shown to others"
+    cookie = session_of(site.sign_up("ana"))
+    accept = "mutation a($i: AcceptRoleInput!) { acceptRole(input: $i) }"
+    taken = site.graphql(accept, cookie=cookie, i={"inviteToken": again})
+    assert "somebody else" in taken["errors"][0]["message"]
+    assert site.sign_up("vera", again).status == 200
+
+
+@pytest.mark.parametrize(
+    "name", ["Admin", "ADMIN".translate(WIDE), "\u0430dmin", "DataHub", "anonymous", "Service_x"]
+)
+def test_a_name_that_reads_like_one_that_is_taken_is_taken(site: Site, name: str) -> None:
+    answer = site.sign_up(name, email="x@x.test")
+    assert (answer.status, answer.cookies) == (409, [])
+
+
+@pytest.mark.parametrize("name", ["urn:li:corpuser:datahub", "URN:li:corpuser:admin"])
+def test_a_name_that_is_a_urn_is_nobodys(site: Site, name: str) -> None:
+    """As the name of a URN it would be another user's, with what that one may do."""
+    answer = site.sign_up(name, email="x@x.test")
+    assert (answer.status, answer.cookies) == (400, [])
+    assert "URN" in message(answer)
 
 
 def test_an_invitation_gives_its_role_and_may_be_used_again(site: Site) -> None:

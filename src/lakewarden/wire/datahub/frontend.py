@@ -21,7 +21,7 @@ from typing import Final
 from urllib.parse import quote
 
 from lakewarden.aspects.fields import Fields
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.names import datahub
 from lakewarden.names.canonical import MAX_USER_CHARACTERS
 from lakewarden.service import invitation, native_user, session
@@ -70,14 +70,8 @@ def sign_up(exchange: Exchange) -> Reply:
     wait = door.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)
-    with exchange.plane.reading() as reading:
-        invited = invitation.find(reading, exchange.realm, word, exchange.now)
-    if invited is None:
-        _turn_down(exchange, "user.sign_up", form.user)
-        raise Failure(400, "the invitation is not valid")
-    door.succeed()
-    reserved = (exchange.services.admin,)
-    native_user.check(exchange.state, exchange.realm, form, reserved)
+    reserved = exchange.services.reserved_names
+    _check_invited(exchange, form, word, door, reserved)
     check_strength(password, datahub.name_of(form.user), form.email, form.full_name)
     hashed = hashing.hash(password)
     issued = _let_in(
@@ -85,6 +79,30 @@ def sign_up(exchange: Exchange) -> Reply:
         lambda desk: native_user.sign_up(desk, exchange.realm, form, word, hashed, reserved),
     )
     return _entered(exchange, form.user, issued)
+
+
+def _check_invited(
+    exchange: Exchange, form: Form, word: str, door: Door, reserved: tuple[str, ...]
+) -> None:
+    """Refuses whoever is not invited, or not by this name, before a password is hashed.
+
+    A name that is refused leaves the try counted: an invitation is no list of who is known.
+    """
+    with exchange.plane.reading() as reading:
+        invited = invitation.find(reading, exchange.realm, word, exchange.now)
+        taken: Conflict | None = None
+        if invited is not None:
+            try:
+                native_user.check(
+                    *(reading, exchange.state, exchange.realm, form, invited, exchange.now),
+                    reserved,
+                )
+            except Conflict as error:
+                taken = error
+    if invited is None or taken is not None:
+        _turn_down(exchange, "user.sign_up", form.user)
+        raise taken or Failure(400, "the invitation is not valid")
+    door.succeed()
 
 
 def reset(exchange: Exchange) -> Reply:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import Conflict
+from lakewarden.names import datahub
 from lakewarden.service import aspects, invitation, native_user
 from lakewarden.service.aspects import Write
 from lakewarden.service.desk import Desk
@@ -47,7 +49,12 @@ def _shown(_: object, info: Info, input: Input) -> Mapping[str, str]:
 
 def _create(_: object, info: Info, input: Input) -> Mapping[str, str]:
     role, operation = _asked(input)
-    return {"inviteToken": _made(info.context, role, operation, replaces=True)}
+    if input.get("userUrn") is None:
+        return {"inviteToken": _made(info.context, role, operation, replaces=True)}
+    user = calls.entity(input["userUrn"], "corpuser").name
+    native_user.check_new(user)
+    named = _made(info.context, role, "user.invite_by_name", replaces=True, user=user)
+    return {"inviteToken": named}
 
 
 def _asked(input: Input) -> tuple[str, str]:
@@ -57,15 +64,20 @@ def _asked(input: Input) -> tuple[str, str]:
     return calls.entity(input["roleUrn"], _ROLE).name, "user.invite_with_role"
 
 
-def _made(call: Call, role: str, operation: str, *, replaces: bool) -> str:
+def _made(call: Call, role: str, operation: str, *, replaces: bool, user: str = "") -> str:
     def task(desk: Desk) -> str:
         realm = call.exchange.realm
-        if role and not entities.is_known(desk.realm(realm), Entity(_ROLE, role)):
+        found = desk.realm(realm)
+        if role and not entities.is_known(found, Entity(_ROLE, role)):
             raise missing(role)
+        reserved = call.exchange.services.reserved_names
+        if user and not native_user.may_claim(desk.state, found, user, reserved, invited=True):
+            raise Conflict(f"the name `{datahub.name_of(user)}` is taken")
         sealing = call.exchange.services.sealing
-        return invitation.make(desk, realm, role, sealing, replaces=replaces)
+        return invitation.make(desk, realm, role, sealing, replaces=replaces, user=user)
 
-    return guarding.write(call, operation, NO_RESOURCE, task, {"role": role})
+    told = {"role": role, **({"user": user} if user else {})}
+    return guarding.write(call, operation, NO_RESOURCE, task, told)
 
 
 def _accept(_: object, info: Info, input: Input) -> bool:
@@ -76,10 +88,13 @@ def _accept(_: object, info: Info, input: Input) -> bool:
         invited = invitation.find(desk.store, realm, input["inviteToken"], desk.now)
         if invited is None:
             raise bad("the invitation is not valid")
+        if invited.user not in ("", call.actor.name):
+            raise bad("the invitation is for somebody else")
         if not invited.role:
             raise bad("the invitation gives no role")
         roles = Write(call.actor, "roleMembership", {"roles": [invited.role]})
         aspects.write(desk, realm, [roles], call.actor.name)
+        invitation.use(desk, realm, invited)
         return True
 
     return guarding.write(call, "role.accept", NO_RESOURCE, task)

@@ -94,6 +94,16 @@ class Served:
                         break
             return received
 
+    def wait_listening(self, seconds: float = START_SECONDS) -> None:
+        """Until the server answers at all."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            with suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"nobody listens: {self.log.read_text()}")
+
     def wait_ready(self, seconds: float = START_SECONDS) -> None:
         """Until the server says that it is ready."""
         end = time.monotonic() + seconds
@@ -122,6 +132,17 @@ def basic(user: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:x".encode()).decode()
 
 
+def _starting(process: subprocess.Popen[str], log: Path) -> str:
+    """The line with which a server says where it is going to listen."""
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        for line in log.read_text().splitlines(keepends=True):
+            if line.startswith("note: starting on ") and line.endswith("\n"):
+                return line
+        time.sleep(0.02)
+    raise AssertionError(f"not started: {log.read_text()}")
+
+
 @contextmanager
 def server(
     folder: Path,
@@ -130,7 +151,10 @@ def server(
     ready: bool = True,
     database: str | None = None,
 ) -> Iterator[Served]:
-    """A server over a fresh SQLite file in the folder, unless another database is given."""
+    """A server over a fresh SQLite file in the folder, unless another database is given.
+
+    Unless it is to be `ready`, it is there as soon as it says where it is going to listen.
+    """
     folder.mkdir(exist_ok=True)
     log = folder / "log"
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
@@ -147,12 +171,9 @@ def server(
         )
     try:
         assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("lakewarden listens on "), log.read_text()
-        served = Served(process, line.split()[-1], log)
-        if ready:
-            served.wait_ready()
-        yield served
+        line = process.stdout.readline() if ready else _starting(process, log)
+        assert line.startswith(("lakewarden listens on ", "note: starting on ")), log.read_text()
+        yield Served(process, line.split()[-1], log)
     finally:
         if process.poll() is None:
             process.terminate()

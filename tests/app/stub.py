@@ -46,7 +46,8 @@ class Stub:
         if isinstance(error, Refused):
             return _said(error.status, str(error))
         if isinstance(error, WardenError):
-            return _said(_STATUSES.get(type(error), 400), str(error))
+            found = (status for kind, status in _STATUSES.items() if isinstance(error, kind))
+            return _said(next(found, 400), str(error))
         return _said(599, "failed")
 
     def unauthenticated(self, why: str) -> Reply:

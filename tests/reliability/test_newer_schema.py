@@ -30,6 +30,7 @@ def newer(tmp_path: Path) -> str:
 @pytest.mark.slow
 def test_a_server_is_not_ready_and_its_log_says_why(newer: str, tmp_path: Path) -> None:
     with server(tmp_path / "s", database=newer, ready=False) as served:
+        served.wait_listening()
         assert served.ask("GET", "/readyz").status == 503
         assert served.ask("GET", "/api/metalakes", user="admin").status == 503
         assert served.stop() == 0

@@ -1,7 +1,8 @@
 """Puts the server together: settings, store, plane, dialects, and the application before them.
 
-The application listens at once and loads in the background; until the state is there every
-question is answered with a refusal. A store that cannot be reached is tried again and again.
+No process accepts a connection before it has loaded its state. A store that cannot be reached is
+tried again and again; meanwhile every question is answered with a refusal that says so, but by no
+process that starts while another one is ready.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from lakewarden.app.gate import Answer, Gate, Parts
 from lakewarden.app.head import Pair
 from lakewarden.app.keys import secret_keys
 from lakewarden.app.peer import networks
+from lakewarden.app.readiness import Readiness
 from lakewarden.app.root_password import set_root_password
 from lakewarden.app.routing import Table
 from lakewarden.app.vouching import Vouching
@@ -60,7 +62,6 @@ THREADS: Final = 16
 _RETRY_SECONDS = (0.1, 0.2, 0.5, 1.0)
 _WATCH_SECONDS = 1.0
 _USAGE_SECONDS = 10.0
-_FIRST_TRY_SECONDS = 60.0
 _NO_STORE = "the store cannot be reached"
 
 
@@ -68,6 +69,7 @@ class Application:
     """The server of one process, as an ASGI application.
 
     A worker ends when the process with the number `parent` is gone, which it could not be told.
+    `readiness` is shared by all processes of the server.
     """
 
     def __init__(
@@ -76,9 +78,11 @@ class Application:
         dialects: Iterable[Dialect] | None = None,
         *,
         parent: int | None = None,
+        readiness: Readiness | None = None,
     ) -> None:
         self.settings = settings
         self._parent = parent
+        self._readiness = readiness
         self._tried = asyncio.Event()
         announced = settings.cdap.security.announce_urls
         self._table = Table(shipped.all_dialects(announced) if dialects is None else dialects)
@@ -162,18 +166,25 @@ class Application:
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
         opening = asyncio.create_task(self._open())
         watching = asyncio.create_task(self._watch())
-        if self._parent is not None:
-            # One of several: the others answer until this one knows what to answer.
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._tried.wait(), _FIRST_TRY_SECONDS)
         try:
+            await self._until_it_answers()
             yield
         finally:
+            if self._readiness is not None:
+                self._readiness.withdraw()
             self.parts.is_open = False
             for task in (opening, watching):
                 task.cancel()
             await asyncio.gather(opening, watching, return_exceptions=True)
             self.close()
+
+    async def _until_it_answers(self) -> None:
+        """Until the state is loaded; or not to be had, and no other process has it either."""
+        while not self.parts.is_open:
+            await self._tried.wait()
+            self._tried.clear()
+            if not self.parts.is_open and not (self._readiness and self._readiness.count()):
+                return
 
     async def _open(self) -> None:
         """Opens everything, however often it takes."""
@@ -188,6 +199,9 @@ class Application:
                 log.get().error("not ready", why=str(error))
             except Exception as error:  # noqa: BLE001 — not ready is all that may come of it
                 log.get().error("not ready", why="unforeseen error", exc_info=error)
+            self.parts.is_away = not self.parts.is_open
+            if self.parts.is_open and self._readiness is not None:
+                self._readiness.announce()
             self._tried.set()
             if self.parts.is_open:
                 await self._aside(self._prepare_search)
@@ -208,6 +222,9 @@ class Application:
         if self._estate is None:
             host_only = self.settings.consistency == "host"
             self._estate = open_estate(self.settings.database, host_only=host_only)
+        # It is there; what lasts from here on is reading it.
+        self._estate.store.revision()
+        self.parts.is_away = False
         plane = self._estate.plane
         self._load(plane)
         first_start(plane, self.settings)

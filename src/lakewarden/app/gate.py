@@ -40,7 +40,7 @@ from lakewarden.app.vouching import Vouching
 from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthenticated, named
 from lakewarden.authn.header import Nothing
 from lakewarden.config.settings import Limits
-from lakewarden.kernel.errors import Unavailable, WardenError
+from lakewarden.kernel.errors import Starting, Unavailable, WardenError
 from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.plane import Plane
 from lakewarden.service.state import State
@@ -53,13 +53,13 @@ Answer = tuple[int, list[Pair], bytes]
 """Status, headers and body."""
 
 _TRIES: Final = 3
-_NEVER_OPENED = "the server has not loaded its state yet"
 
 
 @dataclass(slots=True)
 class Parts:
     """What the gate works with. `is_open` turns true once the state was loaded.
 
+    `is_away`: it was not, since the store could not be reached.
     `vouching`: the proxies that are believed when they name the caller, by dialect.
     """
 
@@ -73,6 +73,11 @@ class Parts:
     proxies: tuple[Network, ...] = ()
     vouching: Mapping[str, Vouching] = field(default_factory=dict)
     is_open: bool = False
+    is_away: bool = False
+
+    def closed(self) -> Unavailable:
+        """Why nothing is answered before the state was loaded."""
+        return Unavailable("the store cannot be reached yet") if self.is_away else Starting()
 
 
 class Gate:
@@ -200,7 +205,7 @@ class Gate:
     async def _fresh(self, wish: Wanted) -> tuple[Fresh, float]:
         """The state that answers, and the moment for which it does."""
         if not self._parts.is_open:
-            raise Unavailable(_NEVER_OPENED)
+            raise self._parts.closed()
         now = self._parts.plane.clock()
         state = self._parts.freshness.at_once(wish, now)
         if state is not None:

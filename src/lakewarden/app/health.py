@@ -22,7 +22,7 @@ from lakewarden.app.gate import Parts
 from lakewarden.app.problem import PROBLEM
 from lakewarden.authn import header
 from lakewarden.authn.authenticator import Unauthenticated
-from lakewarden.kernel.errors import Unavailable, WardenError
+from lakewarden.kernel.errors import WardenError
 from lakewarden.service import control
 from lakewarden.service.realm import CONTROL
 from lakewarden.wire.exchange import Refused, Reply
@@ -30,6 +30,13 @@ from lakewarden.wire.exchange import Refused, Reply
 LIVE: Final = ("/healthz", "/health", "/health/live")
 READY: Final = ("/readyz", "/health/ready")
 METRICS: Final = "/metrics"
+
+STARTING: Final = "starting"
+"""Status while the state is being read from the store."""
+
+AWAY: Final = "store unavailable"
+"""Status while the store cannot be reached."""
+
 PATHS: Final = frozenset({*LIVE, *READY, METRICS})
 
 _REMEMBERED_SECONDS = 0.5
@@ -62,10 +69,15 @@ class Health:
     async def ready(self, request: Request) -> Response:
         """The state is loaded and the store answers."""
         if not self._parts.is_open:
-            return _json(503, {"status": "loading", "warnings": self._weakened})
+            return self._not_ready(AWAY if self._parts.is_away else STARTING)
         if not await self._is_reached():
-            return _json(503, {"status": "store unavailable", "warnings": self._weakened})
+            return self._not_ready(AWAY)
         return _json(200, {"status": "ready", "warnings": self._weakened})
+
+    def _not_ready(self, status: str) -> Response:
+        reply = _json(503, {"status": status, "warnings": self._weakened})
+        reply.headers["retry-after"] = "1"
+        return reply
 
     async def _is_reached(self) -> bool:
         if time.monotonic() - self._asked > _REMEMBERED_SECONDS:
@@ -91,7 +103,7 @@ class Health:
         values = [value for name, value in request.headers.raw if name == b"authorization"]
         try:
             if not self._parts.is_open:
-                raise Unavailable("the server has not loaded its state yet")
+                raise self._parts.closed()
             state = (await self._parts.freshness.state()).state
             now = self._parts.plane.clock()
             actor = self._parts.authenticator.authenticate(

@@ -7,11 +7,21 @@ from http import HTTPStatus
 
 import msgspec
 
-from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unavailable, Unknown
+from lakewarden.kernel.errors import (
+    BadInput,
+    Conflict,
+    LimitExceeded,
+    Starting,
+    Unavailable,
+    Unknown,
+)
 from lakewarden.service.plane import StaleRevision
 from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
 
 CONTENT_TYPE = "application/problem+json"
+
+STARTING = "urn:lakewarden:problem:starting"
+"""The type of the problem that the server has not loaded its state yet."""
 
 _STATUSES: Mapping[type[Exception], int] = {
     BadInput: 400,
@@ -36,6 +46,8 @@ class Problem:
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
         if isinstance(error, Refused):
             return problem(error.status, str(error))
+        if isinstance(error, Starting):
+            return problem(503, str(error), STARTING)
         for kind, status in _STATUSES.items():
             if isinstance(error, kind):
                 return problem(status, str(error))
@@ -54,10 +66,10 @@ class Problem:
         return reply
 
 
-def problem(status: int, detail: str) -> Reply:
+def problem(status: int, detail: str, type: str = "about:blank") -> Reply:
     """An answer in the form of RFC 9457."""
     title = HTTPStatus(status).phrase
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    body = {"type": type, "title": title, "status": status, "detail": detail}
     return Reply(status, msgspec.json.encode(body), CONTENT_TYPE)
 
 

@@ -1,8 +1,10 @@
 """The server processes: one socket, one or several workers that share it.
 
 The socket is bound before anything else, so that a port that is taken is an error at once and
-`--port 0` finds a free one. Workers are processes that the library starts anew when they die;
-each loads its own state. Decision 0010 says why this library.
+`--port 0` finds a free one. Nobody listens on it before a worker has loaded its state: until then
+the kernel refuses connections, and none has to wait or gets an answer that says nothing. Workers
+are processes that the library starts anew when they die; each loads its own state. Decision 0010
+says why this library.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
+from threading import Event, Thread
 from typing import Final
 
 import uvicorn
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from lakewarden.app import log
+from lakewarden.app.readiness import Readiness
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import Unavailable
 
@@ -29,6 +33,7 @@ BACKLOG: Final = 2_048
 KEEP_ALIVE_SECONDS: Final = 75
 SHUTDOWN_SECONDS: Final = 15
 _HEALTH_SECONDS: Final = 60
+_LOOK_SECONDS: Final = 0.01
 
 _SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -38,9 +43,11 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _set_reusable(sock, True)
         sock.bind((host, port))
-        sock.listen(BACKLOG)
+        # Two sockets that may both be reused could be bound to one address, and the second
+        # server would learn of the first only once it had loaded its state.
+        _set_reusable(sock, False)
     except OSError as error:
         sock.close()
         reason = (error.strerror or str(error)).lower()
@@ -49,16 +56,45 @@ def bind(host: str, port: int) -> socket.socket:
     return sock
 
 
-def run(settings: Settings, sock: socket.socket) -> None:
-    """Serves on the socket until a signal says stop; requests under way are finished."""
+def _set_reusable(sock: socket.socket, value: bool) -> None:
+    """Whether an address may be bound to of which connections are left from before."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, value)
+
+
+def run(settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> None:
+    """Serves on the bound socket until a signal says stop; requests under way are finished.
+
+    `ready` is called once, when all workers have loaded their state and listen; in a thread.
+    """
     counts = Path(tempfile.mkdtemp(prefix="lakewarden-metrics-"))
+    workers = Path(tempfile.mkdtemp(prefix="lakewarden-workers-"))
     os.environ[_SHARED_METRICS] = str(counts)
+    done = Event()
+    waiting = Thread(target=_when_ready, args=(settings, sock, workers, done, ready), daemon=True)
+    waiting.start()
     try:
-        _run(_config(settings), sock)
+        _run(_config(settings, workers), sock)
     finally:
+        done.set()
+        waiting.join()
         sock.close()
         os.environ.pop(_SHARED_METRICS, None)
-        rmtree(counts, ignore_errors=True)
+        for folder in (counts, workers):
+            rmtree(folder, ignore_errors=True)
+
+
+def _when_ready(
+    settings: Settings, sock: socket.socket, workers: Path, done: Event, ready: Callable[[], None]
+) -> None:
+    while not sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        if done.wait(_LOOK_SECONDS):
+            return
+    _set_reusable(sock, True)  # connections of this server are nothing for the next to wait for
+    readiness = Readiness(workers)
+    while readiness.count() < settings.workers:
+        if done.wait(_LOOK_SECONDS):
+            return
+    ready()
 
 
 def _run(config: uvicorn.Config, sock: socket.socket) -> None:
@@ -71,10 +107,10 @@ def _run(config: uvicorn.Config, sock: socket.socket) -> None:
         uvicorn.Server(config).run(sockets=[sock])
 
 
-def _config(settings: Settings) -> uvicorn.Config:
+def _config(settings: Settings, workers: Path) -> uvicorn.Config:
     from lakewarden.app.protocol import GuardedProtocol
 
-    application: Callable[[], object] = partial(make, settings, os.getpid())
+    application: Callable[[], object] = partial(make, settings, os.getpid(), workers)
     return uvicorn.Config(
         app=application,
         factory=True,
@@ -102,10 +138,11 @@ def _has_uvloop() -> bool:
     return False
 
 
-def make(settings: Settings, starter: int) -> object:
+def make(settings: Settings, starter: int, workers: Path) -> object:
     """The application of one worker, in its process. `starter` started the server.
 
-    The worker cannot ask who that was: it may be dead before the worker has come so far.
+    The worker cannot ask who that was: it may be dead before the worker has come so far. In the
+    folder `workers` it says when it is ready.
     """
     # Only now, since the figures ask where to count while they are imported.
     from lakewarden.app.build import Application
@@ -113,4 +150,5 @@ def make(settings: Settings, starter: int) -> object:
     log.configure(settings.log_level)
     for warning in settings.weakened:
         log.get().warning("protection is weakened", what=warning)
-    return Application(settings, parent=starter if settings.workers > 1 else None)
+    parent = starter if settings.workers > 1 else None
+    return Application(settings, parent=parent, readiness=Readiness(workers))

@@ -70,11 +70,14 @@ def serve(folder: Path, host: str, port: int, tokens: Mapping[str, str]) -> None
     remarks = preflight(settings)
     sock = server.bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": sock.getsockname()[1]})
-    show(*calls(address(settings.host, settings.port), tokens))
     for remark in (*settings.weakened, *remarks):
         note(remark)
-    sys.stdout.flush()
-    server.run(settings, sock)
+
+    def listens() -> None:
+        show(*calls(address(settings.host, settings.port), tokens))
+        sys.stdout.flush()
+
+    server.run(settings, sock, listens)
 
 
 def calls(base: str, tokens: Mapping[str, str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -117,9 +118,13 @@ def serve(
     remarks = preflight(settings)
     sock = server.bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": sock.getsockname()[1]})
-    for remark in (*settings.weakened, *remarks):
+    where = address(settings.host, settings.port)
+    for remark in (*settings.weakened, *remarks, f"starting on {where}"):
         note(remark)
-    show(f"lakewarden listens on {address(settings.host, settings.port)}")
-    sys.stdout.flush()
-    server.run(settings, sock)
+    server.run(settings, sock, partial(_listens, where))
     return YES
+
+
+def _listens(where: str) -> None:
+    show(f"lakewarden listens on {where}")
+    sys.stdout.flush()

@@ -7,6 +7,8 @@ was expected. Each edge maps these few kinds to its own statuses.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class WardenError(Exception):
     """Root of every error that a caller of this package may meet."""
@@ -51,4 +53,18 @@ class StaleSnapshot(WardenError):
 
 
 class Unavailable(WardenError):
-    """An outside system that the question needs could not be reached."""
+    """An outside system that the question needs could not be reached.
+
+    The message may hold a reason that is for the operator; `public` is for every caller.
+    """
+
+    public: ClassVar[str] = "the store cannot be reached now"
+
+
+class Starting(Unavailable):
+    """The store is there, and what decides is still being read from it."""
+
+    public: ClassVar[str] = "the server is starting, its store is being read"
+
+    def __init__(self) -> None:
+        super().__init__(self.public)

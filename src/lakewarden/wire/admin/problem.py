@@ -13,6 +13,7 @@ from lakewarden.kernel.errors import (
     Conflict,
     LimitExceeded,
     StaleSnapshot,
+    Starting,
     Unavailable,
     Unknown,
     WardenError,
@@ -44,6 +45,8 @@ _TITLES: Final = {
     503: ("unavailable", "the answer is not to be had now"),
 }
 
+_STARTING: Final = ("starting", "the server is starting")
+
 
 def status_of(error: Exception) -> int:
     """The status that an error stands for."""
@@ -73,7 +76,8 @@ def failed(exchange: Exchange | None, error: Exception) -> Reply:
     if isinstance(error, BadInput):
         faults = [Fault(path=error.where, message=error.message)]
     headers = {"Retry-After": "1"} if status == 503 else {}
-    return _reply(status, str(error), exchange, headers, errors=faults)
+    title = _STARTING if isinstance(error, Starting) else None
+    return _reply(status, str(error), exchange, headers, title, errors=faults)
 
 
 def denied(exchange: Exchange, no: Denied) -> Reply:
@@ -125,9 +129,10 @@ def _reply(
     detail: str,
     exchange: Exchange | None,
     headers: Mapping[str, str] | None = None,
+    kind: tuple[str, str] | None = None,
     **extensions: object,
 ) -> Reply:
-    word, title = _TITLES.get(status, ("refused", "the request was refused"))
+    word, title = kind or _TITLES.get(status, ("refused", "the request was refused"))
     problem = Problem(
         type=f"urn:lakewarden:problem:{word}",
         title=title,

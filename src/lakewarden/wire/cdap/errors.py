@@ -96,8 +96,10 @@ def failure_of(error: Exception) -> Failure:
             return bad(str(error))
         case StaleRevision() | Conflict():
             return Failure(409, str(error))
-        case Unavailable() | StaleSnapshot():
-            return Failure(503, "the store cannot be reached now")
+        case Unavailable(public=public):
+            return Failure(503, public)
+        case StaleSnapshot():
+            return Failure(503, Unavailable.public)
         case _:
             return Failure(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error")
 

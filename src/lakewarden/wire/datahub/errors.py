@@ -59,8 +59,10 @@ def failure_of(error: Exception) -> Failure:
             return Failure(HTTPStatus.BAD_REQUEST, str(error))
         case Conflict() | StaleRevision():
             return Failure(HTTPStatus.CONFLICT, str(error))
-        case Unavailable() | StaleSnapshot():
-            return Failure(HTTPStatus.SERVICE_UNAVAILABLE, "the store cannot be reached now")
+        case Unavailable(public=public):
+            return Failure(HTTPStatus.SERVICE_UNAVAILABLE, public)
+        case StaleSnapshot():
+            return Failure(HTTPStatus.SERVICE_UNAVAILABLE, Unavailable.public)
         case _:
             return Failure(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error")
 

@@ -161,8 +161,10 @@ def failure_of(error: Exception) -> Failure:
             return Failure(409, LOCKED, "OptimisticLockException", str(error))
         case Conflict():
             return Failure(409, ALREADY_EXISTS, "AlreadyExistsException", str(error))
-        case Unavailable() | StaleSnapshot():
-            return Failure(503, INTERNAL, "RuntimeException", "the store cannot be reached now")
+        case Unavailable(public=public):
+            return Failure(503, INTERNAL, "RuntimeException", public)
+        case StaleSnapshot():
+            return Failure(503, INTERNAL, "RuntimeException", Unavailable.public)
         case _:
             return Failure(500, INTERNAL, "RuntimeException", "internal error")
 

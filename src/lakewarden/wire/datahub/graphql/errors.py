@@ -86,8 +86,10 @@ def failure_of(error: Exception) -> Failure:
             return Failure(503 if status >= 500 else 400, str(error))
         case Conflict() | StaleRevision():
             return Failure(409, str(error))
-        case Unavailable() | StaleSnapshot():
-            return Failure(503, "the store cannot be reached now")
+        case Unavailable(public=public):
+            return Failure(503, public)
+        case StaleSnapshot():
+            return Failure(503, Unavailable.public)
         case _:
             _LOG.error("unforeseen %s", type(error).__name__, exc_info=error)
             return Failure(500, _INTERNAL)

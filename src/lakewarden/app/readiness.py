@@ -1,0 +1,48 @@
+"""Which processes of a server are ready, as all of them and the one that started them see it.
+
+A folder with a file for each ready process, named by its number. A worker that starts later
+leaves connections to those that are ready; whoever started the server says that it listens once
+all of them are.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_PREFIX: Final = "ready-"
+
+
+class Readiness:
+    """The ready processes of one server; `folder` is private to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def announce(self) -> None:
+        """This process is ready."""
+        (self._folder / f"{_PREFIX}{os.getpid()}").touch()
+
+    def withdraw(self) -> None:
+        """This process is not ready any more."""
+        with suppress(OSError):
+            (self._folder / f"{_PREFIX}{os.getpid()}").unlink(missing_ok=True)
+
+    def count(self) -> int:
+        """How many processes are ready; those that died are not."""
+        with suppress(OSError):
+            return sum(_is_alive(each.name) for each in self._folder.iterdir())
+        return 0
+
+
+def _is_alive(name: str) -> bool:
+    number = name.removeprefix(_PREFIX)
+    if not name.startswith(_PREFIX) or not number.isdigit():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except OSError:
+        return False
+    return True

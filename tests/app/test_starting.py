@@ -1,0 +1,194 @@
+"""A server that starts: who may connect, what is answered, and when it says that it listens."""
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from lakewarden.app import server
+from lakewarden.app.build import Application
+from lakewarden.app.readiness import Readiness
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.errors import Unavailable
+from tests.app.asgi import Asked, close, told
+from tests.app.serving import Served
+
+PATIENCE = 60
+
+
+class Held(Application):
+    """An application that loads only when it is let, and whose store is away until then."""
+
+    def __init__(self, settings: Settings, **named: object) -> None:
+        super().__init__(settings, **named)  # type: ignore[arg-type]
+        self.is_opening = threading.Event()
+        self.may_open = threading.Event()
+        self.is_cut = False
+        self.tries = 0
+
+    def open(self) -> None:
+        self.tries += 1
+        self.is_opening.set()
+        if self.is_cut:
+            raise Unavailable("the store does not answer: connection refused")
+        assert self.may_open.wait(PATIENCE)
+        super().open()
+
+
+def _settings(folder: Path) -> Settings:
+    return Settings(database=f"sqlite:///{folder}/store", admin="ana", open_metrics=True)
+
+
+@contextmanager
+def _running(
+    folder: Path, sock: socket.socket, prepare: Callable[[Held], None]
+) -> Iterator[tuple[Held, threading.Event]]:
+    """A server in a thread, and whether it said that it is ready."""
+    settings, workers = _settings(folder), folder / "workers"
+    workers.mkdir()
+    held = Held(settings, readiness=Readiness(workers))
+    prepare(held)
+    config = server._config(settings, workers)
+    config.app = lambda: held
+    served = uvicorn.Server(config)
+    running = threading.Thread(target=served.run, args=([sock],))
+    ready, done = threading.Event(), threading.Event()
+    telling = threading.Thread(
+        target=server._when_ready, args=(settings, sock, workers, done, ready.set)
+    )
+    running.start()
+    telling.start()
+    try:
+        assert held.is_opening.wait(PATIENCE)
+        yield held, ready
+    finally:
+        held.is_cut = False
+        held.may_open.set()
+        served.should_exit = True
+        done.set()
+        running.join(PATIENCE)
+        telling.join(PATIENCE)
+        sock.close()
+
+
+def _asking(port: int) -> Callable[..., tuple[int, bytes]]:
+    def ask(path: str) -> tuple[int, bytes]:
+        served = Served(None, f"http://127.0.0.1:{port}", Path())  # type: ignore[arg-type]
+        answer = served.ask("GET", path, user="ana")
+        return answer.status, answer.body
+
+    return ask
+
+
+def _until(what: Callable[[], bool]) -> None:
+    end = threading.Event()
+    for _ in range(PATIENCE * 100):
+        if what():
+            return
+        end.wait(0.01)
+    raise AssertionError("it never came")
+
+
+def test_nobody_connects_before_the_state_is_loaded(tmp_path: Path) -> None:
+    sock = server.bind("127.0.0.1", 0)
+    port = sock.getsockname()[1]
+    with _running(tmp_path, sock, lambda held: None) as (held, ready):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        assert not ready.is_set()
+        with pytest.raises(Unavailable, match="cannot listen"):
+            server.bind("127.0.0.1", port)  # although nobody listens yet
+        held.may_open.set()
+        assert ready.wait(PATIENCE)
+        ask = _asking(port)
+        assert {ask(path)[0] for path in ("/healthz", "/readyz", "/api/metalakes")} == {200}
+
+
+def test_a_store_that_is_away_is_told_from_one_that_is_being_read(tmp_path: Path) -> None:
+    sock = server.bind("127.0.0.1", 0)
+    ask = _asking(sock.getsockname()[1])
+    with _running(tmp_path, sock, lambda held: setattr(held, "is_cut", True)) as (held, ready):
+        _until(lambda: sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1)
+        assert ask("/healthz")[0] == 200
+        status, body = ask("/readyz")
+        assert (status, b'"store unavailable"' in body) == (503, True)
+        status, body = ask("/api/metalakes")
+        assert (status, b"cannot be reached" in body) == (503, True)
+        assert not ready.is_set()
+        held.is_cut = False
+        held.may_open.set()
+        assert ready.wait(PATIENCE)
+        assert ask("/api/metalakes")[0] == 200
+
+
+PATHS = ("/api/metalakes", "/config", "/api/graphql", "/v3/namespaces", "/api/v1/realms")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_dialect_says_which_of_the_two_it_is(tmp_path: Path, path: str) -> None:
+    application = Application(_settings(tmp_path))
+    asked = Asked(application, asyncio.new_event_loop())
+    ask = partial(asked.ask, "POST" if "graphql" in path else "GET", path, b"")
+    starting = ask()
+    application.parts.is_away = True
+    away = ask()
+    close(asked)
+    assert starting.status == away.status == 503
+    assert starting.headers["retry-after"] == away.headers["retry-after"] == "1"
+    assert (b"is starting" in starting.body, b"is starting" in away.body) == (True, False)
+    assert (b"reached" in starting.body, b"reached" in away.body) == (False, True)
+
+
+def test_readiness_and_problem_types_tell_them_apart_too(tmp_path: Path) -> None:
+    application = Application(_settings(tmp_path))
+    asked = Asked(application, asyncio.new_event_loop())
+    ready, problem = asked.ask("GET", "/readyz"), asked.ask("GET", "/api/v1/realms")
+    assert (ready.status, told(ready)["status"]) == (503, "starting")
+    assert ready.headers["retry-after"] == "1"
+    assert told(problem)["type"] == "urn:lakewarden:problem:starting"
+    application.parts.is_away = True
+    assert told(asked.ask("GET", "/readyz"))["status"] == "store unavailable"
+    problem = asked.ask("GET", "/api/v1/realms")
+    assert told(problem)["type"] == "urn:lakewarden:problem:unavailable"
+    close(asked)
+
+
+def test_a_worker_that_starts_while_another_is_ready_answers_nothing_until_it_is(
+    tmp_path: Path,
+) -> None:
+    readiness = Readiness(tmp_path)
+    (tmp_path / f"ready-{os.getppid()}").touch()  # another process, which lives
+    held = Held(_settings(tmp_path), readiness=readiness)
+    held.is_cut = True
+    held.may_open.set()
+
+    async def run() -> None:
+        waiting = asyncio.create_task(held._until_it_answers())
+        opening = asyncio.create_task(held._open())
+        while held.tries < 3:
+            await asyncio.sleep(0.01)
+        assert not waiting.done()
+        held.is_cut = False
+        await waiting
+        assert held.parts.is_open
+        assert readiness.count() == 2
+        await opening
+
+    asyncio.run(run())
+    held.close()
+    readiness.withdraw()
+    assert readiness.count() == 1
+
+
+def test_of_dead_processes_none_is_ready(tmp_path: Path) -> None:
+    for name in ("ready-4194305", "ready-", "ready-x", "other"):  # above the highest number
+        (tmp_path / name).touch()
+    assert Readiness(tmp_path).count() == 0
+    assert Readiness(tmp_path / "gone").count() == 0

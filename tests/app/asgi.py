@@ -83,7 +83,8 @@ class Asked:
         async def receive() -> MutableMapping[str, Any]:
             if pieces:
                 return pieces.pop(0)
-            return {"type": "http.disconnect"}
+            # Whoever asks is there until the answer is.
+            return await asyncio.get_running_loop().create_future()
 
         async def send(message: MutableMapping[str, Any]) -> None:
             told.append(message)

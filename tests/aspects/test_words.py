@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.aspects.words import LONGEST, Kind, Sought, Term, sought, value_term, whole, words
+from lakewarden.aspects.words import (
+    LONGEST,
+    MOST,
+    Kind,
+    Sought,
+    Term,
+    check_search,
+    sought,
+    value_term,
+    whole,
+    words,
+)
+from lakewarden.kernel.errors import BadInput
 
 
 @pytest.mark.parametrize(
@@ -63,3 +75,15 @@ def test_values_differ_by_field_and_case_unless_case_is_left_out() -> None:
     assert value_term("a", "X") != value_term("a", "x")
     assert value_term("a", "X", folded=True) == value_term("a", "x", folded=True)
     assert value_term("a", "x").isalnum()
+
+
+@pytest.mark.parametrize("between", [" ", "-", "_", "* "])
+def test_a_search_has_a_bound_of_words_however_they_are_parted(between: str) -> None:
+    check_search(between.join(["word"] * MOST), "query")
+    with pytest.raises(BadInput, match="query: expected at most 64 words, got 65"):
+        check_search(between.join(["word"] * (MOST + 1)), "query")
+
+
+def test_marks_between_spaces_count_like_words() -> None:
+    with pytest.raises(BadInput, match="got 20000"):
+        check_search("- " * 20_000, "input")

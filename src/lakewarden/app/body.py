@@ -15,6 +15,12 @@ class Disconnected(Exception):
     """The caller is gone; there is nobody to answer."""
 
 
+async def disconnected(receive: Receive) -> None:
+    """Until the caller is gone; of the body everything has been read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 async def read_body(
     receive: Receive, announced: bytes, limit_bytes: int, limit_seconds: float
 ) -> bytes:

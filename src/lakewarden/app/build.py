@@ -24,6 +24,7 @@ from lakewarden.app import health, indexed, log, metrics
 from lakewarden.app.address import address
 from lakewarden.app.errors_watch import ErrorsWatch
 from lakewarden.app.estate import Estate, open_estate
+from lakewarden.app.fair_queue import THREADS
 from lakewarden.app.first_start import first_start
 from lakewarden.app.freshness import Freshness
 from lakewarden.app.gate import Answer, Gate, Parts
@@ -56,8 +57,8 @@ from lakewarden.wire.exchange import (
     Services,
 )
 
-THREADS: Final = 16
-"""Handlers at work at the same time; writes wait for each other in any case."""
+_OWN_THREADS: Final = 2
+"""Beside those of handlers: what the server asks for itself does not wait for them."""
 
 _RETRY_SECONDS = (0.1, 0.2, 0.5, 1.0)
 _WATCH_SECONDS = 1.0
@@ -88,7 +89,7 @@ class Application:
         self._table = Table(shipped.all_dialects(announced) if dialects is None else dialects)
         self._estate: Estate | None = None
         self._stops: list[Event] = []
-        self._handlers = ThreadPoolExecutor(THREADS, "handler")
+        self._handlers = ThreadPoolExecutor(THREADS + _OWN_THREADS, "handler")
         self._asking = ThreadPoolExecutor(1, "freshness")
         self._keys: KeySet | None = None
         self.parts = self._parts()

@@ -8,7 +8,8 @@
 |      | large one steps 4 and 5 as well                                        |
 | 4    | a state new enough for what was asked: 409, 503                        |
 | 5    | the caller: 401                                                        |
-| 6    | the handler: on the loop where it is inline, else in a worker thread   |
+| 6    | the handler: on the loop where it is inline, else in a worker thread,  |
+|      | where the caller has a share of the threads: 503                       |
 
 A complete request whose head is known, and that waits for nothing, is answered at once
 (`Gate.at_once`), without a task of its own; every other one by the same steps as a coroutine.
@@ -24,12 +25,14 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from lakewarden.app import head as heads
 from lakewarden.app import log, metrics
 from lakewarden.app.arrival import Arrival, Arrivals
-from lakewarden.app.body import Disconnected, Receive, read_body
+from lakewarden.app.body import Disconnected, Receive, disconnected, read_body
+from lakewarden.app.fair_queue import THREADS, FairQueue
 from lakewarden.app.freshness import Fresh, Freshness, Wanted
 from lakewarden.app.head import Pair
 from lakewarden.app.journey import Journey
@@ -42,9 +45,10 @@ from lakewarden.authn.header import Nothing
 from lakewarden.config.settings import Limits
 from lakewarden.kernel.errors import Starting, Unavailable, WardenError
 from lakewarden.service.actor import ANONYMOUS, Actor
+from lakewarden.service.cancellation import Cancellation, check, working
 from lakewarden.service.plane import Plane
 from lakewarden.service.state import State
-from lakewarden.wire.exchange import JSON, Exchange, Refused, Reply, Services
+from lakewarden.wire.exchange import JSON, Exchange, Handler, Refused, Reply, Services
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Scope = MutableMapping[str, Any]
@@ -86,6 +90,14 @@ class Gate:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._arrivals = Arrivals(parts.table, parts.limits, parts.services.public_url)
+        limits = parts.limits
+        self._queue: FairQueue[Reply] = FairQueue(
+            parts.workers,
+            threads=THREADS,
+            share=limits.caller_threads,
+            waiting=limits.waiting_requests,
+            caller_waiting=limits.caller_waiting_requests,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogatepass")
@@ -161,7 +173,7 @@ class Gate:
             return entered
         if arrival.found.route.inline:
             return _inline(journey, arrival, entered)
-        return await self._aside(journey, arrival, entered)
+        return await self._aside(journey, arrival, entered, receive)
 
     def _known(self, journey: Journey, query: bytes, headers: Sequence[Pair]) -> Arrival | None:
         """What is known of the head, if it was read before."""
@@ -284,17 +296,32 @@ class Gate:
         told = arrival.found.route.unauthenticated or arrival.found.dialect.unauthenticated
         return told(no.why)
 
-    async def _aside(self, journey: Journey, arrival: Arrival, exchange: Exchange) -> Reply:
-        """What the handler answers, in a worker thread."""
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._parts.workers, arrival.found.route.handler, exchange)
-        done, _ = await asyncio.wait({work}, timeout=self._parts.limits.request_seconds)
-        if not done:
-            work.add_done_callback(_forgotten)
-            raise Refused(503, "this took too long; it may or may not have taken effect")
-        reply = work.result()
-        journey.revision = exchange.state.revision
-        return reply
+    async def _aside(
+        self, journey: Journey, arrival: Arrival, exchange: Exchange, receive: Receive
+    ) -> Reply:
+        """What the handler answers, in a worker thread; given up when nobody waits any more."""
+        cancellation = Cancellation()
+        handled = partial(_handled, arrival.found.route.handler, exchange, cancellation)
+        work = self._queue.submit(_queued_as(exchange), handled)
+        gone = asyncio.ensure_future(disconnected(receive))
+        try:
+            done, _ = await asyncio.wait(
+                {work, gone},
+                timeout=self._parts.limits.request_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            gone.cancel()
+            if not work.done():
+                cancellation.cancel()
+                work.cancel()
+        if work in done:
+            reply = work.result()
+            journey.revision = exchange.state.revision
+            return reply
+        if gone in done:
+            raise Disconnected
+        raise Refused(503, "this took too long; it may or may not have taken effect")
 
     def _missing(self, journey: Journey, lost: Lost) -> Reply:
         dialect = lost.dialect or PROBLEM
@@ -332,7 +359,16 @@ def _inline(journey: Journey, arrival: Arrival, exchange: Exchange) -> Reply:
     return reply
 
 
-def _forgotten(work: asyncio.Future[Reply]) -> None:
-    """Takes the result that nobody waits for any more, so that an error is not told as lost."""
-    if not work.cancelled():
-        work.exception()
+def _handled(handler: Handler, exchange: Exchange, cancellation: Cancellation) -> Reply:
+    """What the handler answers, unless it is given up before its turn or on the way."""
+    with working(cancellation):
+        check()
+        return handler(exchange)
+
+
+def _queued_as(exchange: Exchange) -> str:
+    """Whose request it is, of those that share the threads; strangers are told by address."""
+    actor = exchange.actor
+    if actor.credential == ANONYMOUS:
+        return f"address {exchange.address}"
+    return f"user {actor.directory} {actor.user}"

@@ -14,8 +14,13 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 from unicodedata import normalize
 
+from lakewarden.kernel.errors import BadInput
+
 LONGEST: Final = 64
 """Characters of a word that count."""
+
+MOST: Final = 64
+"""Words of one search."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _PREFIX: Final = "*"
@@ -54,6 +59,17 @@ def words(text: str) -> list[str]:
     folded = text.lower() if text.isascii() else normalize("NFKC", text).casefold()
     found = _WORD.findall(folded)
     return [word[:LONGEST] for word in found] if len(folded) > LONGEST else found
+
+
+def check_search(query: str, where: str) -> None:
+    """Raises `BadInput` for a search of more than `MOST` words; `where` is the field it came in."""
+    check_number(max(len(query.split()), sum(1 for _ in _WORD.finditer(query))), where)
+
+
+def check_number(number: int, where: str) -> None:
+    """The same of words that were counted."""
+    if number > MOST:
+        raise BadInput(f"expected at most {MOST} words, got {number}", where=where)
 
 
 class Sought(NamedTuple):

@@ -83,7 +83,11 @@ class Oidc(Section):
 
 
 class Limits(Section):
-    """Budgets of a request (security reference 5.6), and how long anything is waited for."""
+    """Budgets of a request (security reference 5.6), and how long anything is waited for.
+
+    In each process `caller_threads` work for one caller, and `waiting_requests` wait for a thread
+    at most, `caller_waiting_requests` of them of one caller.
+    """
 
     body_bytes: int = Field(default=1024 * 1024, ge=1)
     header_bytes: int = Field(default=32 * 1024, ge=256)
@@ -93,6 +97,9 @@ class Limits(Section):
     stale_seconds: float = Field(default=5.0, ge=0.0, le=60.0)
     batch_rows: int = Field(default=1_000, ge=1)
     page_rows: int = Field(default=1_000, ge=1)
+    caller_threads: int = Field(default=4, ge=1)
+    waiting_requests: int = Field(default=1_024, ge=1)
+    caller_waiting_requests: int = Field(default=256, ge=1)
 
 
 class Settings(BaseSettings):

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown, WardenError
 from lakewarden.service.actor import Actor
+from lakewarden.service.cancellation import shielded
 from lakewarden.service.desk import Desk
 from lakewarden.service.effect import decode
 from lakewarden.service.ports import Clock, FeedGone, Reading, Store
@@ -84,7 +85,8 @@ class Plane:
         newest = self.store.revision() if self._word is None else self._word.value()
         state = self._state
         if newest != state.revision or not state.covers(self.clock()):
-            with self._advancing:
+            # What is caught up here is for all, not for the request that happened to need it.
+            with self._advancing, shielded():
                 if newest != self._state.revision:
                     with self.store.reading() as reading:
                         self._adopt(self._caught_up(reading))
@@ -124,11 +126,13 @@ class Plane:
         """Does the task under the store's lock, commits, and returns what the task returned.
 
         A task that raises leaves nothing behind. With `late`, for long imports, the lock is
-        taken only at the end, and the task's changes are not seen on its desk.
+        taken only at the end, and the task's changes are not seen on its desk. A request that
+        was given up begins no write; one that has begun is finished.
         """
         if late:
-            return self._written(actor, task, late=True)
-        with self._writing:
+            with shielded():
+                return self._written(actor, task, late=True)
+        with self._writing, shielded():
             return self._written(actor, task, late=False)
 
     def _written(self, actor: Actor, task: Callable[[Desk], T], *, late: bool) -> T:

@@ -23,6 +23,7 @@ from sqlalchemy.exc import (
 )
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.service.cancellation import check, is_cancelled
 
 WAIT_SECONDS = 30
 """How long a writer waits for another before it gives up."""
@@ -47,6 +48,9 @@ _SETTINGS = (
     "tcp_keepalives_count = 3",
 )
 """The last three: a writer whose host is gone does not hold the lock for hours."""
+
+_STEPS = 20_000
+"""Instructions of SQLite after which a statement looks whether it was given up: about 1 ms."""
 
 _creating = threading.Lock()
 
@@ -116,6 +120,8 @@ def _sqlite(url: sa.URL) -> sa.Engine:
         connection.isolation_level = None
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
+        # Asked in the thread that runs the statement, which may have been given up.
+        connection.set_progress_handler(is_cancelled, _STEPS)
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
@@ -168,14 +174,15 @@ class Lost(Unavailable):
 def told() -> Iterator[None]:
     """Tells the database's refusals in our words, without SQL, values or passwords.
 
-    `Conflict` for a row that is there already, `Lost` for a connection that is dead,
-    `Unavailable` for everything else.
+    `Conflict` for a row that is there already, `Lost` for a connection that is dead, `Cancelled`
+    for what was interrupted since nobody waits for it, `Unavailable` for everything else.
     """
     try:
         yield
     except IntegrityError as error:
         raise Conflict(f"what was to be stored is there already: {_reason(error)}") from None
     except SQLAlchemyError as error:
+        check()
         is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
         kind = Lost if is_lost else Unavailable
         raise kind(f"the store does not answer: {_reason(error)}") from None

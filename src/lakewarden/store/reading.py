@@ -23,6 +23,7 @@ from lakewarden.kernel.relations import (
 )
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.audit import AuditRow, Head
+from lakewarden.service.cancellation import check
 from lakewarden.service.credential import Credential
 from lakewarden.service.effect import (
     About,
@@ -358,6 +359,7 @@ class SqlReading:
             return self._connection.execute(sa.select(schema.counter)).one()
 
     def _all(self, query: sa.Select[Any]) -> Sequence[Any]:
+        check()
         with told():
             return self._connection.execute(query).all()
 
@@ -380,6 +382,7 @@ class SqlReading:
                 rows: Sequence[Any] = result.fetchmany(1)  # it has fetched one, to look at it
             cursor: Any = result.cursor
             while rows:
+                check()
                 yield rows
                 with told(), driven(self._connection):
                     rows = cursor.fetchmany(PAGE_ROWS)

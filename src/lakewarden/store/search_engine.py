@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from lakewarden.aspects.words import Term
+from lakewarden.service.cancellation import check
 from lakewarden.store.engine import POSTGRES, driven
 
 TABLE: Final = "search"
@@ -199,6 +200,7 @@ def _rows(connection: sa.Connection, sql: str, bound: tuple[Any, ...]) -> Iterat
 
 def _fetched(cursor: Any) -> Iterable[Any]:
     while rows := cursor.fetchmany(CHUNK_ROWS):
+        check()
         yield from rows
 
 

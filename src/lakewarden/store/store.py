@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.service.cancellation import check, current
 from lakewarden.service.credential import Count
 from lakewarden.store import backup, schema, upgrade
 from lakewarden.store.bulk import Clash, insert
@@ -84,8 +85,9 @@ class SqlStore:
     @contextmanager
     def reading(self) -> Iterator[SqlReading]:
         """See `Store.reading`."""
+        check()
         connection, reading = _begun(self.engine, lambda fresh: SqlReading(one_moment(fresh)))
-        with _closing(connection):
+        with _closing(connection), _interrupted(connection):
             yield reading
 
     @contextmanager
@@ -182,6 +184,22 @@ class SqlStore:
         with _closing(connection), told():
             yield connection
             connection.commit()
+
+
+@contextmanager
+def _interrupted(connection: sa.Connection) -> Iterator[None]:
+    """Ends a statement of PostgreSQL that is given up; SQLite looks by itself, see `engine`."""
+    cancellation = current()
+    if cancellation is None or connection.dialect.name != POSTGRES:
+        yield
+        return
+    driver: Any = connection.connection.driver_connection
+    try:
+        with cancellation.interrupting(driver.cancel):
+            yield
+    finally:
+        if cancellation.is_cancelled:
+            connection.invalidate()  # the interruption may be on its way still
 
 
 def _revision(connection: sa.Connection) -> int:

@@ -63,7 +63,9 @@ class Site:
         told: list[MutableMapping[str, Any]] = []
 
         async def receive() -> MutableMapping[str, Any]:
-            return pieces.pop(0) if pieces else {"type": "http.disconnect"}
+            if pieces:
+                return pieces.pop(0)
+            return await asyncio.get_running_loop().create_future()
 
         async def send(message: MutableMapping[str, Any]) -> None:
             told.append(message)

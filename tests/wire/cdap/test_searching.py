@@ -261,3 +261,11 @@ def test_where_authorization_is_off_everything_is_told(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_searched_for_is_400(new: Wire, query: str) -> None:
     assert new.status("GET", f"{SEARCH}?{query}") == 400
+
+
+@pytest.mark.parametrize("path", [SEARCH, "/v3/metadata/search"])
+def test_a_query_has_64_words_at_most(new: Wire, path: str) -> None:
+    many = quote("orders " + "a " * 63)
+    assert new.good("GET", f"{path}?query={many}")["total"] > 0
+    status, said = new.ask("GET", f"{path}?query={many}b")
+    assert (status, said) == (400, "query: expected at most 64 words, got 65")

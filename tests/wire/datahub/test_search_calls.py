@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import quote
 
@@ -114,3 +115,19 @@ def test_the_newer_interface_scrolls_through_what_meets_a_filter(hub: Wire) -> N
     page = hub.good("POST", f"{path}?count=5", body)
     assert (page["totalCount"], [one["urn"] for one in page["entities"]]) == (1, [WAGES])
     assert hub.good("POST", f"{path}?query=shop", {"entities": ["domain"]})["totalCount"] == 1
+
+
+def test_no_way_of_searching_takes_more_than_64_words(hub: Wire) -> None:
+    many = "a " * 65
+    query = quote(many)
+    body = {"entity": "dataset", "start": 0, "count": 10, "limit": 10}
+    for field, method, path, sent in (
+        ("input", "POST", SEARCH, {**body, "input": many}),
+        ("input", "POST", "/entities?action=searchAcrossEntities", {**body, "input": many}),
+        ("query", "POST", "/entities?action=autocomplete", {**body, "query": many}),
+        ("query", "GET", f"/openapi/v3/entity/dataset?query={query}", None),
+        ("query", "POST", f"/openapi/v3/entity/scroll?query={query}", {}),
+    ):
+        status, answer = hub.ask(method, path, sent)
+        assert status == 400, path
+        assert f"{field}: expected at most 64 words, got 65" in json.dumps(answer)

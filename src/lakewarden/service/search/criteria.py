@@ -15,6 +15,7 @@ from pyroaring import BitMap
 from lakewarden.aspects import searched
 from lakewarden.aspects.facts import PROPERTY
 from lakewarden.aspects.words import Term, field_term, value_term, whole
+from lakewarden.service.cancellation import checked
 from lakewarden.service.search.index import Index
 from lakewarden.service.search.links import LINKS, Links
 from lakewarden.service.search.question import ABOVE, BELOW, IS_EQUAL, Condition, Criterion
@@ -113,12 +114,12 @@ class Criteria:
             named = (id for value in criterion.values for id in links.find(value))
             return self._near(named, condition) if links.are_entities else set(named)
         fits = comparison(criterion)
-        return [id for id in links.distinct() if fits(links.name(id))]
+        return [id for id in checked(links.distinct()) if fits(links.name(id))]
 
     def _near(self, ids: Iterable[int], condition: Condition) -> BitMap:
         """The ids, with what is below them, or above them, or both."""
         tree, near = self._index.tree, BitMap()
-        for id in ids:
+        for id in checked(ids):
             near.add(id)
             if condition in BELOW:
                 near |= tree.subtree(id)
@@ -130,7 +131,7 @@ class Criteria:
         attribute = f"{PROPERTY}{name}"
         fits = comparison(criterion)
         found = BitMap()
-        for id, attributes in self._index.coded.attributes.items():
+        for id, attributes in checked(self._index.coded.attributes.items()):
             values = attributes.get(attribute, ())
             is_there = criterion.condition is Condition.EXISTS and values
             if is_there or any(map(fits, values)):
@@ -161,7 +162,11 @@ class Criteria:
         fits = comparison(criterion)
         stated = self._texts().aspects(there)
         return BitMap(
-            [id for id, own in stated.items() if any(map(fits, searched.fields(own)[field]))]
+            [
+                id
+                for id, own in checked(stated.items())
+                if any(map(fits, searched.fields(own)[field]))
+            ]
         )
 
     def _urn(self, criterion: Criterion) -> BitMap:
@@ -174,7 +179,7 @@ class Criteria:
             )
             return BitMap([id for id in found if id is not None])
         fits = comparison(criterion)
-        return BitMap([id for id in self._among if fits(tree.names[id])])
+        return BitMap([id for id in checked(self._among) if fits(tree.names[id])])
 
     def _name(self, criterion: Criterion) -> BitMap:
         if criterion.condition is Condition.EXISTS:
@@ -185,7 +190,8 @@ class Criteria:
             terms = [whole(value) for value in criterion.values]
             if all(terms):
                 among = self._texts().having([[Term(term) for term in terms]]) & among
-        return BitMap([id for id, name in self._texts().names(among).items() if fits(name)])
+        names = self._texts().names(among)
+        return BitMap([id for id, name in checked(names.items()) if fits(name)])
 
     def _type(self, criterion: Criterion) -> BitMap:
         if criterion.condition is Condition.EXISTS:
@@ -282,7 +288,8 @@ def comparison(criterion: Criterion) -> Callable[[str], bool]:
         case Condition.LESS_THAN_OR_EQUAL_TO:
             return lambda text: any(a <= b for a, b in _numbers(text, values))
         case _:
-            return lambda text: text.casefold() in folded
+            known = frozenset(folded)
+            return lambda text: text.casefold() in known
 
 
 def _numbers(text: str, values: Iterable[str]) -> Iterator[tuple[float, float]]:

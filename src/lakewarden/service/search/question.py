@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from lakewarden.aspects.words import MOST, check_search
 from lakewarden.kernel.errors import LimitExceeded
 
 MOST_VALUES = 10_000
 """Values of all criteria of a question together."""
+
+URN = "urn:li:"
+"""A query that begins so names entities, and has no words."""
 
 
 class Condition(Enum):
@@ -29,6 +33,9 @@ class Condition(Enum):
     ANCESTORS_INCL = "ANCESTORS_INCL"
     RELATED_INCL = "RELATED_INCL"
 
+
+HAS_PART = frozenset({Condition.CONTAIN, Condition.START_WITH, Condition.END_WITH})
+"""The value is compared with every text there is."""
 
 IS_EQUAL = frozenset({Condition.EQUAL, Condition.IN})
 BELOW = frozenset({Condition.DESCENDANTS_INCL, Condition.RELATED_INCL})
@@ -62,7 +69,8 @@ class Question:
     """A search.
 
     `types` are the types to be looked among. Every one of `filters` must hold. What is deleted
-    softly is left out, unless `removed` is set or a criterion is about that.
+    softly is left out, unless `removed` is set or a criterion is about that. `query_field` is
+    what the caller knows the query as.
     """
 
     query: str
@@ -72,6 +80,7 @@ class Question:
     removed: bool = False
     named: bool = field(default=False)
     """Whether the words must be of the name."""
+    query_field: str = field(default="query", compare=False)
 
     @property
     def looks_at_removed(self) -> bool:
@@ -80,7 +89,12 @@ class Question:
         return self.removed or any(criterion.field == "removed" for criterion in criteria)
 
     def check(self) -> None:
-        """Raises `LimitExceeded` where more is asked than is looked for."""
+        """Raises `BadInput` and `LimitExceeded` where more is asked than is looked for."""
+        if not self.query.strip().startswith(URN):
+            check_search(self.query, self.query_field)
         criteria = [c for any_of in self.filters for group in any_of for c in group]
         if sum(len(criterion.values) + 1 for criterion in criteria) > MOST_VALUES:
             raise LimitExceeded(f"more than {MOST_VALUES} values in the filters")
+        parts = sum(len(c.values) for c in criteria if c.condition in HAS_PART)
+        if parts > MOST:
+            raise LimitExceeded(f"more than {MOST} values in filters that compare part of a text")

@@ -20,16 +20,15 @@ from pyroaring import BitMap
 from lakewarden.aspects.words import Kind, Sought, Term, sought, whole
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
+from lakewarden.service.cancellation import check
 from lakewarden.service.search.criteria import Criteria
 from lakewarden.service.search.index import Index
-from lakewarden.service.search.question import Order, Question
+from lakewarden.service.search.question import URN, Order, Question
 from lakewarden.service.search.scroll import Place
 from lakewarden.service.search.texts import Texts
 
 SORTABLE: Final = ("_entityType", "_score", "name", "origin", "platform", "urn")
 """The fields by which results are sorted; `_score` is the usual order."""
-
-_URN: Final = "urn:li:"
 
 Visible = Callable[[str], BitMap]
 """The stored entities of a type that the asker is shown."""
@@ -73,7 +72,7 @@ class Search:
         wanted = sought(self._question.query)
         if wanted is None:
             return [self._filtered(self.among)]
-        if self._question.query.strip().startswith(_URN):
+        if self._question.query.strip().startswith(URN):
             return [self._filtered(self._called(self._question.query.strip()))]
         if not wanted.starting:
             return []
@@ -168,6 +167,7 @@ class Search:
         if not any(self._question.filters):
             return found
         for any_of in self._question.filters:
+            check()
             found = Criteria(self._index, self._texts, found).fitting(any_of)
         return found
 

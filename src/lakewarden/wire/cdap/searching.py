@@ -20,8 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Final, NamedTuple
 
+from lakewarden.aspects.words import check_number
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.names.canonical import quoted
+from lakewarden.service.cancellation import check
 from lakewarden.wire.cdap import keeping
 from lakewarden.wire.cdap.bodies import Json, is_on, ok
 from lakewarden.wire.cdap.errors import bad
@@ -139,6 +141,7 @@ def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterato
     shown = visible(exchange, "namespace.search", found)
     readable = _readable(exchange, shown)
     for entity, body in zip(shown, keeping.documents(exchange, shown), strict=True):
+        check()
         hidden = _hidden_schedules(exchange, entity, body)
         for subject in subjects_of(entity, body):
             if query.targets and subject.target not in query.targets:
@@ -224,12 +227,14 @@ def _query(exchange: Exchange) -> Query:
     text = exchange.one("query").strip()
     if not text:
         raise bad("expected a `query`; `*` finds everything")
+    terms = tuple(text.lower().split())
+    check_number(len(terms), "query")
     order, descending = _order(exchange, text)
     limit = _number(exchange, "limit", ALL)
     if limit == 0:
         raise bad("`limit` is at least 1")
     return Query(
-        terms=tuple(text.lower().split()),
+        terms=terms,
         targets=_targets(exchange),
         places=_places(exchange),
         order=order,

@@ -70,6 +70,7 @@ def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: s
         filters_of(body),
         _order(body),
         removed=flags.flag("includeSoftDeleted"),
+        query_field=body.at("input"),
     )
     with asking(exchange, viewing.given) as found:
         result = found.search(question)

@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphql import GraphQLInputObjectType, get_named_type
 
 from lakewarden.aspects.searched import UNSEARCHED
+from lakewarden.aspects.words import MOST
+from lakewarden.kernel.errors import BadInput
+from lakewarden.wire.datahub.graphql.schema import schema
 from tests.wire.datahub.graphql.wire import BAD, NOT_FOUND, Wire, document, user
 
 ACROSS = """query q($i: SearchAcrossEntitiesInput!) { searchAcrossEntities(input: $i) {
@@ -381,3 +385,30 @@ def test_lists_that_are_no_searches_take_no_other_conditions(hub: Wire) -> None:
     tokens = "query q($i: ListAccessTokenInput!) { listAccessTokens(input: $i) { total } }"
     criterion = {"field": "ownerUrn", "values": [user("a")], "condition": "START_WITH"}
     assert hub.bad(tokens, i={"filters": [criterion]}) == BAD
+
+
+def _searching() -> Iterator[tuple[str, Any]]:
+    """Every field with an input that has words to search for, and its resolver."""
+    for type in schema().type_map.values():
+        for name, field in (getattr(type, "fields", None) or {}).items():
+            argument = getattr(field, "args", {}).get("input")
+            input = get_named_type(argument.type) if argument is not None else None
+            if isinstance(input, GraphQLInputObjectType) and "query" in input.fields:
+                yield f"{type.name}.{name}", field.resolve
+
+
+def test_every_field_that_searches_refuses_too_many_words_before_it_does_anything() -> None:
+    found = dict(_searching())
+    assert {"Query.searchAcrossEntities", "Query.autoComplete", "Query.listUsers"} <= set(found)
+    for resolve in found.values():
+        with pytest.raises(BadInput, match=r"input\.query: expected at most 64 words, got 65"):
+            resolve(None, None, input={"query": "word " * (MOST + 1)})
+
+
+def test_too_many_words_or_parts_of_texts_are_told_as_bad_input(hub: Wire) -> None:
+    input = {"query": "nowhere " * MOST, "types": [], "start": 0, "count": 10}
+    assert hub.good(ACROSS, i=input)["total"] == 0
+    assert hub.bad(ACROSS, i={**input, "query": "a " * (MOST + 1)}) == BAD
+    parts = {"field": "name", "condition": "CONTAIN", "values": ["a"] * (MOST + 1)}
+    filters = [{"and": [parts]}]
+    assert hub.bad(ACROSS, i={**input, "query": "*", "orFilters": filters}) == BAD

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from lakewarden.service.cancellation import check
 from lakewarden.wire.datahub.graphql.errors import bad
 
 T = TypeVar("T")
@@ -26,6 +27,7 @@ def page(found: Sequence[T], asked: Mapping[str, Any], most: int) -> tuple[list[
 
 def says(query: str | None, *texts: str) -> bool:
     """Whether every word of a search stands in one of the texts; `*` and nothing: always."""
+    check()  # lists are looked through one by one
     words = (query or "").casefold().split()
     within = "\n".join(texts).casefold()
     return words in ([], ["*"]) or all(word in within for word in words)

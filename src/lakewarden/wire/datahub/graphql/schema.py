@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, wraps
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from ariadne import MutationType, ObjectType, QueryType, make_executable_schema
 from graphql import (
+    GraphQLField,
+    GraphQLInputObjectType,
     GraphQLInterfaceType,
     GraphQLObjectType,
     GraphQLSchema,
     GraphQLUnionType,
+    get_named_type,
 )
 
+from lakewarden.aspects.words import check_search
+from lakewarden.service.cancellation import check
+from lakewarden.service.search.question import URN
 from lakewarden.wire.datahub.graphql import (
     edits,
     identities,
@@ -46,7 +52,8 @@ from lakewarden.wire.datahub.graphql.pages import (
     shared,
     systems,
 )
-from lakewarden.wire.datahub.graphql.resolving import Resolvers
+from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
+from lakewarden.wire.datahub.graphql.search.inputs import QUERY
 
 _MODULES: Final = (
     *(edits, identities, invitations, measures, past, platform, policies),
@@ -59,13 +66,19 @@ _PAGES: Final = (
 """Each has `RESOLVERS`: by type and field."""
 
 
+_QUERY: Final = "query"
+
+
 @cache
 def schema() -> GraphQLSchema:
     """The executable schema, made once."""
     made = make_executable_schema("\n".join(_texts()), *_bindables())
     for type in made.type_map.values():
-        if isinstance(type, GraphQLObjectType) and type.name in kinds.NAMES:
-            _resolve_shared(type)
+        if isinstance(type, GraphQLObjectType):
+            if type.name in kinds.NAMES:
+                _resolve_shared(type)
+            for field in type.fields.values():
+                _checked(field)
         elif isinstance(type, GraphQLInterfaceType | GraphQLUnionType):
             type.resolve_type = type.resolve_type or kinds.type_of
     return made
@@ -75,6 +88,33 @@ def _resolve_shared(type: GraphQLObjectType) -> None:
     """Fields that no module resolves for the type itself are resolved as for all types."""
     for name, field in type.fields.items():
         field.resolve = field.resolve or shared.RESOLVERS.get(name)
+
+
+def _checked(field: GraphQLField) -> None:
+    """Looks, before a field is resolved, whether anybody waits for it; and bounds a search.
+
+    That is the words of an input that searches, whatever the resolver does with them.
+    """
+    resolve = field.resolve
+    if resolve is None:
+        return
+    argument = field.args.get("input")
+    input = None if argument is None else get_named_type(argument.type)
+    searches = isinstance(input, GraphQLInputObjectType) and _QUERY in input.fields
+
+    @wraps(resolve)
+    def checked(parent: object, info: Info, **given: Any) -> object:
+        check()
+        if searches:
+            _check_words((given.get("input") or {}).get(_QUERY))
+        return resolve(parent, info, **given)
+
+    field.resolve = checked
+
+
+def _check_words(query: object) -> None:
+    if isinstance(query, str) and not query.strip().startswith(URN):
+        check_search(query, QUERY)
 
 
 def _texts() -> Iterator[str]:

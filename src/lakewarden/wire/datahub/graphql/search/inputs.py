@@ -16,6 +16,9 @@ from lakewarden.wire.datahub.searching import USUAL
 COUNT: Final = 10
 """How many results are shown unless the caller says otherwise."""
 
+QUERY: Final = "input.query"
+"""What callers know the words of a search as."""
+
 _OTHER: Final = "OTHER"
 _VIEW: Final = "dataHubView"
 _VIEW_INFO: Final = "dataHubViewInfo"
@@ -45,6 +48,7 @@ def question(
         order=_order(input.get("sortInput") or {}),
         removed=flags.get("includeSoftDeleted") is True,
         named=named,
+        query_field=QUERY,
     )
 
 

@@ -1,0 +1,127 @@
+"""Handlers in threads, so that one caller cannot take them all.
+
+A caller has at most its share of the threads; what it asks beyond that waits behind, and callers
+that wait take turns, whoever asked how much. Both the requests of one caller and those of all
+that wait are bounded: beyond that a request is refused, and may be sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import ClassVar, Final, Generic, TypeVar
+
+from lakewarden.kernel.errors import Unavailable
+
+T = TypeVar("T")
+
+THREADS: Final = 16
+"""Handlers at work at the same time; writes wait for each other in any case."""
+
+
+class Busy(Unavailable):
+    """Too many requests wait already."""
+
+    public: ClassVar[str] = "too many requests wait already; try again later"
+
+    def __init__(self) -> None:
+        super().__init__(self.public)
+
+
+class FairQueue(Generic[T]):
+    """Runs work of callers in the threads of an executor. Belongs to one event loop.
+
+    `threads` at the same time, `share` of them for one caller; at most `waiting` requests wait,
+    `caller_waiting` of them of one caller.
+    """
+
+    def __init__(
+        self, executor: Executor, *, threads: int, share: int, waiting: int, caller_waiting: int
+    ) -> None:
+        self._executor = executor
+        self._threads = threads
+        self._share = share
+        self._waiting = waiting
+        self._caller_waiting = caller_waiting
+        self._running: Counter[str] = Counter()
+        self._queues: OrderedDict[str, deque[_Turn[T]]] = OrderedDict()
+        self._queued = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return self._queued
+
+    def submit(self, caller: str, work: Callable[[], T]) -> asyncio.Future[T]:
+        """The result of the work, once it was its turn; one that is cancelled before is not done.
+
+        Raises `Busy`.
+        """
+        turn = _Turn(caller, work, asyncio.get_running_loop().create_future())
+        queue = self._queues.get(caller)
+        if queue is None and self._may_run(caller):
+            self._run(turn)
+            return turn.result
+        if self._queued >= self._waiting or (queue and len(queue) >= self._caller_waiting):
+            raise Busy
+        self._queues.setdefault(caller, deque()).append(turn)
+        self._queued += 1
+        turn.result.add_done_callback(lambda _: self._leave(turn))
+        return turn.result
+
+    def _may_run(self, caller: str) -> bool:
+        return self._running.total() < self._threads and self._running[caller] < self._share
+
+    def _run(self, turn: _Turn[T]) -> None:
+        self._running[turn.caller] += 1
+        working = asyncio.get_running_loop().run_in_executor(self._executor, turn.work)
+        working.add_done_callback(lambda done: self._ran(turn, done))
+
+    def _ran(self, turn: _Turn[T], done: asyncio.Future[T]) -> None:
+        """A thread is free; until then the turn has it, whether somebody waits or not."""
+        self._running[turn.caller] -= 1
+        if not self._running[turn.caller]:
+            del self._running[turn.caller]
+        error = None if done.cancelled() else done.exception()
+        if not turn.result.done():
+            if done.cancelled():
+                turn.result.cancel()
+            elif error is not None:
+                turn.result.set_exception(error)
+            else:
+                turn.result.set_result(done.result())
+        self._run_next()
+
+    def _run_next(self) -> None:
+        for caller in list(self._queues):
+            if not self._may_run(caller):
+                continue
+            turn = self._queues[caller][0]
+            self._take(turn)
+            if caller in self._queues:
+                self._queues.move_to_end(caller)
+            self._run(turn)
+            return
+
+    def _leave(self, turn: _Turn[T]) -> None:
+        """A turn that is over before it came."""
+        if turn in self._queues.get(turn.caller, ()):
+            self._take(turn)
+
+    def _take(self, turn: _Turn[T]) -> None:
+        queue = self._queues[turn.caller]
+        queue.remove(turn)
+        self._queued -= 1
+        if not queue:
+            del self._queues[turn.caller]
+
+
+class _Turn(Generic[T]):
+    """A piece of work that waits for a thread; told apart from others by itself."""
+
+    def __init__(self, caller: str, work: Callable[[], T], result: asyncio.Future[T]) -> None:
+        self.caller = caller
+        self.work = work
+        self.result = result

@@ -1,0 +1,106 @@
+"""Work that is given up: who asked is gone, or the time that the question had is over.
+
+What computes or reads for long calls `check` at its steps, in the thread that works. Whoever
+waits for the answer cancels from any thread. Outside of `working` nothing is ever cancelled, nor
+inside of `shielded`: a write that has begun is finished.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import ClassVar, Final, TypeVar
+
+from lakewarden.kernel.errors import Unavailable
+
+T = TypeVar("T")
+
+_ITEMS: Final = 1_000
+
+
+class Cancelled(Unavailable):
+    """Nobody waits for the answer any more."""
+
+    public: ClassVar[str] = "the request was given up"
+
+    def __init__(self) -> None:
+        super().__init__(self.public)
+
+
+class Cancellation:
+    """Whether one piece of work was given up. Good for many threads."""
+
+    def __init__(self) -> None:
+        self.is_cancelled = False
+        self._lock = threading.Lock()
+        self._interrupts: list[Callable[[], object]] = []
+
+    def cancel(self) -> None:
+        """Gives the work up, and interrupts what it waits for."""
+        with self._lock:
+            self.is_cancelled = True
+            for interrupt in self._interrupts:
+                interrupt()
+
+    @contextmanager
+    def interrupting(self, interrupt: Callable[[], object]) -> Iterator[None]:
+        """While inside, `interrupt` is called where the work is given up; in that thread."""
+        with self._lock:
+            self._interrupts.append(interrupt)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._interrupts.remove(interrupt)
+
+
+_current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
+
+
+def current() -> Cancellation | None:
+    """That of the work of this thread, if it can be given up."""
+    return _current.get()
+
+
+def is_cancelled() -> bool:
+    """Whether the work of this thread was given up."""
+    found = _current.get()
+    return found is not None and found.is_cancelled
+
+
+def check() -> None:
+    """Raises `Cancelled` where the work of this thread was given up."""
+    found = _current.get()
+    if found is not None and found.is_cancelled:
+        raise Cancelled
+
+
+def checked(items: Iterable[T]) -> Iterator[T]:
+    """The items, with a `check` before every thousandth."""
+    for number, item in enumerate(items):
+        if number % _ITEMS == 0:
+            check()
+        yield item
+
+
+@contextmanager
+def working(cancellation: Cancellation) -> Iterator[None]:
+    """What this thread does inside may be given up."""
+    token = _current.set(cancellation)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def shielded() -> Iterator[None]:
+    """What this thread does inside is finished; raises `Cancelled` instead of beginning it."""
+    check()
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)

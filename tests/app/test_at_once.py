@@ -27,7 +27,7 @@ from tests.app.serving import basic
 from tests.app.stub import Stub
 
 PATH = "/stub"
-HEADERS = [(b"host", b"h"), (b"authorization", basic("ana").encode())]
+HEADERS = [(b"host", b"localhost"), (b"authorization", basic("ana").encode())]
 
 
 class _Inline(Stub):
@@ -76,9 +76,9 @@ def _status(answer: Answer | None) -> int | None:
 
 
 def _learn(asked: Asked, method: str = "GET", url: str = PATH, body: bytes = b"") -> None:
-    headers = [("host", "h")]
+    headers = [("host", "localhost")]
     assert asked.ask(method, url, body, headers, user=None).status == 401
-    named = [("host", "h"), ("authorization", basic("ana"))]
+    named = [("host", "localhost"), ("authorization", basic("ana"))]
     assert asked.ask(method, url, body, named, user=None).status < 300
 
 

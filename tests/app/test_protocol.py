@@ -39,7 +39,7 @@ def connected(served: Served) -> Iterator[socket.socket]:
 def _head(*more: str, version: str = "1.1", length: int | None = len(BODY)) -> bytes:
     lines = [
         f"POST /access/v1/evaluation HTTP/{version}",
-        "Host: h",
+        "Host: localhost",
         f"Authorization: {basic('ana')}",
         "Content-Type: application/json",
         *([] if length is None else [f"Content-Length: {length}"]),
@@ -113,7 +113,7 @@ def test_head_and_body_may_come_apart(served: Served) -> None:
 
 
 def test_requests_may_be_sent_ahead_and_are_answered_in_order(served: Served) -> None:
-    slow = b"GET /api/metalakes HTTP/1.1\r\nHost: h\r\nX-Request-ID: list\r\n\r\n"
+    slow = b"GET /api/metalakes HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: list\r\n\r\n"
     asked = [_head(f"X-Request-ID: r-{number}") + BODY for number in range(4)]
     with connected(served) as sock:
         sock.sendall(b"".join([*asked[:2], slow, *asked[2:]]))

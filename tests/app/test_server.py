@@ -51,6 +51,29 @@ def test_a_fresh_server_lets_its_administrator_in_and_nobody_else(simple: Served
     assert "first" in _names(simple.ask("GET", "/api/metalakes", user="ana"))
 
 
+@pytest.mark.parametrize(
+    ("request_line", "host", "status"),
+    [
+        ("GET /api/version HTTP/1.1", "Host: evil.test\r\n", 421),
+        ("GET http://evil.test/api/version HTTP/1.1", "Host: localhost\r\n", 421),
+        ("GET http://evil.test:80/api/version HTTP/1.1", "", 421),
+        ("GET http://localhost@evil.test/api/version HTTP/1.1", "Host: localhost\r\n", 421),
+        ("GET http://localhost/api/version HTTP/1.1", "Host: evil.test\r\n", 200),
+        ("GET http://localhost:1/api/version HTTP/1.1", "Host: localhost\r\n", 200),
+        ("GET http://[::1]/api/version HTTP/1.1", "Host: localhost\r\n", 200),
+        ("GET http://localhost/api/version HTTP/1.1", "Host: a\r\nHost: b\r\n", 400),
+        ("GET /api/version HTTP/1.1", "", 400),
+        ("GET /api/version HTTP/1.0", "", 200),
+    ],
+)
+def test_the_host_of_the_target_counts_before_that_of_the_header(
+    simple: Served, request_line: str, host: str, status: int
+) -> None:
+    sent = f"{request_line}\r\n{host}Connection: close\r\n\r\n".encode()
+    for _ in range(2):  # the second one would be answered at once
+        assert simple.raw(sent).split(b" ")[1] == str(status).encode()
+
+
 def test_strangers_learn_that_it_lives_and_what_is_switched_off(simple: Served) -> None:
     for path in ("/healthz", "/health", "/health/live", "/readyz", "/health/ready"):
         answer = simple.ask("GET", path)
@@ -97,9 +120,11 @@ def _counted(served: Served) -> float:
     "sent",
     [
         pytest.param(
-            b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"A: " + b"x" * 200_000, id="endless"
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"A: " + b"x" * 200_000, id="endless"
         ),
-        pytest.param(b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 40_000, id="many headers"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"A: b\r\n" * 40_000, id="many headers"
+        ),
     ],
 )
 def test_a_head_without_end_is_cut_off(simple: Served, sent: bytes) -> None:
@@ -114,15 +139,19 @@ def test_a_head_without_end_is_cut_off(simple: Served, sent: bytes) -> None:
     "sent",
     [
         pytest.param(b"nonsense\r\n\r\n", id="no request"),
-        pytest.param(b"GET /api/metalakes HTTP/1.1\r\nHost: x\r\nA\x00: b\r\n\r\n", id="NUL"),
-        pytest.param(b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", id="a path that is not ASCII"),
         pytest.param(
-            b"POST /api/metalakes HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+            b"GET /api/metalakes HTTP/1.1\r\nHost: localhost\r\nA\x00: b\r\n\r\n", id="NUL"
+        ),
+        pytest.param(
+            b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", id="a path that is not ASCII"
+        ),
+        pytest.param(
+            b"POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
             b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             id="two lengths",
         ),
         pytest.param(
-            b"POST /api/metalakes HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+            b"POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
             b"Content-Length: 6\r\n\r\nabcde",
             id="length twice",
         ),
@@ -149,7 +178,7 @@ def test_what_is_no_sound_request_is_refused(simple: Served, sent: bytes) -> Non
 def test_a_path_that_could_be_read_in_two_ways_is_gravitino_s_400(
     simple: Served, path: str
 ) -> None:
-    request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {basic('ana')}\r\n\r\n"
+    request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {basic('ana')}\r\n\r\n"
     received = simple.raw(request.encode())
     assert received.startswith(b"HTTP/1.1 400 ")
     assert b'"code":1001' in received
@@ -161,7 +190,7 @@ def test_a_slash_at_the_end_is_accepted(simple: Served) -> None:
 
 def test_two_authorization_headers_are_refused(simple: Served) -> None:
     header = f"Authorization: {basic('ana')}\r\n"
-    request = f"GET /api/metalakes HTTP/1.1\r\nHost: x\r\n{header}{header}\r\n"
+    request = f"GET /api/metalakes HTTP/1.1\r\nHost: localhost\r\n{header}{header}\r\n"
     assert simple.raw(request.encode()).startswith(b"HTTP/1.1 401 ")
 
 
@@ -170,7 +199,7 @@ def test_a_slow_body_is_given_up(tmp_path: Path) -> None:
         tmp_path / "s", environment={"LAKEWARDEN_LIMITS__REQUEST_SECONDS": "0.5"}
     ) as served:
         head = (
-            "POST /api/metalakes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            "POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Authorization: {basic('admin')}\r\nContent-Length: 100\r\n\r\n{{"
         )
         received = served.raw(head.encode())
@@ -265,7 +294,7 @@ def test_it_stops_when_told_and_finishes_what_is_under_way(tmp_path: Path, worke
         connection = socket.create_connection(("127.0.0.1", served.port), timeout=10)
         body = b'{"name": "late", "comment": "", "properties": {}}'
         head = (
-            "POST /api/metalakes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            "POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Authorization: {basic('admin')}\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         connection.sendall(head.encode() + body[:10])

@@ -63,7 +63,9 @@ def _user(found: Actor | Unauthenticated) -> str | None:
 
 @pytest.mark.parametrize("mode", ["simple", "token", "oidc"])
 def test_a_token_of_ours_is_believed_in_every_mode(mode: Mode) -> None:
-    assert _ask(b"Bearer lw_ana", mode) == Actor("ana", credential="token:id-lw_ana")
+    unproven = "simple" if mode == "simple" else ""
+    expected = Actor("ana", credential="token:id-lw_ana", unproven=unproven)
+    assert _ask(b"Bearer lw_ana", mode) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,38 @@ def test_a_token_that_is_not_known_is_nobody_and_never_the_anonymous_user(
     value: bytes, mode: Mode
 ) -> None:
     assert isinstance(_ask(value, mode, anonymous="anonymous"), Unauthenticated)
+
+
+@pytest.mark.parametrize("mode", ["simple", "token", "oidc"])
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("unproven", [None, "simple", "open"])
+def test_a_token_is_good_where_its_maker_would_be_believed(
+    mode: Mode, is_open: bool, unproven: str | None
+) -> None:
+    made = [
+        _token("lw_t", unproven=unproven),
+        _token("lw_s", id="s1", realm="datahub", unproven=unproven),
+    ]
+    state = State(tokens={token.digest: token for token in made})
+    open_to = {"datahub": "datahub"} if is_open else {}
+    authenticator = Authenticator(mode, "admin", open_to=open_to)
+    expected = unproven is None or mode == "simple" or (unproven == "open" and is_open)
+    for credentials in (header.Bearer("lw_t"), header.Session("lw_s")):
+        found = authenticator.authenticate(credentials, state, NOW, realm=DATAHUB)
+        assert isinstance(found, Actor) is expected
+        if isinstance(found, Actor):
+            # What is made with it is no better than it is.
+            assert found.unproven == ("simple" if mode == "simple" else unproven or "")
+
+
+def test_who_comes_to_an_open_dialect_is_not_proven() -> None:
+    for mode, unproven in (("token", "open"), ("simple", "simple")):
+        authenticator = Authenticator(mode, "admin", open_to={"datahub": "datahub"})  # type: ignore[arg-type]
+        found = authenticator.authenticate(
+            header.Nothing(), STATE, NOW, realm=DATAHUB, dialect="datahub"
+        )
+        assert isinstance(found, Actor)
+        assert found.unproven == unproven
 
 
 def test_the_digest_of_a_token_is_no_token() -> None:
@@ -106,16 +140,18 @@ def test_where_the_realm_is_still_to_be_read_the_actor_says_where_it_is_good() -
 
 @pytest.mark.parametrize("mode", ["simple", "token", "oidc"])
 def test_the_root_token_is_the_administrator_in_the_main_directory_only(mode: Mode) -> None:
-    assert _ask(b"Bearer toor", mode, root="toor") == Actor("admin", credential="root")
+    unproven = "simple" if mode == "simple" else ""
+    expected = Actor("admin", credential="root", unproven=unproven)
+    assert _ask(b"Bearer toor", mode, root="toor") == expected
     assert isinstance(_ask(b"Bearer toor", mode, ELSEWHERE, root="toor"), Unauthenticated)
     assert isinstance(_ask(b"Bearer toor", mode), Unauthenticated)
     assert isinstance(_ask(b"Bearer toorx", mode, root="toor"), Unauthenticated)
 
 
 def test_simple_believes_the_name_in_the_directory_of_the_realm() -> None:
-    assert _ask(_basic("ana"), "simple") == Actor("ana", credential="simple")
+    assert _ask(_basic("ana"), "simple") == Actor("ana", credential="simple", unproven="simple")
     found = _ask(_basic("ana"), "simple", ELSEWHERE)
-    assert found == Actor("ana", "other", credential="simple")
+    assert found == Actor("ana", "other", credential="simple", unproven="simple")
 
 
 @pytest.mark.parametrize("mode", ["token", "oidc"])
@@ -128,7 +164,7 @@ def test_nothing_to_believe_is_the_anonymous_user_where_names_are_trusted(
     value: bytes | None,
 ) -> None:
     found = _ask(value, "simple", anonymous="anonymous")
-    assert found == Actor("anonymous", credential="anonymous")
+    assert found == Actor("anonymous", credential="anonymous", unproven="simple")
     assert isinstance(_ask(value, "simple"), Unauthenticated)
     assert isinstance(_ask(value, "token", anonymous="anonymous"), Unauthenticated)
 

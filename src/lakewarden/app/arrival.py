@@ -15,6 +15,7 @@ from typing import Final
 from lakewarden.app import head as heads
 from lakewarden.app.freshness import AT_LEAST, CONSISTENCY, NEWEST, Wanted, wanted
 from lakewarden.app.head import Pair
+from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.routing import Found, Lost, Table
 from lakewarden.authn import cookie, header
 from lakewarden.authn.header import Credentials, Nothing
@@ -34,8 +35,8 @@ MOST_BYTES: Final = 4_096
 class Arrival:
     """A request as its head tells it.
 
-    `size` are the bytes of the headers that are kept, `path` what lies below the realm's
-    prefix, `body_limit` is in bytes; `takes_body`: its content type is one of the route's.
+    `size` are the bytes of the headers that are kept, `path` what lies below the realm's prefix,
+    `body_limit` is in bytes; `takes_body`: its content type is one of the route's.
     """
 
     found: Found
@@ -52,9 +53,16 @@ class Arrival:
 class Arrivals:
     """The heads that were read, for one state. Belongs to one event loop."""
 
-    def __init__(self, table: Table, limits: Limits, public_url: str = "") -> None:
+    def __init__(
+        self,
+        table: Table,
+        limits: Limits,
+        public_url: str = "",
+        origin: RequestOrigin | None = None,
+    ) -> None:
         self._table = table
         self._limits = limits
+        self._origin = RequestOrigin(public_url=public_url) if origin is None else origin
         self._public_url = public_url
         self._state: State | None = None
         self._kept: dict[tuple[str, bytes, bytes, tuple[Pair, ...]], Arrival] = {}
@@ -75,6 +83,7 @@ class Arrivals:
         limits = self._limits
         heads.check_address(path, query, limits.url_bytes)
         head = heads.read(headers, limits.header_bytes)
+        self._origin.check(method, head.headers)
         found = self._find(method, path, state)
         if isinstance(found, Lost):
             return found

@@ -32,6 +32,7 @@ from lakewarden.app.head import Pair
 from lakewarden.app.keys import secret_keys
 from lakewarden.app.peer import networks
 from lakewarden.app.readiness import Readiness
+from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.root_password import set_root_password
 from lakewarden.app.routing import Table
 from lakewarden.app.vouching import Vouching
@@ -116,15 +117,18 @@ class Application:
         settings, limits = self.settings, self.settings.limits
         cdap = settings.cdap
         plane = Plane(cast(Store, _Absent()))
+        given = services(settings)
+        hosts = settings.own_hosts
         return Parts(
             table=self._table,
             plane=plane,
             authenticator=self._authenticator(),
-            services=services(settings),
+            services=given,
             limits=limits,
             workers=self._handlers,
             freshness=self._freshness(plane),
             proxies=networks(settings.trusted_proxies),
+            origin=RequestOrigin(hosts, given.public_url, addresses=not settings.is_loopback),
             vouching={shipped.CDAP: Vouching("cdap-userid", networks(cdap.trusted_proxies))},
         )
 

@@ -2,7 +2,7 @@
 
 | step | refused with                                                          |
 |------|-----------------------------------------------------------------------|
-| 1    | head: 414, 431, 400, 415                                               |
+| 1    | head: 414, 431, 400, 415; host 421; a page of another site 403         |
 | 2    | path: split, then decoded; route found, else 404 or 405                |
 | 3    | body, within its limits of size and time: 413, 408, 415; before a      |
 |      | large one steps 4 and 5 as well                                        |
@@ -38,6 +38,7 @@ from lakewarden.app.head import Pair
 from lakewarden.app.journey import Journey
 from lakewarden.app.peer import Network, caller
 from lakewarden.app.problem import PROBLEM
+from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.routing import Lost, Table, top_realm
 from lakewarden.app.vouching import Vouching
 from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthenticated, named
@@ -76,6 +77,7 @@ class Parts:
     freshness: Freshness
     proxies: tuple[Network, ...] = ()
     vouching: Mapping[str, Vouching] = field(default_factory=dict)
+    origin: RequestOrigin = field(default_factory=RequestOrigin)
     is_open: bool = False
     is_away: bool = False
 
@@ -89,8 +91,8 @@ class Gate:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._arrivals = Arrivals(parts.table, parts.limits, parts.services.public_url)
         limits = parts.limits
+        self._arrivals = Arrivals(parts.table, limits, parts.services.public_url, parts.origin)
         self._queue: FairQueue[Reply] = FairQueue(
             parts.workers,
             threads=THREADS,
@@ -285,7 +287,7 @@ class Gate:
         if isinstance(actor, Unauthenticated):
             if not found.route.public or not isinstance(arrival.credentials, Nothing):
                 return actor
-            actor = Actor(ANONYMOUS, credential=ANONYMOUS)
+            actor = self._parts.authenticator.stranger
         if found.realm is not None and realm is None:
             # As for a realm of strangers, so that nobody learns which of the two it is.
             return Unauthenticated(NOT_GOOD_HERE)

@@ -102,6 +102,7 @@ class Health:
         """The refusal of a caller who may not; None for who may."""
         values = [value for name, value in request.headers.raw if name == b"authorization"]
         try:
+            self._parts.origin.check_host(request.headers.get("host"))
             if not self._parts.is_open:
                 raise self._parts.closed()
             state = (await self._parts.freshness.state()).state

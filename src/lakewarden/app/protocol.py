@@ -15,6 +15,7 @@ from asyncio.events import TimerHandle
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 MAX_HEAD_BYTES: Final = 128 * 1024
@@ -93,10 +94,29 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._stop_timer()
+        self._set_host()
         if self._may_hold():
             self._held = []
         else:
             super().on_headers_complete()
+
+    def _set_host(self) -> None:
+        """Makes `Host` say what the request is for, as it has to be read.
+
+        An absolute target names the host, whatever the header says (RFC 9112, 3.2.2). HTTP/1.1
+        without the header gets an empty one, which is refused (3.2).
+        """
+        is_absolute = not self.url.startswith((b"/", b"*"))
+        named = [value for name, value in self.headers if name == b"host"]
+        if is_absolute and len(named) <= 1:
+            host = _authority(self.url)
+        elif not named and self.parser.get_http_version() == "1.1":
+            host = b""
+        else:
+            return
+        # The scope has this very list.
+        self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]
+        self.headers.append((b"host", host))
 
     def on_body(self, body: bytes) -> None:
         if self._held is None:
@@ -163,3 +183,15 @@ class GuardedProtocol(HttpToolsProtocol):
         self._head_timer = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+def _authority(url: bytes) -> bytes:
+    """The host, and the port where there is one, of an absolute target; empty without a host."""
+    try:
+        found = httptools.parse_url(url)
+    except httptools.HttpParserInvalidURLError:
+        return b""
+    host = found.host or b""
+    if b":" in host:
+        host = b"[" + host + b"]"
+    return b"%b:%d" % (host, found.port) if found.port else host

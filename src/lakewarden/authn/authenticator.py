@@ -6,11 +6,13 @@
 | token  | tokens of ours                                     |
 | oidc   | tokens of the identity provider; tokens of ours    |
 
-The root token, where there is one, is a token of the administrator in every mode, and whoever
-signed in with a password comes with the cookie of a session in every mode, as do those for whom a
-trusted proxy vouches. Credentials that
-were sent and are wrong never turn into somebody else: the anonymous user is for requests
-that bring none, and in `simple` mode for those that cannot be read.
+The root token, where there is one, is a token of the administrator in every mode. In every mode
+come as well: whoever signed in with a password, with the cookie of a session, and those for whom
+a trusted proxy vouches. A token that was
+made where nobody had to prove who it is (in `simple` mode, or while the authentication of a
+dialect was off) is good only as long as that is so. Credentials that were sent and are wrong
+never turn into somebody else: the anonymous user is for requests that bring none, and in `simple`
+mode for those that cannot be read.
 """
 
 from __future__ import annotations
@@ -42,6 +44,10 @@ NOT_GOOD_HERE: Final = "these credentials are not good in this realm"
 """Said alike of a realm that is not there."""
 
 Mode = Literal["simple", "token", "oidc"]
+
+SIMPLE: Final = "simple"
+OPEN: Final = "open"
+"""Why a caller had not to prove anything: the mode, or a dialect whose authentication is off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +90,29 @@ class Authenticator:
         """
         if isinstance(credentials, Nothing) and dialect in self.open_to:
             home = DIRECTORY if realm is None else realm.directory
-            return Actor(self.open_to[dialect], home, credential=ANONYMOUS)
+            user, unproven = self.open_to[dialect], self._simple or OPEN
+            return Actor(user, home, credential=ANONYMOUS, unproven=unproven)
         found = self._believed(credentials, state, now, realm, anonymous)
         if isinstance(found, Actor) and _has_built_in_power(found):
             return Unauthenticated("nobody can sign in by this name")
         if isinstance(found, Actor) and realm is not None and not found.is_good_in(realm):
             return Unauthenticated(NOT_GOOD_HERE)
         return found
+
+    @property
+    def stranger(self) -> Actor:
+        """Whoever comes without credentials to what is for everybody."""
+        return Actor(ANONYMOUS, credential=ANONYMOUS, unproven=self._simple)
+
+    @property
+    def _simple(self) -> str:
+        return SIMPLE if self.mode == SIMPLE else ""
+
+    def _is_accepted(self, token: Token) -> bool:
+        """Whether the token was made where callers are believed as they are here."""
+        if not token.unproven or self.mode == SIMPLE:
+            return True
+        return token.unproven == OPEN and bool(self.open_to)
 
     def _believed(
         self,
@@ -107,13 +129,13 @@ class Authenticator:
             case Session(text):
                 return self._session(text, state, now)
             case Vouched(user):
-                return Actor(user, home, credential="proxy")
-            case Basic(user) if self.mode == "simple":
-                return Actor(user, home, credential="simple")
+                return Actor(user, home, credential="proxy", unproven=self._simple)
+            case Basic(user) if self.mode == SIMPLE:
+                return Actor(user, home, credential=SIMPLE, unproven=SIMPLE)
             case Unreadable(why, doubled) if doubled:
                 return Unauthenticated(why)
-            case Nothing() | Unreadable() if self.mode == "simple" and anonymous is not None:
-                return Actor(anonymous, home, credential=ANONYMOUS)
+            case Nothing() | Unreadable() if self.mode == SIMPLE and anonymous is not None:
+                return Actor(anonymous, home, credential=ANONYMOUS, unproven=SIMPLE)
             case Nothing():
                 return Unauthenticated("credentials are required")
             case Unreadable(why):
@@ -124,25 +146,30 @@ class Authenticator:
     def _bearer(self, text: str, state: State, now: float) -> Actor | Unauthenticated:
         root = self.root_token
         if root is not None and hmac.compare_digest(text.encode(), root.encode()):
-            return Actor(self.admin, credential="root")
+            return Actor(self.admin, credential="root", unproven=self._simple)
         # Looked up by digest: how far a guess agrees with a token cannot be measured.
         token = state.tokens.get(digest(text))
         if token is not None and not is_session(token):
             if not _is_good(token, now):
                 return Unauthenticated("the token has expired")
-            return Actor(
-                token.user, token.directory, realm=token.realm, credential=f"token:{token.id}"
-            )
+            if not self._is_accepted(token):
+                return Unauthenticated("the token was made while nobody had to prove who they are")
+            return self._holder(token, f"token:{token.id}")
         if self.verifier is not None and not text.startswith(PREFIX):
             return self._vouched(self.verifier, text)
         return Unauthenticated("the token is not valid")
 
     def _session(self, text: str, state: State, now: float) -> Actor | Unauthenticated:
         token = state.tokens.get(digest(text))
-        if token is None or not is_session(token) or not _is_good(token, now):
+        is_good = token is not None and is_session(token) and _is_good(token, now)
+        if token is None or not is_good or not self._is_accepted(token):
             return Unauthenticated("the session is over")
-        credential = f"{CREDENTIAL}{token.id}"
-        return Actor(token.user, token.directory, realm=token.realm, credential=credential)
+        return self._holder(token, f"{CREDENTIAL}{token.id}")
+
+    def _holder(self, token: Token, credential: str) -> Actor:
+        """The user of a token; what the token lacks of proof, its holder lacks."""
+        unproven = self._simple or token.unproven or ""
+        return Actor(token.user, token.directory, token.realm, (), credential, unproven=unproven)
 
     def _vouched(self, verifier: Verifier, text: str) -> Actor | Unauthenticated:
         identity = verifier.verify(text)
@@ -193,4 +220,5 @@ def named(actor: Actor, request_id: str, wire: str) -> Actor:
         actor.credential,
         request_id,
         wire,
+        actor.unproven,
     )

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from lakewarden.authn.header import Credentials, Nothing, Session, Unreadable
+from lakewarden.authn.origin import is_own
 from lakewarden.service.session import COOKIE
 
 MAX_CHARACTERS: Final = 128
 
 _TEXT: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-_OWN_SITES: Final = ("same-origin", "none")
 
 
 def read(headers: Mapping[str, str], public_url: str) -> Credentials:
@@ -36,7 +35,7 @@ def read(headers: Mapping[str, str], public_url: str) -> Credentials:
         return Nothing()
     if len(values) > 1:
         return Unreadable("more than one session", doubled=True)
-    if not _is_own(headers, public_url):
+    if not is_own(headers, public_url):
         return Unreadable("a session is believed from our own pages only")
     text = values[0]
     if not text or len(text) > MAX_CHARACTERS or not _TEXT.issuperset(text):
@@ -48,15 +47,3 @@ def _values(cookie: str) -> list[str]:
     """The values of our cookie; it may stand among others, in whichever header."""
     pairs = (pair.partition("=") for part in cookie.split(", ") for pair in part.split(";"))
     return [value.strip().strip('"') for name, _, value in pairs if name.strip() == COOKIE]
-
-
-def _is_own(headers: Mapping[str, str], public_url: str) -> bool:
-    if headers.get("sec-fetch-site", "none") not in _OWN_SITES:
-        return False
-    origin = headers.get("origin")
-    if origin is None:
-        return True
-    parts = urlsplit(origin)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        return False
-    return parts.netloc == headers.get("host") or origin == public_url

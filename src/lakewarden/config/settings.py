@@ -36,6 +36,7 @@ from lakewarden.config.datahub import Datahub, datahub_given
 from lakewarden.config.gravitino import Gravitino
 from lakewarden.config.values import (
     Folders,
+    Hosts,
     Keys,
     Networks,
     Section,
@@ -51,6 +52,9 @@ PREFIX: Final = "LAKEWARDEN_"
 
 NOT_SETTINGS: Final = frozenset({"LAKEWARDEN_SERVER", "LAKEWARDEN_TOKEN"})
 """Variables that tell the command line's questions where to ask."""
+
+LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
+"""What this machine is called by its own clients."""
 
 _DATAHUB_SWITCHES: Final = (
     ("auth", "who brings no credentials there is believed to be its `actor`"),
@@ -128,6 +132,7 @@ class Settings(BaseSettings):
     secret_keys: Keys = ()
     consistency: Literal["strict", "host"] = "strict"
     public_url: str = ""
+    allowed_hosts: Hosts = ()
     trusted_proxies: Networks = ()
     open_metrics: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -160,6 +165,24 @@ class Settings(BaseSettings):
             return False
 
     @property
+    def believes_names(self) -> bool:
+        """Whether some callers need no credentials: whom they say to be is whom they are."""
+        return self.auth == "simple" or not self.datahub.auth or not self.cdap.security.enabled
+
+    @property
+    def own_hosts(self) -> tuple[str, ...]:
+        """The names under which clients address the server; none: whichever they like.
+
+        Where names are believed, a page on the web must not make the server its own by a name of
+        the page's that resolves to it; so only those of this machine are good, unless it is said.
+        """
+        if self.allowed_hosts or not self.believes_names:
+            return self.allowed_hosts
+        public = urlsplit(self.public_url).netloc
+        own = f"[{self.host}]" if ":" in self.host else self.host
+        return tuple(dict.fromkeys((*LOOPBACK_HOSTS, own, *filter(None, [public]))))
+
+    @property
     def weakened(self) -> tuple[str, ...]:
         """What is switched off, one sentence each."""
         said = []
@@ -187,6 +210,8 @@ class Settings(BaseSettings):
             said.append(
                 "`cdap.trusted_proxies`: whoever sends from there is whom its `CDAP-UserId` names"
             )
+        if self.believes_names and "*" in self.allowed_hosts:
+            said.append("`allowed_hosts`: pages on the web can make this server their own")
         if self.open_metrics:
             said.append("`open_metrics`: everybody may read the metrics")
         return tuple(said)

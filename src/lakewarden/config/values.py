@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,8 @@ from pydantic_settings import NoDecode
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_user_name
 from lakewarden.service.realm import check_realm_name
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 
 
 def as_words(value: object) -> object:
@@ -53,12 +56,22 @@ def secret_key(value: SecretStr) -> SecretStr:
     return value
 
 
+def host_name(value: str) -> str:
+    """The value, if it can be a `Host`: `name`, `name:port`, or `*`; raises `ValueError`."""
+    if value != "*" and _HOST.fullmatch(value) is None:
+        raise ValueError(f"expected a name, a name and a port, or `*`, got `{value}`")
+    return value.lower()
+
+
 def network(value: str) -> str:
     """The value, if it is an address or a network; raises `ValueError`."""
     ipaddress.ip_network(value)
     return value
 
 
+Hosts = Annotated[
+    tuple[Annotated[str, BeforeValidator(host_name)], ...], NoDecode, BeforeValidator(as_words)
+]
 Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(as_words)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(as_words)]
 Networks = Annotated[

@@ -24,7 +24,9 @@ class Actor(msgspec.Struct, frozen=True):
     `realm`: the only realm in which the credential is good; None: in every realm of the
     directory. `groups` are names that the identity provider vouches for in this request.
     `credential` says how the caller was believed (`simple`, `root`, `token:ID`, `session:ID`,
-    `oidc`, `anonymous`), `wire` and `request_id` where and in which request.
+    `oidc`, `anonymous`), `wire` and `request_id` where and in which request. `unproven` says
+    where callers need not prove who they are: `simple` (the mode of authentication), `open` (a
+    dialect whose authentication is off); tokens that such a caller makes bear it.
     """
 
     user: str
@@ -34,6 +36,7 @@ class Actor(msgspec.Struct, frozen=True):
     credential: str = ""
     request_id: str = ""
     wire: str = ""
+    unproven: str = ""
 
     def is_good_in(self, realm: Realm) -> bool:
         """Whether the credential may be used in the realm at all."""

@@ -39,7 +39,7 @@ class Token:
     """A bearer token of ours. Only the SHA-256 of its text is known (`digest`, hexadecimal).
 
     Good for `user` of `directory` in every realm of it, or in `realm` alone. Times are seconds
-    since the epoch.
+    since the epoch. `unproven` is that of the caller who made it: see `service.actor`.
     """
 
     id: str
@@ -50,6 +50,7 @@ class Token:
     directory: str = DIRECTORY
     realm: str | None = None
     title: str = ""
+    unproven: str | None = None
 
 
 def check_realm_name(name: str) -> str:

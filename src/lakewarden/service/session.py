@@ -62,6 +62,7 @@ def begin(desk: Desk, realm: str, user: str) -> Issued:
         directory=found.directory,
         realm=found.name,
         title="session",
+        unproven=desk.actor.unproven or None,
     )
     desk.change(people_of(found.directory), TokenChanged(token.id, token))
     return Issued(token, text)

@@ -121,6 +121,7 @@ def _issued(
         directory=directory,
         realm=realm,
         title=title,
+        unproven=desk.actor.unproven or None,
     )
     desk.change(people_of(directory), TokenChanged(id, token))
     return Issued(token, text)

@@ -16,6 +16,7 @@ from lakewarden.store.key import ENTITY, key
 
 TOKEN_COLUMNS: Final = (
     *("id", "digest", "user", "created", "expires", "directory", "realm", "title"),
+    "unproven",
 )
 
 Perform = Callable[[sa.Connection, Sequence[Row]], None]

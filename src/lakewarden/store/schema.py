@@ -230,6 +230,7 @@ tokens = sa.Table(
     _text("directory"),
     sa.Column("realm", Text),
     _text("title"),
+    sa.Column("unproven", Text),
 )
 
 links = _clustered(

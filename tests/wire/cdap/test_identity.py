@@ -225,7 +225,7 @@ def test_the_knobs_of_the_older_profile_come_from_the_settings(tmp_path: Path) -
         assert site.ask("GET", "/v3/namespaces", basic("eve"))[2] == b"[]"
 
 
-def test_a_body_is_read_whatever_it_is_said_to_be(tmp_path: Path) -> None:
+def test_json_is_read_as_clients_send_it_and_text_is_not_json(tmp_path: Path) -> None:
     with opened(tmp_path) as site:
         body = json.dumps(
             {
@@ -234,8 +234,14 @@ def test_a_body_is_read_whatever_it_is_said_to_be(tmp_path: Path) -> None:
             }
         ).encode()
         path = "/v3/security/authorization/privileges/grant"
-        form = ("Content-Type", "application/x-www-form-urlencoded")
-        assert site.ask("POST", path, basic("admin"), form, body=body)[0] == 200
+        for said, status in (
+            ((), 200),
+            ((("Content-Type", "application/x-www-form-urlencoded"),), 200),
+            ((("Content-Type", "application/json;charset=utf-8"),), 200),
+            ((("Content-Type", "text/plain"),), 415),
+            ((("Content-Type", "multipart/form-data; boundary=x"),), 415),
+        ):
+            assert site.ask("POST", path, basic("admin"), *said, body=body)[0] == status
 
 
 def test_the_server_says_that_it_is_there_to_everybody_and_its_release_to_callers(

@@ -369,12 +369,12 @@ def test_a_header_counts_and_the_cookie_beside_it_does_not(site: Site) -> None:
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        ({"origin": "https://evil.test", "host": "hub.test"}, 401),
-        ({"origin": "null", "host": "hub.test"}, 401),
+        ({"origin": "https://evil.test", "host": "hub.test"}, 403),
+        ({"origin": "null", "host": "hub.test"}, 403),
         ({"origin": "http://hub.test", "host": "hub.test"}, 200),
         ({"origin": "http://127.0.0.1:8787"}, 200),
-        ({"sec_fetch_site": "cross-site"}, 401),
-        ({"sec_fetch_site": "same-site"}, 401),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"sec_fetch_site": "same-site"}, 403),
         ({"sec_fetch_site": "same-origin"}, 200),
         ({"content_type": "text/plain"}, 415),
         ({"content_type": "application/x-www-form-urlencoded"}, 415),

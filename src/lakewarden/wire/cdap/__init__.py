@@ -39,7 +39,7 @@ from lakewarden.wire.cdap import (
     streams,
     system_services,
 )
-from lakewarden.wire.cdap.bodies import ANY_TYPE
+from lakewarden.wire.cdap.bodies import JSON_TYPES
 from lakewarden.wire.cdap.errors import (
     Failure,
     failure_of,
@@ -95,11 +95,11 @@ class Cdap:
         self._token_urls = tuple(token_urls)
 
     def routes(self) -> Sequence[Route]:
-        """All routes; bodies are taken whatever content type is said of them."""
+        """All routes; where they do not say otherwise their bodies are JSON."""
         return tuple(
             replace(
                 route,
-                accepts=ANY_TYPE,
+                accepts=route.accepts or JSON_TYPES,
                 handler=_switched(route.handler) if module in _AUTHORIZATION else route.handler,
             )
             for module in _MODULES

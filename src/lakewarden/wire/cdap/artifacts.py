@@ -18,7 +18,7 @@ from lakewarden.names.canonical import WORD, quoted
 from lakewarden.service.desk import Desk
 from lakewarden.wire import strict_json
 from lakewarden.wire.cdap import keeping
-from lakewarden.wire.cdap.bodies import Json, convert, done, ok, said, text_of, texts
+from lakewarden.wire.cdap.bodies import ANY_TYPE, Json, convert, done, ok, said, text_of, texts
 from lakewarden.wire.cdap.deleting import delete_all
 from lakewarden.wire.cdap.errors import bad, exists, not_found
 from lakewarden.wire.cdap.guarding import allow, contents, is_stored, visible, write
@@ -297,14 +297,17 @@ ROUTES: Final[Sequence[Route]] = (
     Route("DELETE", PATH, "artifact.clear_all", clear),
     Route("POST", "/v3/namespaces/system/artifacts", "artifact.refresh_system", refresh),
     Route("GET", ONE, "artifact.list", versions),
-    Route("POST", ONE, "artifact.add", add, body_limit=BYTES),
+    Route("POST", ONE, "artifact.add", add, body_limit=BYTES, accepts=ANY_TYPE),
     Route("GET", VERSION, "artifact.get", get),
     Route("DELETE", VERSION, "artifact.delete", delete),
     Route("GET", f"{VERSION}/properties", "artifact.get_property", properties),
     Route("PUT", f"{VERSION}/properties", "artifact.write_property", write_properties),
     Route("DELETE", f"{VERSION}/properties", "artifact.delete_property", delete_properties),
     Route("GET", f"{VERSION}/properties/{{key}}", "artifact.get_property", property_of),
-    Route("PUT", f"{VERSION}/properties/{{key}}", "artifact.write_property", write_property),
+    Route(
+        *("PUT", f"{VERSION}/properties/{{key}}", "artifact.write_property", write_property),
+        accepts=ANY_TYPE,
+    ),
     Route(
         *("DELETE", f"{VERSION}/properties/{{key}}", "artifact.delete_property"), delete_property
     ),

@@ -30,8 +30,13 @@ T = TypeVar("T")
 Json = dict[str, object]
 """A JSON object."""
 
+JSON_TYPES: Final = ("", "application/x-www-form-urlencoded")
+"""What JSON is also sent as: the original's client says nothing, so that Java calls a POST a form
+and a PUT nothing at all; `curl -d` calls both a form. Nobody means text or a multipart form.
+SOURCE: cdap-common-http, README ("a simple wrapper around HttpURLConnection")."""
+
 ANY_TYPE: Final = ("*/*",)
-"""Content types that routes with a body take: clients send JSON as whatever they like."""
+"""Content types of routes whose body is a file, text or an event."""
 
 
 class Body(msgspec.Struct):

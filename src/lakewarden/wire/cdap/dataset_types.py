@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.names import cdap
 from lakewarden.service.desk import Desk
 from lakewarden.wire.cdap import artifacts, creating, keeping
-from lakewarden.wire.cdap.bodies import Json, convert, done, ok
+from lakewarden.wire.cdap.bodies import ANY_TYPE, Json, convert, done, ok
 from lakewarden.wire.cdap.creating import BUILT_IN_TYPES, TABLE, TYPE_NAME
 from lakewarden.wire.cdap.deleting import delete_all
 from lakewarden.wire.cdap.errors import bad, conflict, exists
@@ -204,7 +204,11 @@ ROUTES: Final[Sequence[Route]] = (
     Route("GET", MODULES, "dataset_module.list", modules),
     Route("DELETE", MODULES, "dataset_module.delete_all", delete_all_of),
     Route("GET", MODULE, "dataset_module.get", get_module),
-    Route("PUT", MODULE, "dataset_module.deploy", deploy, body_limit=artifacts.BYTES),
+    Route(
+        *("PUT", MODULE, "dataset_module.deploy", deploy),
+        body_limit=artifacts.BYTES,
+        accepts=ANY_TYPE,
+    ),
     Route("DELETE", MODULE, "dataset_module.delete", delete),
     Route("GET", TYPES, "dataset_type.list", types),
     Route("GET", TYPE, "dataset_type.get", get_type),

@@ -15,7 +15,7 @@ from lakewarden.names import cdap
 from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
 from lakewarden.wire.cdap import artifacts, deployment, keeping, owners
-from lakewarden.wire.cdap.bodies import Body, Json, convert, present, read, said
+from lakewarden.wire.cdap.bodies import ANY_TYPE, Body, Json, convert, present, read, said
 from lakewarden.wire.cdap.errors import bad, exists, not_found
 from lakewarden.wire.cdap.guarding import Ask, is_stored, write_all
 from lakewarden.wire.cdap.ids import SYSTEM, application, inside, last, namespace, namespace_of
@@ -273,6 +273,7 @@ ROUTES: Final[Sequence[Route]] = (
     Route(
         *("POST", PATH, "application.deploy_with_artifact", deploy_file),
         body_limit=artifacts.BYTES,
+        accepts=ANY_TYPE,
     ),
     Route("PUT", ONE, "application.deploy", deploy),
     Route("POST", f"{ONE}/update", "application.update", update),

@@ -18,7 +18,7 @@ from lakewarden.service import timeseries
 from lakewarden.service.desk import Desk
 from lakewarden.service.effect import ValueChanged
 from lakewarden.wire.cdap import keeping, runs
-from lakewarden.wire.cdap.bodies import Json, done, is_on, ok, text_of
+from lakewarden.wire.cdap.bodies import ANY_TYPE, Json, done, is_on, ok, text_of
 from lakewarden.wire.cdap.errors import TEXT, bad
 from lakewarden.wire.cdap.guarding import allow, write
 from lakewarden.wire.cdap.ids import program
@@ -177,7 +177,7 @@ ROUTES: Final[Sequence[Route]] = tuple(
     route
     for path in (PROGRAM, _RUN)
     for route in (
-        Route("POST", f"{path}/logs", "program.emit_logs", emit),
+        Route("POST", f"{path}/logs", "program.emit_logs", emit, accepts=ANY_TYPE),
         Route("GET", f"{path}/logs", "program.view_logs", view),
         Route("GET", f"{path}/logs/next", "program.view_logs", following),
         Route("GET", f"{path}/logs/prev", "program.view_logs", preceding),

@@ -26,7 +26,7 @@ from lakewarden.service import timeseries
 from lakewarden.service.desk import Desk
 from lakewarden.service.effect import ValueChanged, ValueRow
 from lakewarden.wire.cdap import avro, keeping
-from lakewarden.wire.cdap.bodies import Json, ok, texts
+from lakewarden.wire.cdap.bodies import ANY_TYPE, Json, ok, texts
 from lakewarden.wire.cdap.errors import TEXT, Failure, bad
 from lakewarden.wire.cdap.guarding import allow, is_stored, may, write
 from lakewarden.wire.cdap.ids import entity, last
@@ -243,8 +243,8 @@ def _number_of(exchange: Exchange, parameter: str, otherwise: int) -> int:
 
 
 ROUTES: Final[Sequence[Route]] = (
-    Route("POST", ONE, "stream.enqueue", enqueue),
-    Route("POST", f"{ONE}/async", "stream.async_enqueue", enqueue_later),
-    Route("POST", f"{ONE}/batch", "stream.batch", batch),
+    Route("POST", ONE, "stream.enqueue", enqueue, accepts=ANY_TYPE),
+    Route("POST", f"{ONE}/async", "stream.async_enqueue", enqueue_later, accepts=ANY_TYPE),
+    Route("POST", f"{ONE}/batch", "stream.batch", batch, accepts=ANY_TYPE),
     Route("GET", f"{ONE}/events", "stream.read_events", read),
 )

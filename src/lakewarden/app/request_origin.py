@@ -1,0 +1,77 @@
+"""Under which name the server was addressed, and from which page: refused before anything else.
+
+A page on the web can make its own name resolve to this machine (DNS rebinding): the browser then
+takes the server for the page's own, and only `Host` tells. A page can also send some requests to
+a foreign server without asking it first: then `Origin` and `Sec-Fetch-Site` tell. Programs send
+neither, and are not concerned.
+
+Source: RFC 9110, 7.4 (421); RFC 9112, 3.2; security reference, R-57; `docs/security.md`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from lakewarden.authn.origin import is_own
+from lakewarden.wire.exchange import Refused
+
+ANY: Final = "*"
+"""In `allowed_hosts`: every name."""
+
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{0,5})?")
+_TOLD_CHARACTERS: Final = 80
+
+
+class RequestOrigin:
+    """Checks `Host`, `Origin` and `Sec-Fetch-Site`.
+
+    `hosts` are names, each of any port unless it says one; empty: every name is ours. With
+    `addresses` every numeric address is ours too: no name service can hand one out.
+    """
+
+    def __init__(
+        self, hosts: Iterable[str] = (), public_url: str = "", *, addresses: bool = False
+    ) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._public_url = public_url
+        self._addresses = addresses
+
+    def check(self, method: str, headers: Mapping[str, str]) -> None:
+        """Raises `Refused`: 400 for a malformed `Host`, 421 for a foreign one, 403 for a page."""
+        self.check_host(headers.get("host"))
+        if method not in _SAFE and not is_own(headers, self._public_url):
+            raise Refused(
+                403, "requests that change something are not accepted from pages of other sites"
+            )
+
+    def check_host(self, host: str | None) -> None:
+        """Refuses a name that is not ours. Without one, it is a program of HTTP/1.0."""
+        if host is None:
+            return
+        found = _HOST.fullmatch(host)
+        if found is None:
+            raise Refused(400, "the header `Host` is malformed")
+        if not self._hosts or ANY in self._hosts:
+            return
+        name = found["name"].lower()
+        if name in self._hosts or host.lower() in self._hosts:
+            return
+        if self._addresses and _is_address(name):
+            return
+        raise Refused(
+            421,
+            f"the host `{host[:_TOLD_CHARACTERS]}` is not served here; the setting"
+            " `allowed_hosts` lists the names of this server",
+        )
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -41,12 +41,12 @@ def verifier(issuer: Issuer) -> Verifier:
 def test_a_token_of_any_key_of_the_set_is_believed(
     issuer: Issuer, verifier: Verifier, alg: str
 ) -> None:
-    assert verifier.verify(issuer.token(alg=alg)) == Identity("ana", ("staff",))
+    assert verifier.verify(issuer.token(alg=alg)) == Identity("ana", ("staff",), f"{ISSUER}#ana")
 
 
 def test_one_of_several_audiences_is_enough(issuer: Issuer, verifier: Verifier) -> None:
     said = claims(aud=["other", AUDIENCE], groups=None)
-    assert verifier.verify(issuer.token(said)) == Identity("ana", ())
+    assert verifier.verify(issuer.token(said)) == Identity("ana", (), f"{ISSUER}#ana")
 
 
 def test_clocks_may_differ_by_the_leeway_and_no_more(issuer: Issuer) -> None:
@@ -83,12 +83,46 @@ def test_the_good_token_next_to_the_forgeries_is_believed(
     assert found == Actor("ana", groups=("staff",), credential="oidc")
 
 
+def test_a_token_without_a_beginning_is_good_at_once(issuer: Issuer, verifier: Verifier) -> None:
+    assert isinstance(verifier.verify(issuer.token(claims(nbf=None))), Identity)
+
+
+@pytest.mark.parametrize("user", ["admin", "urn:li:corpuser:admin"])
+@pytest.mark.parametrize(
+    ("admins", "believed"),
+    [
+        ((), False),
+        (("ana",), False),
+        ((f"{ISSUER}#another",), False),
+        (("https://other.example#s-1",), False),
+        (("admin",), True),
+        ((f"{ISSUER}#s-1",), True),
+    ],
+)
+def test_the_administrator_is_nobody_of_the_provider_unless_that_is_said(
+    issuer: Issuer, user: str, admins: tuple[str, ...], believed: bool
+) -> None:
+    keys = KeySet(from_url(f"{issuer.address}/keys"))
+    keys.refresh()
+    verifier = Verifier(keys, Expected(ISSUER, AUDIENCE, user_claim="name"))
+    authenticator = Authenticator("oidc", "admin", verifier=verifier, oidc_admins=admins)
+    token = issuer.token(claims(sub="s-1", name=user)).encode()
+    found = authenticator.authenticate(header.read([b"Bearer " + token]), State(), 0.0, realm=REALM)
+    assert isinstance(found, Actor) is believed
+    # A token of ours is the administrator's all the same.
+    root = Authenticator("oidc", "admin", "root", verifier, oidc_admins=admins)
+    own = root.authenticate(header.read([b"Bearer root"]), State(), 0.0, realm=REALM)
+    assert isinstance(own, Actor)
+
+
 def test_other_claims_may_name_person_and_groups(issuer: Issuer) -> None:
     keys = KeySet(from_url(f"{issuer.address}/keys"))
     keys.refresh()
     expected = Expected(ISSUER, AUDIENCE, user_claim="name", group_claim="roles")
     said = claims(name="bob", roles=["a", "b", "a"])
-    assert Verifier(keys, expected).verify(issuer.token(said)) == Identity("bob", ("a", "b"))
+    assert Verifier(keys, expected).verify(issuer.token(said)) == Identity(
+        "bob", ("a", "b"), f"{ISSUER}#ana"
+    )
     assert isinstance(Verifier(keys, expected).verify(issuer.token()), Forged)
 
 

@@ -154,6 +154,15 @@ def test_keys_come_from_one_place_and_not_in_the_clear() -> None:
     assert _oidc(jwks_url="http://127.0.0.1:1/keys").oidc.jwks_url
 
 
+def test_only_who_could_be_the_administrator_is_named_as_one() -> None:
+    issuer = _oidc().oidc.issuer
+    for name in ("admin", f"{issuer}#s-1"):
+        assert _oidc(admins=name).oidc.admins == (name,)
+    for name in ("ana", "https://other#s-1"):
+        with pytest.raises(BadInput, match=r"`oidc\.admins`"):
+            _oidc(admins=name)
+
+
 def test_a_file_that_is_no_toml_says_where(tmp_path: Path) -> None:
     file = _file(tmp_path, "port = = 1\n")
     with pytest.raises(BadInput, match=r"lakewarden\.toml: .*line 1"):

@@ -165,6 +165,7 @@ class Application:
             verifier,
             settings.oidc.directory,
             _open_to(settings),
+            settings.oidc.admins,
         )
 
     @asynccontextmanager

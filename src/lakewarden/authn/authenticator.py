@@ -62,6 +62,8 @@ class Unauthenticated:
 class Authenticator:
     """Believes credentials. `verifier` is there in `oidc` mode.
 
+    `oidc_admins`: the identities of the provider, by name or as `ISSUER#SUBJECT`, that may bear
+    the name of the administrator; whoever else is called so there is not the administrator.
     `open_to`: the users that requests without credentials are, by dialects whose authentication
     the operator switched off.
     """
@@ -72,6 +74,7 @@ class Authenticator:
     verifier: Verifier | None = None
     directory: str = DIRECTORY
     open_to: Mapping[str, str] = field(default_factory=dict)
+    oidc_admins: tuple[str, ...] = ()
 
     def authenticate(
         self,
@@ -183,6 +186,11 @@ class Authenticator:
         if identity.user.casefold().startswith(_URNS):
             # DataHub takes a URN for the name in it, which may be somebody else's.
             return Unauthenticated("the token is not valid", "the user's name begins as a URN does")
+        listed = {identity.user, identity.account} & set(self.oidc_admins)
+        if identity.user == self.admin.removeprefix(_URN) and not listed:
+            return Unauthenticated(
+                "nobody can sign in by this name", "the administrator is not in `oidc.admins`"
+            )
         return Actor(identity.user, self.directory, groups=identity.groups, credential="oidc")
 
 

@@ -3,7 +3,8 @@
 The keys come from the configuration and are read at the start and by the clock. Nothing in a
 token chooses anything: the key is found by `kid` among ours, the algorithm is the key's own,
 `jku`, `x5u`, `jwk` and `x5c` are refused unread, a `crit` that names anything is refused, and
-`iss`, `aud`, `exp` and `nbf` have to be there. Source: security reference, R-52.
+`iss`, `aud` and `exp` have to be there; `nbf` counts where it is sent, which few providers do.
+Source: security reference, R-52; RFC 7519, 4.1.5.
 """
 
 from __future__ import annotations
@@ -47,10 +48,14 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom a token names, and the groups that it vouches for."""
+    """Whom a token names, and the groups that it vouches for.
+
+    `account` is `ISSUER#SUBJECT`, which no change of a name at the provider changes.
+    """
 
     user: str
     groups: tuple[str, ...]
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +237,11 @@ class Verifier:
             return "the audience is not us"
         if expires is None:
             return "`exp` is missing"
-        if begins is None:
-            return "`nbf` is missing"
+        if begins is None and "nbf" in claims:
+            return "`nbf` is no time"
         if now >= expires + expected.leeway_seconds:
             return "expired"
-        if now < begins - expected.leeway_seconds:
+        if begins is not None and now < begins - expected.leeway_seconds:
             return "not yet valid"
         return ""
 
@@ -247,7 +252,11 @@ class Verifier:
         groups = claims.get(self._expected.group_claim, [])
         if not isinstance(groups, list) or not all(isinstance(name, str) for name in groups):
             return Forged(f"the claim `{self._expected.group_claim}` is no list of names")
-        return Identity(user, tuple(dict.fromkeys(groups)))
+        return Identity(user, tuple(dict.fromkeys(groups)), self._account(claims))
+
+    def _account(self, claims: Mapping[str, Any]) -> str:
+        subject = claims.get("sub")
+        return f"{self._expected.issuer}#{subject}" if isinstance(subject, str) else ""
 
 
 def _time(value: object) -> float | None:

@@ -40,6 +40,7 @@ from lakewarden.config.values import (
     Keys,
     Networks,
     Section,
+    Words,
     merged,
     realm_name,
     user_name,
@@ -72,7 +73,9 @@ class Oidc(Section):
 
     The keys are those of `jwks_file`, or of `jwks_url`, which is read at the start and then
     every `refresh_seconds`; no token ever causes a look at it. `user_claim` names the person,
-    `group_claim` the list of groups; the people are those of `directory`.
+    `group_claim` the list of groups; the people are those of `directory`. The administrator of
+    the server is none of them, unless `admins` has its name, or `ISSUER#SUBJECT` of whoever bears
+    the name.
     """
 
     issuer: str = ""
@@ -84,6 +87,7 @@ class Oidc(Section):
     user_claim: str = "sub"
     group_claim: str = "groups"
     directory: Annotated[str, BeforeValidator(realm_name)] = "main"
+    admins: Words = ()
 
 
 class Limits(Section):
@@ -283,6 +287,12 @@ def check(settings: Settings) -> None:
                 "`oidc` authentication needs one of the settings `oidc.jwks_url` and"
                 " `oidc.jwks_file`"
             )
+        for name in oidc.admins:
+            if name != settings.admin and not name.startswith(f"{oidc.issuer}#"):
+                raise BadInput(
+                    f"`oidc.admins` has `{name}`, which is neither the administrator"
+                    f" `{settings.admin}` nor `{oidc.issuer}#SUBJECT`"
+                )
         if oidc.jwks_url and not _is_trusted(oidc.jwks_url):
             raise BadInput("`oidc.jwks_url` is not `https://`, nor on this machine")
     root = settings.root_token

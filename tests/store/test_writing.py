@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,24 @@ def test_an_empty_store_is_at_revision_0(store: SqlStore) -> None:
     with store.reading() as reading:
         assert (reading.revision, reading.realms(), reading.tokens()) == (0, [], [])
         assert (reading.feed(0), list(reading.audit())) == ([], [])
+
+
+class Counted(dict[str, object]):
+    """A document that counts how often it is written out."""
+
+    written = 0
+
+    def items(self) -> Any:
+        self.written += 1
+        return super().items()
+
+
+def test_a_document_is_written_out_once_for_feed_and_table(store: SqlStore) -> None:
+    body = Counted(a="x" * 100)
+    write(store, *tables(1), DocumentChanged(named(1)[0], body))
+    assert body.written == 1
+    with store.reading() as reading:
+        assert reading.documents(REALM, named(1)) == {named(1)[0]: dict(body)}
 
 
 def test_every_write_that_changes_something_is_one_revision(store: SqlStore) -> None:

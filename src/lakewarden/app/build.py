@@ -227,7 +227,11 @@ class Application:
             )
         if self._estate is None:
             host_only = self.settings.consistency == "host"
-            self._estate = open_estate(self.settings.database, host_only=host_only)
+            self._estate = open_estate(
+                self.settings.database,
+                host_only=host_only,
+                document_bytes=self.settings.limits.document_bytes,
+            )
         # It is there; what lasts from here on is reading it.
         self._estate.store.revision()
         self.parts.is_away = False
@@ -372,6 +376,8 @@ def services(settings: Settings) -> Services:
             view=settings.datahub.view,
             version=settings.datahub.version,
             timeseries_values=settings.datahub.timeseries_values,
+            unknown_aspects=settings.datahub.unknown_aspects == "keep",
+            entity_aspects=settings.datahub.entity_aspects,
             existence=settings.datahub.existence,
             search_access=settings.datahub.search_access,
             unrestricted=settings.datahub.unrestricted,

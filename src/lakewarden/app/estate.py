@@ -29,13 +29,20 @@ class Estate:
             self.word.close()
 
 
-def open_estate(database: str, *, host_only: bool = False, makes: bool = True) -> Estate:
+def open_estate(
+    database: str,
+    *,
+    host_only: bool = False,
+    makes: bool = True,
+    document_bytes: int | None = None,
+) -> Estate:
     """The store at a URL, its schema brought up to date.
 
     `host_only`: no other host writes to it. Unless it `makes` the schema of a database that has
-    none, such a one is refused. Raises `BadInput` and `Unavailable`.
+    none, such a one is refused. `document_bytes`: see `open_store`. Raises `BadInput` and
+    `Unavailable`.
     """
-    store = open_store(database, makes=makes)
+    store = open_store(database, makes=makes, document_bytes=document_bytes)
     try:
         return Estate(store, word_of(database, host_only=host_only))
     except BaseException:

@@ -11,6 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+
 _SPACES: Final[Mapping[str, str]] = {
     "com.linkedin.access.token": "dataHubAccessTokenInfo",
     "com.linkedin.agent": "aiAgentDependencies aiAgentInfo",
@@ -194,6 +197,36 @@ _UNKNOWN: Final = "com.linkedin.common"
 _BY_ASPECT: Final = {name: space for space, names in _SPACES.items() for name in names.split()}
 
 _BY_RECORD: Final = {record: aspect for aspect, record in _IRREGULAR.items()}
+
+
+MOST_CHARACTERS: Final = 128
+"""Longest name of an aspect; DataHub's own have at most 42 characters."""
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def check_name(aspect: str, where: str) -> None:
+    """Refuses what cannot name a record, whatever the model; raises `BadInput`.
+
+    SOURCE: the Avro and PDL specifications, names.
+    """
+    if len(aspect) > MOST_CHARACTERS:
+        raise BadInput(
+            f"the name of an aspect has {len(aspect):,} characters, at most {MOST_CHARACTERS} are"
+            " allowed",
+            where=where,
+        )
+    if _NAME.fullmatch(aspect) is None:
+        raise BadInput(
+            f"{quoted(aspect)} cannot name an aspect: expected letters, digits and `_`, the first"
+            " no digit",
+            where=where,
+        )
+
+
+def is_known(aspect: str) -> bool:
+    """Whether DataHub's own model has the aspect."""
+    return aspect in _BY_ASPECT
 
 
 def record_name(aspect: str) -> str:

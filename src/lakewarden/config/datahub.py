@@ -23,7 +23,9 @@ class Datahub(Section):
     leave open, in place of the usual ones, with those of `unrestricted_add` and without those of
     `unrestricted_remove`. A policy counts from the next request on, so `cache_seconds` is
     accepted and has no effect. Of an aspect of values in
-    time the newest are kept, `timeseries_values` of them for each entity.
+    time the newest are kept, `timeseries_values` of them for each entity. An entity has at most
+    `entity_aspects`; aspects that DataHub's own model does not have are kept, or refused
+    (`unknown_aspects`).
 
     With `auth` off, requests without credentials are those of the user `actor`; with `existence`
     a caller who is stored nowhere is turned away. `root_password`, or what `root_password_file`
@@ -45,6 +47,8 @@ class Datahub(Section):
     root_password_file: Path | None = None
     version: str = Field(default="v0.15.0", pattern=r"^v[0-9]+(\.[0-9]+){1,3}$")
     timeseries_values: int = Field(default=1_000, ge=1)
+    unknown_aspects: Literal["keep", "refuse"] = "keep"
+    entity_aspects: int = Field(default=256, ge=1)
     search_access: bool = False
     unrestricted: Words = ()
     unrestricted_add: Words = ()

@@ -94,7 +94,8 @@ class Limits(Section):
     """Budgets of a request (security reference 5.6), and how long anything is waited for.
 
     In each process `caller_threads` work for one caller, and `waiting_requests` wait for a thread
-    at most, `caller_waiting_requests` of them of one caller.
+    at most, `caller_waiting_requests` of them of one caller. `document_bytes` is the most that is
+    kept of one entity, as bytes of JSON: all its aspects, its properties, or one value in time.
     """
 
     body_bytes: int = Field(default=1024 * 1024, ge=1)
@@ -108,6 +109,7 @@ class Limits(Section):
     caller_threads: int = Field(default=4, ge=1)
     waiting_requests: int = Field(default=1_024, ge=1)
     caller_waiting_requests: int = Field(default=256, ge=1)
+    document_bytes: int = Field(default=16 * 1024 * 1024, ge=1_024)
 
 
 class Settings(BaseSettings):

@@ -37,13 +37,16 @@ class Switches:
 
     `rest`: whether anything is decided at all; `constraints`: whether tags are asked about
     one by one; `domains`: whether the domains of the same batch count. Beside that, so many
-    `values` in time of an aspect are kept.
+    `values` in time of an aspect are kept, and of an entity so many aspects (`entity_aspects`),
+    among them, with `unknown_aspects`, such as DataHub's own model does not have.
     """
 
     rest: bool = True
     constraints: bool = True
     domains: bool = True
     values: int = timeseries.KEPT
+    unknown_aspects: bool = True
+    entity_aspects: int = 256
 
 
 class NotAllowed(WardenError):

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from lakewarden.aspects import keys, patch
 from lakewarden.aspects.change import Change
+from lakewarden.aspects.record_names import check_name, is_known
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service import aspects, native_user, presence, references, timeseries
 from lakewarden.service.aspect_guard import CREDENTIAL_PREFIX, Guard, Switches
 from lakewarden.service.aspects import Aspect, Value, Write
@@ -53,11 +54,24 @@ def propose(
     """
     by_entity: dict[Entity, list[Proposal]] = {}
     for one in proposals:
+        _check_aspect(one, switches)
         by_entity.setdefault(one.entity, []).append(one)
     runs = [[list(run) for _, run in groupby(own, _removes)] for own in by_entity.values()]
     for together in zip_longest(*runs, fillvalue=()):
         _take(desk, realm, [run for run in together if run], actor, switches)
     return list(by_entity)
+
+
+def _check_aspect(proposal: Proposal, switches: Switches) -> None:
+    """Refuses an aspect that is not to be kept, whoever writes it. What is there may be deleted."""
+    if proposal.change is Change.DELETE:
+        return
+    check_name(proposal.aspect, proposal.where)
+    if not switches.unknown_aspects and not is_known(proposal.aspect):
+        raise BadInput(
+            f"unknown aspect `{proposal.aspect}` (setting `datahub.unknown_aspects`)",
+            where=proposal.where,
+        )
 
 
 def _take(
@@ -194,7 +208,13 @@ class _Guarded:
             self._guard.check(write.aspect, _value(old), _value(new), is_there=self._is_there)
 
     def writes(self) -> Iterator[Write]:
-        """All that is left to write."""
+        """All that is left to write; raises `LimitExceeded` for too many aspects."""
+        most = self._switches.entity_aspects
+        if len(self._after) > max(most, len(self._before)):
+            raise LimitExceeded(
+                f"`{self.entity.name}` would have {len(self._after):,} aspects, at most {most:,}"
+                " are allowed (setting `datahub.entity_aspects`)"
+            )
         yield from self._rest()
         yield from self._in_time
 

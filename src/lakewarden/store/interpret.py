@@ -48,14 +48,17 @@ from lakewarden.store.operation import TOKEN_COLUMNS, Operation
 from lakewarden.store.search_rows import Changed
 
 
-def interpret(connection: sa.Connection, scope: int, effects: Sequence[Effect]) -> None:
+def interpret(
+    connection: sa.Connection, scope: int, effects: Sequence[Effect], texts: Sequence[str | None]
+) -> None:
     """Does to the rows of the scope what the effects say, in order.
 
+    `texts` are the rows of the effects in the change feed: a document is kept as the same text.
     Raises `Unknown` for an entity that is not stored where the effect needs it to be.
     """
     work = _Work()
-    for effect in effects:
-        _take_apart(scope, effect, work)
+    for effect, text in zip(effects, texts, strict=True):
+        _take_apart(scope, effect, text, work)
     found = Changed(scope, effects)
     found.forget(connection)
     work.perform(connection)
@@ -83,7 +86,7 @@ class _Work:
                 operation.perform(connection, rows)
 
 
-def _take_apart(scope: int, effect: Effect, work: _Work) -> None:
+def _take_apart(scope: int, effect: Effect, text: str | None, work: _Work) -> None:
     match effect:
         case EntityAdded(entity, parent):
             work.add(to.ADD_ENTITY, (scope, key(*entity), *entity, *_parent(parent)))
@@ -117,7 +120,7 @@ def _take_apart(scope: int, effect: Effect, work: _Work) -> None:
             work.add(to.DROP_STATEMENT, (scope, key(id)))
             work.add(to.DROP_DOCUMENT, (scope, STATEMENT, key(id)))
         case _:
-            _take_apart_rest(scope, effect, work)
+            _take_apart_rest(scope, effect, text, work)
 
 
 def _take_apart_rest(
@@ -125,20 +128,21 @@ def _take_apart_rest(
     effect: (
         DocumentChanged | ValueChanged | SecretChanged | TokenChanged | RealmChanged | LinkChanged
     ),
+    text: str | None,
     work: _Work,
 ) -> None:
     match effect:
         case DocumentChanged(about, None):
             work.add(to.DROP_DOCUMENT, (scope, *document_key(about)))
-        case DocumentChanged(about, body):
+        case DocumentChanged(about):
             named = ("", about) if isinstance(about, str) else about
-            row = (scope, *document_key(about), *named, canonical(body))
+            row = (scope, *document_key(about), *named, text)
             work.add(to.PUT_DOCUMENT, row)
         case ValueChanged(entity, aspect, time, mark, None):
             work.add(to.DROP_VALUE, (scope, key(*entity), aspect, time, mark))
-        case ValueChanged(entity, aspect, time, mark, body):
+        case ValueChanged(entity, aspect, time, mark):
             at = (scope, key(*entity), aspect, time, mark)
-            work.add(to.PUT_VALUE, (*at, *entity, canonical(body)))
+            work.add(to.PUT_VALUE, (*at, *entity, text))
         case SecretChanged(entity, name, None):
             work.add(to.DROP_SECRET, (scope, key(*entity), key(name)))
         case SecretChanged(entity, name, sealed):

@@ -32,11 +32,14 @@ _TRY = sa.text(
 _USAGE = ("day", "key", "realm", "user", "operation", "type", "name", "count")
 
 
-def open_store(url: str, *, upgrade: bool = True, makes: bool = True) -> SqlStore:
+def open_store(
+    url: str, *, upgrade: bool = True, makes: bool = True, document_bytes: int | None = None
+) -> SqlStore:
     """The store at `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`.
 
     Brings its schema to the newest first; with `upgrade` off, refuses where that would be
-    needed, with `makes` off, where there is none at all. Raises `BadInput` for a URL that cannot
+    needed, with `makes` off, where there is none at all. A document of more than `document_bytes`
+    of JSON is refused (`LimitExceeded`). Raises `BadInput` for a URL that cannot
     be used, and `Unavailable` for a database that does not answer or was written by a newer
     release.
     """
@@ -46,7 +49,7 @@ def open_store(url: str, *, upgrade: bool = True, makes: bool = True) -> SqlStor
     except BaseException:
         engine.dispose()
         raise
-    return SqlStore(engine)
+    return SqlStore(engine, document_bytes=document_bytes)
 
 
 def _prepare(engine: sa.Engine, *, upgrades: bool, makes: bool) -> None:
@@ -59,8 +62,9 @@ def _prepare(engine: sa.Engine, *, upgrades: bool, makes: bool) -> None:
 class SqlStore:
     """See `Store`. Good for many threads; closed by `close` or at the end of a `with`."""
 
-    def __init__(self, engine: sa.Engine) -> None:
+    def __init__(self, engine: sa.Engine, *, document_bytes: int | None = None) -> None:
         self.engine = engine
+        self._document_bytes = document_bytes
         is_postgres = engine.dialect.name == POSTGRES
         # A transaction around one query costs PostgreSQL two more messages each way.
         self._asking = (
@@ -95,7 +99,9 @@ class SqlStore:
         """See `Store.writing`."""
         connection, writing = _begun(
             self.engine,
-            lambda fresh: SqlWriting(fresh if late else at_once(fresh), late=late),
+            lambda fresh: SqlWriting(
+                fresh if late else at_once(fresh), late=late, document_bytes=self._document_bytes
+            ),
         )
         with _closing(connection):
             yield writing

@@ -9,10 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.names.canonical import quoted
 from lakewarden.service.audit import AuditEvent, Head, follow
 from lakewarden.service.credential import Credential
-from lakewarden.service.effect import Effect
+from lakewarden.service.effect import DocumentChanged, Effect, Encoded, ValueChanged
 from lakewarden.store import schema
 from lakewarden.store.bulk import Clash, delete, insert
 from lakewarden.store.engine import SQLITE, at_once, told
@@ -23,6 +24,9 @@ from lakewarden.store.reading import SqlReading
 
 CHUNK_EFFECTS = 100_000
 """How many effects are held as rows at a time."""
+
+_WIDEST = 4
+"""Most bytes that one character takes."""
 
 _FEED = ("write", "seq", "scope", "kind", "key", "op", "row")
 _OF_ENTITY = ("scope", "entity_key", "kind")
@@ -38,8 +42,11 @@ class SqlWriting(SqlReading):
     of one moment.
     """
 
-    def __init__(self, connection: sa.Connection, *, late: bool) -> None:
+    def __init__(
+        self, connection: sa.Connection, *, late: bool, document_bytes: int | None = None
+    ) -> None:
         super().__init__(connection)
+        self._document_bytes = document_bytes
         self._is_on_sqlite = connection.dialect.name == SQLITE
         self._is_late = late
         self._is_locked = False
@@ -70,13 +77,35 @@ class SqlWriting(SqlReading):
                 self._apply(self._numbered(scope), effects[start : start + CHUNK_EFFECTS])
 
     def _apply(self, scope: int, effects: Sequence[Effect]) -> None:
-        rows = [
-            (self._write, seq, scope, *row)
-            for seq, row in enumerate(encoded(effects), start=self._count)
-        ]
+        texts = list(encoded(effects))
+        self._check_sizes(effects, texts)
+        rows = [(self._write, seq, scope, *row) for seq, row in enumerate(texts, start=self._count)]
         insert(self._connection, schema.changes, _FEED, rows)
         self._count += len(rows)
-        interpret(self._connection, scope, effects)
+        interpret(self._connection, scope, effects, [row.row for row in texts])
+
+    def _check_sizes(self, effects: Sequence[Effect], texts: Sequence[Encoded]) -> None:
+        """Refuses a document that is too large, before anything is written of it."""
+        most = self._document_bytes
+        if most is None:
+            return
+        for effect, text in zip(effects, texts, strict=True):
+            if text.row is None or len(text.row) * _WIDEST <= most:
+                continue
+            size = len(text.row.encode("utf-8", "surrogatepass"))
+            if size <= most:
+                continue
+            match effect:
+                case DocumentChanged(Entity(type, name), _):
+                    what = f"{type} {quoted(name)}"
+                case ValueChanged(Entity(type, name), aspect, _, _, _):
+                    what = f"a value of {quoted(aspect)} of {type} {quoted(name)}"
+                case _:
+                    continue
+            raise LimitExceeded(
+                f"{what} would be kept with {size:,} bytes of JSON, at most {most:,} are allowed"
+                " (setting `limits.document_bytes`)"
+            )
 
     def put_credential(self, scope: str, credential: Credential) -> None:
         self._check_open()

@@ -68,10 +68,11 @@ class DataHubOptions:
     whether tags are asked about one by one; `domain_write`: whether the domains of the same
     batch count; `view`: whether pages and search hits are guarded. `version` is the release
     that the server says it is: below 1.0.1 its clients ask for nothing that is not served.
-    Of an aspect of values in time so many are kept: `timeseries_values`. With `existence` a
-    caller who is stored nowhere is turned away. With `search_access` a search shows what the
-    caller has View Entity on. `unrestricted` are the types that view authorization leaves open,
-    in place of the usual ones where it names any; `unrestricted_add` come to them,
+    Of an aspect of values in time so many are kept: `timeseries_values`; an entity has at most
+    `entity_aspects`, with `unknown_aspects` also such as DataHub's own model does not have. With
+    `existence` a caller who is stored nowhere is turned away. With `search_access` a search shows
+    what the caller has View Entity on. `unrestricted` are the types that view authorization leaves
+    open, in place of the usual ones where it names any; `unrestricted_add` come to them,
     `unrestricted_remove` go from them.
     """
 
@@ -82,6 +83,8 @@ class DataHubOptions:
     view: bool = False
     version: str = "v0.15.0"
     timeseries_values: int = 1_000
+    unknown_aspects: bool = True
+    entity_aspects: int = 256
     existence: bool = True
     search_access: bool = False
     unrestricted: tuple[str, ...] = ()

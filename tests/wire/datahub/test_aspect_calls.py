@@ -67,6 +67,30 @@ def test_unknown_types_and_aspects_are_stored_and_returned(wire: Wire) -> None:
     assert wire.aspects(odd)["somethingNewKey"] == {"id": "7"}
 
 
+@pytest.mark.parametrize("name", ["a" * 129, "", "9lives", "a.b", "a b", "aé", "a\n"])
+def test_what_cannot_name_a_record_names_no_aspect(wire: Wire, name: str) -> None:
+    before = wire.plane.state.revision
+    assert wire.bad("POST", INGEST, one(ORDERS, name, {})) == 400
+    body = [{"urn": ORDERS, name: {"value": {}}}]
+    assert wire.bad("POST", "/openapi/v3/entity/dataset", body) == 400
+    assert wire.plane.state.revision == before
+
+
+def test_the_longest_name_of_an_aspect_is_taken(wire: Wire) -> None:
+    wire.good("POST", INGEST, one(ORDERS, "a" * 128, {"a": 1}))
+    assert wire.aspects(ORDERS)["a" * 128] == {"a": 1}
+
+
+def test_unknown_aspects_are_refused_where_the_operator_says_so(wire: Wire) -> None:
+    wire.good("POST", INGEST, one(ORDERS, "someAspect", {}))
+    wire.services = type(wire.services)(datahub=DataHubOptions(unknown_aspects=False))
+    status, body = wire.ask("POST", INGEST, one(ORDERS, "otherAspect", {}))
+    assert (status, "datahub.unknown_aspects" in body["message"]) == (400, True)
+    wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS))
+    wire.good("POST", INGEST, one(ORDERS, "someAspect", {}, "DELETE"))
+    assert "someAspect" not in wire.aspects(ORDERS)
+
+
 def test_one_refused_proposal_refuses_the_batch_and_is_audited(wire: Wire) -> None:
     wire.grant("orders", "CREATE_ENTITY", "EDIT_ENTITY", to="ana", URN=[ORDERS])
     items = [proposal(ORDERS, "globalTags", TAGS), proposal(STOCK, "globalTags", TAGS)]

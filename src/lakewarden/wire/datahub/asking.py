@@ -128,6 +128,8 @@ def switches(exchange: Exchange) -> Switches:
         constraints=options.constraints,
         domains=options.domain_write,
         values=options.timeseries_values,
+        unknown_aspects=options.unknown_aspects,
+        entity_aspects=options.entity_aspects,
     )
 
 

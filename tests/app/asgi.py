@@ -84,7 +84,8 @@ class Asked:
             if pieces:
                 return pieces.pop(0)
             # Whoever asks is there until the answer is.
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.get_running_loop().create_future()
+            return {"type": "http.disconnect"}
 
         async def send(message: MutableMapping[str, Any]) -> None:
             told.append(message)

@@ -113,9 +113,7 @@ class Caller:
             "headers": [(b"authorization", basic(user).encode())],
             "client": ("127.0.0.1", 1),
         }
-        self.task = asyncio.ensure_future(
-            asked.application(scope, self._receive, self._send)  # type: ignore[arg-type]
-        )
+        self.task = asyncio.ensure_future(asked.application(scope, self._receive, self._send))
 
     async def _receive(self) -> MutableMapping[str, Any]:
         if not self._read:

@@ -24,6 +24,7 @@ def test_a_statement_that_is_given_up_ends_and_the_store_goes_on(store: SqlStore
     def give_up() -> None:
         while not over.wait(0.05):  # it may not have begun yet
             cancellation.cancel()
+            cancellation.interrupt()
 
     giving_up = threading.Thread(target=give_up)
 

@@ -24,6 +24,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -306,9 +307,10 @@ class Gate:
         handled = partial(_handled, arrival.found.route.handler, exchange, cancellation)
         work = self._queue.submit(_queued_as(exchange), handled)
         gone = asyncio.ensure_future(disconnected(receive))
+        both: set[asyncio.Future[Any]] = {work, gone}
         try:
             done, _ = await asyncio.wait(
-                {work, gone},
+                both,
                 timeout=self._parts.limits.request_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
@@ -317,6 +319,8 @@ class Gate:
             if not work.done():
                 cancellation.cancel()
                 work.cancel()
+                with suppress(RuntimeError):  # no more threads while the server stops
+                    self._parts.workers.submit(cancellation.interrupt)
         if work in done:
             reply = work.result()
             journey.revision = exchange.state.revision

@@ -38,16 +38,24 @@ class Cancellation:
         self._interrupts: list[Callable[[], object]] = []
 
     def cancel(self) -> None:
-        """Gives the work up, and interrupts what it waits for."""
+        """Gives the work up: its next `check` raises. Does not block."""
+        self.is_cancelled = True
+
+    def interrupt(self) -> None:
+        """Interrupts what the cancelled work waits for. May block."""
         with self._lock:
-            self.is_cancelled = True
             for interrupt in self._interrupts:
                 interrupt()
 
     @contextmanager
     def interrupting(self, interrupt: Callable[[], object]) -> Iterator[None]:
-        """While inside, `interrupt` is called where the work is given up; in that thread."""
+        """While inside, `interrupt` is how this is interrupted; called in another thread.
+
+        Raises `Cancelled` where the work was given up before.
+        """
         with self._lock:
+            if self.is_cancelled:
+                raise Cancelled
             self._interrupts.append(interrupt)
         try:
             yield

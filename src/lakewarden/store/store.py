@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -29,6 +30,7 @@ _TRY = sa.text(
     " ON CONFLICT (key) DO UPDATE SET number = attempts.number + 1"
     " RETURNING number, ends"
 )
+_CANCEL_SECONDS = 5.0
 _USAGE = ("day", "key", "realm", "user", "operation", "type", "name", "count")
 
 
@@ -201,7 +203,7 @@ def _interrupted(connection: sa.Connection) -> Iterator[None]:
         return
     driver: Any = connection.connection.driver_connection
     try:
-        with cancellation.interrupting(driver.cancel):
+        with cancellation.interrupting(partial(driver.cancel_safe, timeout=_CANCEL_SECONDS)):
             yield
     finally:
         if cancellation.is_cancelled:

@@ -65,7 +65,8 @@ class Site:
         async def receive() -> MutableMapping[str, Any]:
             if pieces:
                 return pieces.pop(0)
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.get_running_loop().create_future()
+            return {"type": "http.disconnect"}
 
         async def send(message: MutableMapping[str, Any]) -> None:
             told.append(message)

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lakewarden.app import dialects as shipped
 from lakewarden.app import health, indexed, log, metrics
 from lakewarden.app.address import address
+from lakewarden.app.connections import Connections
 from lakewarden.app.errors_watch import ErrorsWatch
 from lakewarden.app.estate import Estate, open_estate
 from lakewarden.app.fair_queue import THREADS
@@ -30,6 +31,7 @@ from lakewarden.app.freshness import Freshness
 from lakewarden.app.gate import Answer, Gate, Parts
 from lakewarden.app.head import Pair
 from lakewarden.app.keys import secret_keys
+from lakewarden.app.open_files import connections_within
 from lakewarden.app.peer import networks
 from lakewarden.app.readiness import Readiness
 from lakewarden.app.request_origin import RequestOrigin
@@ -95,6 +97,8 @@ class Application:
         self._keys: KeySet | None = None
         self.parts = self._parts()
         self._gate = Gate(self.parts)
+        self.connections = self._connections()
+        self.reserve_paths = health.PATHS
         weakened = settings.weakened
         own = health.Health(self.parts, weakened, open_metrics=settings.open_metrics)
         self._framed: ASGIApp = Starlette(routes=own.routes(), lifespan=self._life)
@@ -131,6 +135,22 @@ class Application:
             origin=RequestOrigin(hosts, given.public_url, addresses=not settings.is_loopback),
             vouching={shipped.CDAP: Vouching("cdap-userid", networks(cdap.trusted_proxies))},
         )
+
+    def _connections(self) -> Connections:
+        settings, limits = self.settings, self.settings.limits
+        limit, address_limit = (
+            connections_within(limits.connections),
+            limits.connections_per_address,
+        )
+        if limit < limits.connections:
+            address_limit = min(address_limit, max(1, limit // 2))
+            log.get().warning(
+                "fewer connections than `limits.connections`: the limit of open files is too low",
+                connections=limit,
+                setting=limits.connections,
+            )
+        proxies = networks((*settings.trusted_proxies, *settings.cdap.trusted_proxies))
+        return Connections(limit, address_limit, proxies=proxies)
 
     def _freshness(self, plane: Plane) -> Freshness:
         limits = self.settings.limits
@@ -189,7 +209,7 @@ class Application:
         while not self.parts.is_open:
             await self._tried.wait()
             self._tried.clear()
-            if not self.parts.is_open and not (self._readiness and self._readiness.count()):
+            if self._readiness is None or not self._readiness.count():
                 return
 
     async def _open(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections import Counter as Counts
+from pathlib import Path
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -20,7 +21,9 @@ from prometheus_client import (
     Histogram,
     generate_latest,
 )
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from lakewarden.app.readiness import is_alive
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable with the directory in which all processes count."""
@@ -58,6 +61,13 @@ REVISION = Gauge(
 )
 ENTITIES = Gauge(
     "lakewarden_entities", "Stored entities", ["model"], multiprocess_mode="mostrecent"
+)
+
+CONNECTIONS = Gauge("lakewarden_connections", "Open connections", multiprocess_mode="livesum")
+CONNECTIONS_CLOSED = Counter(
+    "lakewarden_connections_closed_total",
+    "Connections that were closed for others, or refused, because there were too many",
+    ["reason"],
 )
 
 _MOST_KEPT = 1_000
@@ -113,8 +123,18 @@ def _observe(histogram: Histogram, durations: list[float]) -> None:
 def page() -> bytes:
     """All figures in the text format of Prometheus."""
     write()
-    if SHARED not in os.environ:
+    folder = os.environ.get(SHARED)
+    if folder is None:
         return generate_latest(REGISTRY)
+    _forget_dead(Path(folder))
     together = CollectorRegistry()
     MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # theirs has none
     return generate_latest(together)
+
+
+def _forget_dead(folder: Path) -> None:
+    """Takes away what processes that died say of the present."""
+    for file in folder.glob("gauge_live*_*.db"):
+        number = file.stem.rpartition("_")[2]
+        if number.isdigit() and not is_alive(int(number)):
+            mark_process_dead(int(number))  # type: ignore[no-untyped-call]  # theirs has none

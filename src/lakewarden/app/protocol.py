@@ -6,6 +6,9 @@ dialects sees a request only when its head is complete.
 A request that came in one piece is offered to the application before a task is made of it
 (`AtOnce`). What it answers there goes out in one piece too; what it does not, goes the usual
 way, as if nothing had been held.
+
+Connections are bounded in number (`connections`) and in time: for a head, for the rest of a body
+that nobody reads any more, and for taking an answer.
 """
 
 from __future__ import annotations
@@ -18,11 +21,16 @@ from typing import Any, Final, Protocol, runtime_checkable
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from lakewarden.app.connections import Admission, Connections
+
 MAX_HEAD_BYTES: Final = 128 * 1024
 """Bytes of a head that is not complete; the exact limits are those of the gate."""
 
 HEAD_SECONDS: Final = 10.0
 """Within which a head has to be complete once it began, and to begin once connected."""
+
+WRITE_SECONDS: Final = 30.0
+"""Within which a caller has to take something of an answer that waits to be sent."""
 
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -35,6 +43,11 @@ SOURCE: gravitino reference 5.1."""
 
 _GOODBYE_REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
+
+_BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -52,6 +65,14 @@ class AtOnce(Protocol):
         ...
 
 
+@runtime_checkable
+class Bounding(Protocol):
+    """An application that bounds its connections; on those in reserve it answers some paths."""
+
+    connections: Connections
+    reserve_paths: frozenset[str]
+
+
 class GuardedProtocol(HttpToolsProtocol):
     """The protocol of the server library, with a bound on the head."""
 
@@ -65,16 +86,34 @@ class GuardedProtocol(HttpToolsProtocol):
         self._in_head = True
         self._head_bytes = 0
         self._head_timer: TimerHandle | None = None
+        self._write_timer: TimerHandle | None = None
+        self._bounding = application if isinstance(application, Bounding) else None
+        self._admission = Admission.FULL
+        self._is_turned_away = False
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as theirs
         super().connection_made(transport)
         self._start_timer()
+        if self._bounding is not None:
+            address = self.client[0] if self.client else ""
+            self._admission = self._bounding.connections.opened(self, address)
+            if self._admission is Admission.REFUSED:
+                self.end()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_write_timer()
+        if self._bounding is not None:
+            self._bounding.connections.closed(self)
         super().connection_lost(exc)
 
+    def end(self) -> None:
+        """Closes the connection now, with what was not sent yet."""
+        self.transport.abort()
+
     def data_received(self, data: bytes) -> None:
+        if self._is_turned_away or self.transport.is_closing():
+            return
         if self._in_head and not self._head_bytes and data.startswith(_GOODBYE):
             self.transport.write(_GOODBYE_REPLY)
             self.transport.close()
@@ -95,6 +134,13 @@ class GuardedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._stop_timer()
         self._set_host()
+        if self._bounding is not None:
+            self._bounding.connections.busy(self)
+            if self._admission is Admission.RESERVE and not self._is_reserved_path():
+                self._is_turned_away = True
+                self.transport.write(_BUSY)
+                self.transport.close()
+                return
         if self._may_hold():
             self._held = []
         else:
@@ -118,15 +164,24 @@ class GuardedProtocol(HttpToolsProtocol):
         self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]
         self.headers.append((b"host", host))
 
+    def _is_reserved_path(self) -> bool:
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        return self._bounding is not None and path in self._bounding.reserve_paths
+
     def on_body(self, body: bytes) -> None:
+        if self._is_turned_away:
+            return
         if self._held is None:
             super().on_body(body)
         else:
             self._held.append(body)
 
     def on_message_complete(self) -> None:
+        if self._is_turned_away:
+            return
         self._in_head = True
         self._head_bytes = 0
+        self._stop_timer()
         if self._held is not None and self._at_once is not None:
             if self._is_answered(b"".join(self._held), self._at_once):
                 self._held = None
@@ -170,6 +225,46 @@ class GuardedProtocol(HttpToolsProtocol):
         self.transport.write(b"".join(parts))
         self.on_response_complete()
         return True
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        cycle: Any = self.cycle
+        is_idle = cycle is None or cycle.response_complete
+        if cycle is not None and is_idle and cycle.more_body and self._head_timer is None:
+            # Answered before all of it came: the rest has no more time than a head.
+            self._start_timer()
+        if self._bounding is not None and is_idle and not self.pipeline:
+            self._bounding.connections.idle(self)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._start_write_timer()
+
+    def resume_writing(self) -> None:
+        self._stop_write_timer()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        # Closing waits until everything is sent, which may be never.
+        if self.transport.get_write_buffer_size():
+            self.end()
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _start_write_timer(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._write_timer = self.loop.call_later(WRITE_SECONDS, self._look_at_writing, left)
+
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _look_at_writing(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() >= before:
+            self.end()
+        else:
+            self._start_write_timer()
 
     def _start_timer(self) -> None:
         self._head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)

@@ -33,16 +33,19 @@ class Readiness:
     def count(self) -> int:
         """How many processes are ready; those that died are not."""
         with suppress(OSError):
-            return sum(_is_alive(each.name) for each in self._folder.iterdir())
+            return sum(_is_ready(each.name) for each in self._folder.iterdir())
         return 0
 
 
-def _is_alive(name: str) -> bool:
+def _is_ready(name: str) -> bool:
     number = name.removeprefix(_PREFIX)
-    if not name.startswith(_PREFIX) or not number.isdigit():
-        return False
+    return name.startswith(_PREFIX) and number.isdigit() and is_alive(int(number))
+
+
+def is_alive(process: int) -> bool:
+    """Whether there is a process of that number, of ours."""
     try:
-        os.kill(int(number), 0)
+        os.kill(process, 0)
     except OSError:
         return False
     return True

@@ -25,6 +25,7 @@ import uvicorn
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from lakewarden.app import log
+from lakewarden.app.open_files import raise_limit
 from lakewarden.app.readiness import Readiness
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import Unavailable
@@ -66,6 +67,7 @@ def run(settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> N
 
     `ready` is called once, when all workers have loaded their state and listen; in a thread.
     """
+    raise_limit(settings.limits.connections)
     counts = Path(tempfile.mkdtemp(prefix="lakewarden-metrics-"))
     workers = Path(tempfile.mkdtemp(prefix="lakewarden-workers-"))
     os.environ[_SHARED_METRICS] = str(counts)

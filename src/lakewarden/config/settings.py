@@ -93,9 +93,11 @@ class Oidc(Section):
 class Limits(Section):
     """Budgets of a request (security reference 5.6), and how long anything is waited for.
 
-    In each process `caller_threads` work for one caller, and `waiting_requests` wait for a thread
-    at most, `caller_waiting_requests` of them of one caller. `document_bytes` is the most that is
-    kept of one entity, as bytes of JSON: all its aspects, its properties, or one value in time.
+    In each process at most `connections` are open, `connections_per_address` of them from one
+    address that is no proxy; `caller_threads` work for one caller, and `waiting_requests` wait
+    for a thread at most, `caller_waiting_requests` of them of one caller. `document_bytes` is
+    the most that is kept of one entity, as bytes of JSON: all its aspects, its properties, or
+    one value in time.
     """
 
     body_bytes: int = Field(default=1024 * 1024, ge=1)
@@ -106,6 +108,8 @@ class Limits(Section):
     stale_seconds: float = Field(default=5.0, ge=0.0, le=60.0)
     batch_rows: int = Field(default=1_000, ge=1)
     page_rows: int = Field(default=1_000, ge=1)
+    connections: int = Field(default=4_096, ge=1)
+    connections_per_address: int = Field(default=512, ge=1)
     caller_threads: int = Field(default=4, ge=1)
     waiting_requests: int = Field(default=1_024, ge=1)
     caller_waiting_requests: int = Field(default=256, ge=1)

@@ -1,0 +1,188 @@
+"""The connections of one process: how many there may be, and which are closed for new ones.
+
+At the bound, in all or of one address, the connection goes that has been idle longest: one on
+which no request is under way, however it was opened. Where every one is busy, a few more are
+taken in reserve, on which nothing is answered but whether the server is well; beyond these a
+connection is refused. Proxies speak for many, so their addresses have no bound of their own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+from lakewarden.app import log, metrics
+from lakewarden.app.peer import Network, is_among
+
+RESERVE: Final = 16
+"""Connections beyond the bound, for probes of health and for figures."""
+
+LOG_SECONDS: Final = 10.0
+"""Within which the log tells at most once that connections are closed or refused."""
+
+
+class Closable(Protocol):
+    """A connection."""
+
+    def end(self) -> None:
+        """Closes it now."""
+        ...
+
+
+class Admission(Enum):
+    """What a new connection is good for."""
+
+    FULL = "full"
+    RESERVE = "reserve"
+    """Only for health and figures."""
+    REFUSED = "refused"
+
+
+class Closed(Enum):
+    """Why a connection was closed, or refused."""
+
+    IDLE = "idle"
+    IDLE_OF_ADDRESS = "idle_of_address"
+    REFUSED = "refused"
+
+
+@dataclass(slots=True)
+class _Known:
+    address: str
+    is_reserve: bool
+
+
+class Connections:
+    """The open connections. Belongs to one event loop.
+
+    `limit` of them, and `address_limit` from one address that is not among `proxies`.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        address_limit: int,
+        *,
+        reserve: int = RESERVE,
+        proxies: Sequence[Network] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.limit = limit
+        self.address_limit = address_limit
+        self._reserve = reserve
+        self._proxies = proxies
+        self._clock = clock
+        self._open: dict[Closable, _Known] = {}
+        self._in_reserve = 0
+        self._of_address: dict[str, int] = {}
+        self._idle: dict[bool, OrderedDict[Closable, None]] = {
+            False: OrderedDict(),
+            True: OrderedDict(),
+        }
+        self._idle_of_address: dict[str, OrderedDict[Closable, None]] = {}
+        self._logged = -float("inf")
+        self._untold: dict[Closed, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def opened(self, connection: Closable, address: str) -> Admission:
+        """Takes a new connection, which is idle, in place of another one where that is needed."""
+        admission = self._admitted(address)
+        if admission is Admission.REFUSED:
+            self._count(Closed.REFUSED)
+            return admission
+        is_reserve = admission is Admission.RESERVE
+        self._open[connection] = _Known(address, is_reserve)
+        self._in_reserve += is_reserve
+        if not is_reserve:
+            self._of_address[address] = self._of_address.get(address, 0) + 1
+        self.idle(connection)
+        metrics.CONNECTIONS.set(len(self._open))
+        return admission
+
+    def _admitted(self, address: str) -> Admission:
+        if self._of_address.get(address, 0) >= self.address_limit and not self._is_proxy(address):
+            idle, why = self._idle_of_address.get(address), Closed.IDLE_OF_ADDRESS
+        elif len(self._open) - self._in_reserve >= self.limit:
+            idle, why = self._idle[False], Closed.IDLE
+        else:
+            return Admission.FULL
+        if self._close_first(idle, why):
+            return Admission.FULL
+        if self._in_reserve < self._reserve or self._close_first(self._idle[True], Closed.IDLE):
+            return Admission.RESERVE
+        return Admission.REFUSED
+
+    def _is_proxy(self, address: str) -> bool:
+        return is_among(address, self._proxies)
+
+    def _close_first(self, idle: OrderedDict[Closable, None] | None, why: Closed) -> bool:
+        """Closes the one that has been idle longest; whether there was one."""
+        if not idle:
+            return False
+        connection = next(iter(idle))
+        self.closed(connection)
+        connection.end()
+        self._count(why)
+        return True
+
+    def busy(self, connection: Closable) -> None:
+        """A request is under way."""
+        known = self._open.get(connection)
+        if known is not None:
+            self._forget_idle(connection, known)
+
+    def idle(self, connection: Closable) -> None:
+        """No request is under way: from now on it is the last that is closed for another."""
+        known = self._open.get(connection)
+        if known is None:
+            return
+        self._forget_idle(connection, known)
+        self._idle[known.is_reserve][connection] = None
+        if not known.is_reserve:
+            self._idle_of_address.setdefault(known.address, OrderedDict())[connection] = None
+
+    def closed(self, connection: Closable) -> None:
+        """It is gone; one that was closed here is told again without harm."""
+        known = self._open.pop(connection, None)
+        if known is None:
+            return
+        self._forget_idle(connection, known)
+        self._in_reserve -= known.is_reserve
+        if not known.is_reserve:
+            left = self._of_address[known.address] - 1
+            if left:
+                self._of_address[known.address] = left
+            else:
+                del self._of_address[known.address]
+        metrics.CONNECTIONS.set(len(self._open))
+
+    def _forget_idle(self, connection: Closable, known: _Known) -> None:
+        self._idle[known.is_reserve].pop(connection, None)
+        of_address = self._idle_of_address.get(known.address)
+        if of_address is not None and not known.is_reserve:
+            of_address.pop(connection, None)
+            if not of_address:
+                del self._idle_of_address[known.address]
+
+    def _count(self, why: Closed) -> None:
+        metrics.CONNECTIONS_CLOSED.labels(why.value).inc()
+        self._untold[why] = self._untold.get(why, 0) + 1
+        now = self._clock()
+        if now - self._logged < LOG_SECONDS:
+            return
+        self._logged = now
+        told = {each.value: number for each, number in self._untold.items()}
+        self._untold.clear()
+        log.get().warning(
+            "too many connections",
+            open=len(self._open),
+            limit=self.limit,
+            address_limit=self.address_limit,
+            closed=told,
+        )

@@ -38,6 +38,7 @@ from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.root_password import set_root_password
 from lakewarden.app.routing import Table
 from lakewarden.app.vouching import Vouching
+from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
 from lakewarden.authn.authenticator import Authenticator
 from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
 from lakewarden.authn.password import Passwords
@@ -100,7 +101,10 @@ class Application:
         self.connections = self._connections()
         self.reserve_paths = health.PATHS
         weakened = settings.weakened
-        own = health.Health(self.parts, weakened, open_metrics=settings.open_metrics)
+        self._writes = WriteWatch(readiness)
+        own = health.Health(
+            self.parts, weakened, open_metrics=settings.open_metrics, writes=self._writes
+        )
         self._framed: ASGIApp = Starlette(routes=own.routes(), lifespan=self._life)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -285,10 +289,11 @@ class Application:
     async def _watch(self) -> None:
         """Looks around once a second, whatever happens: a worker without parent must end."""
         watch = ErrorsWatch()
-        seconds = 0.0
+        seconds = since_tried = 0.0
         while True:
             await asyncio.sleep(_WATCH_SECONDS)
             seconds += _WATCH_SECONDS
+            since_tried += _WATCH_SECONDS
             if self._parent is not None and os.getppid() != self._parent:
                 log.get().error("the process that started this worker is gone")
                 signal.raise_signal(signal.SIGTERM)
@@ -296,6 +301,10 @@ class Application:
                 watch.look(self.parts.plane.state)
                 metrics.write()
                 await self._aside(self._look_for_strangers)
+                if since_tried >= TRY_SECONDS:
+                    since_tried = 0.0
+                    await self._aside(self._try_to_write)
+                self._look_at_writes()
                 if seconds >= _USAGE_SECONDS:
                     seconds = 0.0
                     await self._aside(self._write_usage)
@@ -324,6 +333,14 @@ class Application:
         if usage.lost:
             lost, usage.lost = usage.lost, 0
             log.get().warning("usage not counted", acts=lost)
+
+    def _look_at_writes(self) -> None:
+        if self._estate is not None:
+            self._writes.look(self._estate.store)
+
+    def _try_to_write(self) -> None:
+        if self._estate is not None:
+            self._writes.retry(self._estate.store)
 
     def _look_for_strangers(self) -> None:
         """Raises the word for writers that do not know it: an older release, a restored file."""

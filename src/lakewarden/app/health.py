@@ -20,6 +20,7 @@ from starlette.routing import Route
 from lakewarden.app import metrics
 from lakewarden.app.gate import Parts
 from lakewarden.app.problem import PROBLEM
+from lakewarden.app.write_watch import WriteWatch
 from lakewarden.authn import header
 from lakewarden.authn.authenticator import Unauthenticated
 from lakewarden.kernel.errors import WardenError
@@ -37,6 +38,9 @@ STARTING: Final = "starting"
 AWAY: Final = "store unavailable"
 """Status while the store cannot be reached."""
 
+UNWRITABLE: Final = "writes fail"
+"""Status while the store answers, and its disk is full or read-only."""
+
 PATHS: Final = frozenset({*LIVE, *READY, METRICS})
 
 _REMEMBERED_SECONDS = 0.5
@@ -48,8 +52,11 @@ _PATIENCE_SECONDS = 2.0
 class Health:
     """The routes, and what they know of the process."""
 
-    def __init__(self, parts: Parts, weakened: Sequence[str], *, open_metrics: bool) -> None:
+    def __init__(
+        self, parts: Parts, weakened: Sequence[str], *, open_metrics: bool, writes: WriteWatch
+    ) -> None:
         self._parts = parts
+        self._writes = writes
         self._weakened = list(weakened)
         self._open_metrics = open_metrics
         self._asked = -float("inf")
@@ -72,6 +79,8 @@ class Health:
             return self._not_ready(AWAY if self._parts.is_away else STARTING)
         if not await self._is_reached():
             return self._not_ready(AWAY)
+        if self._writes.fails(self._parts.plane.store):
+            return self._not_ready(UNWRITABLE)
         return _json(200, {"status": "ready", "warnings": self._weakened})
 
     def _not_ready(self, status: str) -> Response:

@@ -20,6 +20,7 @@ class Readiness:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._unwritable = folder / "writes-fail"
 
     def announce(self) -> None:
         """This process is ready."""
@@ -29,6 +30,18 @@ class Readiness:
         """This process is not ready any more."""
         with suppress(OSError):
             (self._folder / f"{_PREFIX}{os.getpid()}").unlink(missing_ok=True)
+
+    def note_writes(self, *, fail: bool) -> None:
+        """Writes fail, as this process found; or they do not, for all of them."""
+        with suppress(OSError):
+            if fail:
+                self._unwritable.touch()
+            else:
+                self._unwritable.unlink(missing_ok=True)
+
+    def writes_fail(self) -> bool:
+        """Whether some process found that writes fail, and none since that they do not."""
+        return self._unwritable.exists()
 
     def count(self) -> int:
         """How many processes are ready; those that died are not."""

@@ -23,6 +23,7 @@ from lakewarden.service.effect import (
 from lakewarden.service.link import Link
 from lakewarden.service.realm import Realm, Token
 from lakewarden.service.system import System
+from lakewarden.service.write_health import WriteHealth
 
 Clock = Callable[[], float]
 """Seconds since the epoch."""
@@ -181,6 +182,13 @@ class Writing(Reading, Protocol):
 
 class Store(Protocol):
     """Where realms are kept. Every method may raise `Unavailable`."""
+
+    write_health: WriteHealth
+    """Whether writes fail for a reason that the next one would have too."""
+
+    def try_to_write(self) -> None:
+        """Finds out whether writes fail still; `write_health` says so afterwards."""
+        ...
 
     def reading(self) -> AbstractContextManager[Reading]:
         """A consistent view; take it only for as long as needed."""

@@ -24,6 +24,7 @@ from sqlalchemy.exc import (
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.service.cancellation import check, is_cancelled
+from lakewarden.service.write_health import Unwritable
 
 WAIT_SECONDS = 30
 """How long a writer waits for another before it gives up."""
@@ -175,7 +176,8 @@ def told() -> Iterator[None]:
     """Tells the database's refusals in our words, without SQL, values or passwords.
 
     `Conflict` for a row that is there already, `Lost` for a connection that is dead, `Cancelled`
-    for what was interrupted since nobody waits for it, `Unavailable` for everything else.
+    for what was interrupted since nobody waits for it, `Unwritable` for a disk that is full or
+    read-only, `Unavailable` for everything else.
     """
     try:
         yield
@@ -183,9 +185,26 @@ def told() -> Iterator[None]:
         raise Conflict(f"what was to be stored is there already: {_reason(error)}") from None
     except SQLAlchemyError as error:
         check()
+        if isinstance(error, DBAPIError) and _is_unwritable(error.orig):
+            raise Unwritable(f"the store cannot be written: {_reason(error)}") from None
         is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
         kind = Lost if is_lost else Unavailable
         raise kind(f"the store does not answer: {_reason(error)}") from None
+
+
+_UNWRITABLE = (
+    *("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC"),
+    *("SQLITE_IOERR_DIR_FSYNC", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE"),
+    "53100",  # disk_full
+    "25006",  # read_only_sql_transaction: a standby
+    "58030",  # io_error
+)
+"""Names of SQLite's errors, more exact ones begin alike; codes of PostgreSQL's."""
+
+
+def _is_unwritable(error: object) -> bool:
+    code = getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None)
+    return isinstance(code, str) and code.startswith(_UNWRITABLE)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -15,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.cancellation import check, current
 from lakewarden.service.credential import Count
+from lakewarden.service.write_health import WriteHealth
 from lakewarden.store import backup, schema, upgrade
 from lakewarden.store.bulk import Clash, insert
 from lakewarden.store.engine import POSTGRES, Lost, at_once, create, one_moment, told
@@ -31,6 +33,8 @@ _TRY = sa.text(
     " RETURNING number, ends"
 )
 _CANCEL_SECONDS = 5.0
+_PROBE = "probe"
+_PROBE_BYTES = 32 * 1024
 _USAGE = ("day", "key", "realm", "user", "operation", "type", "name", "count")
 
 
@@ -67,6 +71,7 @@ class SqlStore:
     def __init__(self, engine: sa.Engine, *, document_bytes: int | None = None) -> None:
         self.engine = engine
         self._document_bytes = document_bytes
+        self.write_health = WriteHealth()
         is_postgres = engine.dialect.name == POSTGRES
         # A transaction around one query costs PostgreSQL two more messages each way.
         self._asking = (
@@ -99,14 +104,17 @@ class SqlStore:
     @contextmanager
     def writing(self, *, late: bool = False) -> Iterator[SqlWriting]:
         """See `Store.writing`."""
-        connection, writing = _begun(
-            self.engine,
-            lambda fresh: SqlWriting(
-                fresh if late else at_once(fresh), late=late, document_bytes=self._document_bytes
-            ),
-        )
-        with _closing(connection):
-            yield writing
+        with self.write_health.watching():
+            connection, writing = _begun(
+                self.engine,
+                lambda fresh: SqlWriting(
+                    fresh if late else at_once(fresh),
+                    late=late,
+                    document_bytes=self._document_bytes,
+                ),
+            )
+            with _closing(connection):
+                yield writing
 
     def revision(self) -> int:
         """See `Store.revision`."""
@@ -163,6 +171,18 @@ class SqlStore:
         with _closing(connection), told():
             return connection.execute(query).first() is not None
 
+    def try_to_write(self) -> None:
+        """Writes something of the size of many writes, and takes it away again.
+
+        Raises `Unwritable` while that fails, and `Unavailable`; what `write_health` says follows.
+        """
+        row = (*(_PROBE, key(_PROBE), "", "", "", ""), secrets.token_hex(_PROBE_BYTES), 0)
+        with self._changing() as connection:
+            insert(connection, schema.usage, _USAGE, [row], Clash.REPLACE, ("key",))
+        with self._changing() as connection:
+            connection.execute(schema.usage.delete().where(schema.usage.c.key == key(_PROBE)))
+        self.write_health.succeeded()
+
     def prune(self, before: int) -> int:
         """Forgets the change feed of the revisions before this one; the number of rows gone.
 
@@ -188,10 +208,11 @@ class SqlStore:
 
     @contextmanager
     def _changing(self) -> Iterator[sa.Connection]:
-        connection, _ = _begun(self.engine, lambda fresh: _revision(at_once(fresh)))
-        with _closing(connection), told():
-            yield connection
-            connection.commit()
+        with self.write_health.watching():
+            connection, _ = _begun(self.engine, lambda fresh: _revision(at_once(fresh)))
+            with _closing(connection), told():
+                yield connection
+                connection.commit()
 
 
 @contextmanager

@@ -1,0 +1,52 @@
+"""Looks whether the store takes writes, tells once when that changes, and tries until it does.
+
+A process learns of a full disk by a write that fails. All processes of the server are then not
+ready, and each tries a write of its own now and then, so that they are again without a restart
+once there is space.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from lakewarden.app import log
+from lakewarden.app.readiness import Readiness
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.service.ports import Store
+from lakewarden.service.write_health import Unwritable
+
+TRY_SECONDS: Final = 5.0
+
+
+class WriteWatch:
+    """What was told already."""
+
+    def __init__(self, readiness: Readiness | None) -> None:
+        self._readiness = readiness
+        self._told = ""
+
+    def fails(self, store: Store) -> bool:
+        """Whether writes are known to fail; asks nobody."""
+        shared = self._readiness is not None and self._readiness.writes_fail()
+        return bool(store.write_health.fault) or shared
+
+    def look(self, store: Store) -> None:
+        """Tells what changed since the last look."""
+        fault = store.write_health.fault
+        if fault and not self._told:
+            log.get().error("writes fail", why=fault)
+        elif self._told and not fault:
+            log.get().info("writes succeed again")
+        if fault and self._readiness is not None:
+            self._readiness.note_writes(fail=True)
+        self._told = fault
+
+    def retry(self, store: Store) -> None:
+        """Tries to write where that failed. May block."""
+        if not self.fails(store):
+            return
+        with suppress(Unwritable, Unavailable):
+            store.try_to_write()
+            if self._readiness is not None:
+                self._readiness.note_writes(fail=False)

@@ -1,0 +1,36 @@
+"""Whether a store takes writes: a disk that is full, or was made read-only, still answers reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from lakewarden.kernel.errors import Unavailable
+
+
+class Unwritable(Unavailable):
+    """The store answers, and cannot write."""
+
+    public: ClassVar[str] = "the store cannot be written now"
+
+
+class WriteHealth:
+    """Why writes fail, as the last one that was tried found out. Good for many threads."""
+
+    def __init__(self) -> None:
+        self.fault = ""
+        """Empty while they do not fail."""
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """A write; one that fails for a conflict or a lock says nothing of the store."""
+        try:
+            yield
+        except Unwritable as error:
+            self.fault = str(error)
+            raise
+
+    def succeeded(self) -> None:
+        """A write of the size of many was stored."""
+        self.fault = ""

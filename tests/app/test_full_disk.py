@@ -1,0 +1,151 @@
+"""A disk that is full: told once with its cause, seen by probes, over without a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+import structlog
+
+from lakewarden.app.build import Application
+from lakewarden.app.readiness import Readiness
+from lakewarden.config.settings import Settings
+from lakewarden.store import SqlStore
+from tests.app.asgi import Asked, close, told
+from tests.app.stub import Stub
+
+MEGABYTES = 6
+
+
+@dataclass
+class Disk:
+    """Where a store is, and how the disk below it gets full, and has space again."""
+
+    folder: Path
+    fill: Callable[[SqlStore], None]
+    free: Callable[[SqlStore], None]
+
+
+@pytest.fixture(params=["pages", "tmpfs"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
+    """A bound on the pages of the file, which anybody can set; or a small file system."""
+    if request.param == "pages":
+        yield _pages(tmp_path)
+        return
+    mounting = ["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "none", str(tmp_path)]
+    if os.geteuid() != 0 or subprocess.run(mounting, capture_output=True, check=False).returncode:
+        pytest.skip("a file system can be mounted by root only")
+    try:
+        yield _small(tmp_path)
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+def _pages(folder: Path) -> Disk:
+    limits = [2**30]
+
+    def limit(connection: object, *_: object) -> None:
+        connection.execute(f"pragma max_page_count = {limits[0]}")  # type: ignore[attr-defined]
+
+    def fill(store: SqlStore) -> None:
+        sa.event.listen(store.engine, "checkout", limit)
+        limits[0] = 1  # never less than there are
+
+    def free(_: SqlStore) -> None:
+        limits[0] = 2**30
+
+    return Disk(folder, fill, free)
+
+
+def _small(folder: Path) -> Disk:
+    filler = folder / "filler"
+
+    def fill(_: SqlStore) -> None:
+        with filler.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4_096))
+            except OSError:
+                return
+
+    def free(_: SqlStore) -> None:
+        filler.unlink()
+
+    return Disk(folder, fill, free)
+
+
+def _asked(folder: Path, readiness: Readiness | None = None) -> tuple[Asked, SqlStore]:
+    settings = Settings(database=f"sqlite:///{folder}/store")
+    application = Application(settings, [Stub()], readiness=readiness)
+    application.open()
+    assert application._estate is not None
+    return Asked(application, asyncio.new_event_loop()), application._estate.store
+
+
+def _write(asked: Asked, name: str) -> int:
+    return asked.ask("POST", f"/stub/metalakes/{name}", b"{}").status
+
+
+def _write_until_it_fails(asked: Asked) -> None:
+    for at in range(2_000):
+        status = _write(asked, f"m{at}")
+        if status != 201:
+            assert status == 503
+            return
+    raise AssertionError("it never failed")
+
+
+def _ready(asked: Asked) -> tuple[int, str]:
+    answer = asked.ask("GET", "/readyz")
+    return answer.status, str(told(answer)["status"])
+
+
+def test_it_is_told_once_and_by_readiness_and_is_over_when_there_is_space(disk: Disk) -> None:
+    asked, store = _asked(disk.folder)
+    application = asked.application
+    assert _ready(asked) == (200, "ready")
+    disk.fill(store)
+    with structlog.testing.capture_logs() as lines:
+        _write_until_it_fails(asked)
+        for at in range(3):
+            _write(asked, f"again{at}")
+            application._look_at_writes()
+    causes = [line for line in lines if line["event"] == "writes fail"]
+    assert [line["log_level"] for line in causes] == ["error"]
+    assert "full" in causes[0]["why"]
+    assert _ready(asked) == (503, "writes fail")
+    assert asked.ask("GET", "/readyz").headers["retry-after"] == "1"
+    assert asked.ask("GET", "/stub").status == 200  # reads go on
+    application._try_to_write()
+    assert _ready(asked) == (503, "writes fail")
+    disk.free(store)
+    with structlog.testing.capture_logs() as lines:
+        application._try_to_write()
+        application._look_at_writes()
+    assert [line["event"] for line in lines] == ["writes succeed again"]
+    assert _ready(asked) == (200, "ready")
+    assert _write(asked, "after") == 201
+    close(asked)
+
+
+def test_one_worker_tells_the_others(tmp_path: Path) -> None:
+    disk = _pages(tmp_path)
+    workers = tmp_path / "workers"
+    workers.mkdir()
+    one, store = _asked(tmp_path, Readiness(workers))
+    other, _ = _asked(tmp_path, Readiness(workers))
+    disk.fill(store)
+    _write_until_it_fails(one)
+    one.application._look_at_writes()
+    assert _ready(other) == (503, "writes fail")
+    disk.free(store)
+    one.application._try_to_write()
+    assert _ready(one) == _ready(other) == (200, "ready")
+    close(one)
+    close(other)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -90,6 +92,35 @@ def run(spark: SparkSession, folder: Path, realms: dict[str, Path], rules: str =
     return link(file, realms, folder / "links", spark=spark)
 
 
+Reasons = Mapping[tuple[str, str], str]
+"""By realm and name, why an entity is not linked."""
+
+
+class Linked(NamedTuple):
+    """What a run read, and what came of it."""
+
+    entities: Mapping[str, Sequence[str]]
+    realms: dict[str, Path]
+    folder: Path
+    result: Result
+
+
+@pytest.fixture(scope="module")
+def small(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Linked:
+    """A few entities of which each shows something; nothing is to be changed in its folder."""
+    folder = tmp_path_factory.mktemp("small")
+    realms = made(folder)
+    return Linked(ENTITIES, realms, folder, run(spark, folder, realms))
+
+
+@pytest.fixture
+def own(small: Linked, tmp_path: Path) -> Linked:
+    """The same in a folder where it may be changed."""
+    folder = Path(shutil.copytree(small.folder, tmp_path / "own"))
+    realms = {name: folder / name for name in small.realms}
+    return small._replace(realms=realms, folder=folder)
+
+
 def assets(entities: Mapping[str, Sequence[str]]) -> list[Asset]:
     found = []
     for realm, texts in entities.items():
@@ -141,14 +172,12 @@ def found_in(folder: Path) -> set[Link]:
     return {one for one, _ in read(folder / "links").links(names)}
 
 
-def test_what_fits_in_two_realms_is_linked_and_the_rest_is_named(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    result = run(spark, tmp_path, made(tmp_path))
+def test_what_fits_in_two_realms_is_linked_and_the_rest_is_named(own: Linked) -> None:
+    result = own.result
     app = "dataset"
     hive = "urn:li:dataset:(urn:li:dataPlatform:hive,{},PROD)"
     orders = Asset("hub", Entity(app, hive.format("shop.orders")))
-    assert found_in(tmp_path) == {
+    assert found_in(own.folder) == {
         linked(orders, Asset("app", Entity(app, "shop.orders"))),
         linked(orders, Asset("lake", Entity("table", "lk:hive.shop.orders"))),
         linked(
@@ -168,10 +197,10 @@ def test_what_fits_in_two_realms_is_linked_and_the_rest_is_named(
     for realm, counts in report.left.items():
         reasons = [one.reason for one in report.named if one.realm == realm]
         assert counts == {reason: reasons.count(reason) for reason in counts}
-    version = tmp_path / "links/versions/1"
+    version = own.folder / "links/versions/1"
     written = json.loads((version / "report.json").read_text("utf-8"))
     assert written == {"version": 1, **report.table()}
-    damage(tmp_path / "links")
+    damage(own.folder / "links")
 
 
 def damage(links: Path) -> None:
@@ -188,42 +217,74 @@ def damage(links: Path) -> None:
             read(links)
 
 
-def test_the_same_input_makes_no_new_version(spark: SparkSession, tmp_path: Path) -> None:
-    realms = made(tmp_path)
-    first = run(spark, tmp_path, realms)
-    assert first.is_new
-    before = (tmp_path / "links/manifest.json").read_bytes()
-    again = run(spark, tmp_path, realms)
-    assert (again.is_new, again.manifest) == (False, first.manifest)
-    assert (tmp_path / "links/manifest.json").read_bytes() == before
+def test_the_same_input_makes_no_new_version(
+    own: Linked, spark: SparkSession, tmp_path: Path
+) -> None:
+    assert own.result.is_new
+    before = (own.folder / "links/manifest.json").read_bytes()
+    again = run(spark, own.folder, own.realms)
+    assert (again.is_new, again.manifest) == (False, own.result.manifest)
+    assert (own.folder / "links/manifest.json").read_bytes() == before
     more = {**ENTITIES, "app": [*ENTITIES["app"], "dataset:shop.gone"]}
-    third = run(spark, tmp_path, made(tmp_path / "more", more))
+    third = run(spark, own.folder, made(tmp_path / "more", more))
     assert (third.is_new, third.manifest.version, third.manifest.rows) == (True, 2, 4)
-    assert sorted(file.name for file in (tmp_path / "links").iterdir()) == [
+    assert sorted(file.name for file in (own.folder / "links").iterdir()) == [
         *(".lock", "manifest.json", "versions"),
     ]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_spark_links_what_a_literal_reading_links(
-    spark: SparkSession, tmp_path: Path, seed: int
-) -> None:
-    rng = random.Random(seed)
-    words = [f"{rng.choice('ab')}.{rng.choice('xyzXYZ')}{rng.choice('12')}" for _ in range(25)]
-    entities = {
-        "hub": sorted({hub(word) for word in rng.sample(words, 15)}),
-        "lake": [
-            *("metalake:lk", "catalog:lk:hive", "schema:lk:hive.a", "schema:lk:hive.b"),
-            *sorted({table(word) for word in rng.sample(words, 15)}),
-        ],
-        "app": sorted({f"dataset:{word}" for word in rng.sample(words, 15)}),
-    }
-    more = RULES.replace("stage.{table}", "a.{table}").replace(
-        "hive.shop.{table}", "hive.b.{table}"
-    )
-    run(spark, tmp_path, made(tmp_path, entities), more)
+WORLDS = ("ab", "cd", "ef", "gh")
+"""The schemas of random worlds, which no rule mixes: one run links them all."""
+
+
+def together(worlds: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
+    """The entities of several worlds, in the realms that they share."""
+    found: dict[str, list[str]] = {}
+    for world in worlds:
+        for realm, texts in world.items():
+            found.setdefault(realm, []).extend(texts)
+    return {realm: list(dict.fromkeys(texts)) for realm, texts in found.items()}
+
+
+def schemas(names: str) -> list[str]:
+    return ["metalake:lk", "catalog:lk:hive", *(f"schema:lk:hive.{name}" for name in names)]
+
+
+def loaded(name: str, one: str, other: str) -> str:
+    """A rule that links tables of one schema with those of another."""
+    return f"""
+[[rule]]
+name = "{name}"
+[rule.realms]
+app = "dataset:{one}.{{table}}"
+lake = "table:lk:hive.{other}.{{table}}"
+"""
+
+
+def test_spark_links_what_a_literal_reading_links(spark: SparkSession, tmp_path: Path) -> None:
+    def world(seed: int, names: str) -> Mapping[str, Sequence[str]]:
+        rng = random.Random(seed)
+        words = [f"{rng.choice(names)}.{rng.choice('xyzXYZ')}{rng.choice('12')}" for _ in range(25)]
+        return {
+            "hub": sorted({hub(word) for word in rng.sample(words, 15)}),
+            "lake": schemas(names) + sorted({table(word) for word in rng.sample(words, 15)}),
+            "app": sorted({f"dataset:{word}" for word in rng.sample(words, 15)}),
+        }
+
+    entities = together(world(seed, names) for seed, names in enumerate(WORLDS))
+    more = "".join(loaded(f"loaded {names}", names[0], names[1]) for names in WORLDS)
+    run(spark, tmp_path, made(tmp_path, entities), RULES + more)
     rules = link_rules.read(tmp_path / "rules.toml")
-    assert found_in(tmp_path) == literal(rules, entities)
+    found = found_in(tmp_path)
+    assert found == literal(rules, entities)
+    assert {name for name in "".join(WORLDS) if any(is_of(name, one) for one in found)} >= set(
+        "aceg"
+    )
+
+
+def is_of(schema: str, one: Link) -> bool:
+    """Whether a link has an end in a schema."""
+    return any(re.search(rf"\b{schema}\.", end.entity.name) for end in one)
 
 
 CHAIN = """
@@ -247,66 +308,89 @@ name = "third"
 hub = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,{schema}.{table},PROD)"
 app = "dataset:stage.{schema}_{table}"
 """
-SCHEMAS = ["metalake:lk", "catalog:lk:hive", "schema:lk:hive.a", "schema:lk:hive.b"]
 CLASHING = {
-    "hub": [hub("a.clash"), hub("b.fine")],
-    "lake": [*SCHEMAS, table("a.clash"), table("b.fine")],
-    "app": ["dataset:a.clash", "dataset:stage.a_clash", "dataset:b.fine"],
+    "hub": [hub("p.clash"), hub("q.fine")],
+    "lake": [*schemas("pq"), table("p.clash"), table("q.fine")],
+    "app": ["dataset:p.clash", "dataset:stage.p_clash", "dataset:q.fine"],
 }
+KEPT_APART = {
+    "hub": [hub("r.t"), hub("s.t")],
+    "lake": [*schemas("rs"), table("r.t"), table("s.t")],
+    "app": ["dataset:r.t", "dataset:s.t"],
+}
+NEVER = f'\n[[except]]\nhub = "{hub("r.t")}"\napp = "dataset:r.t"\n'
 
 
-def test_rules_that_lead_to_two_of_a_realm_over_others_link_none_of_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    result = run(spark, tmp_path, made(tmp_path, CLASHING), CHAIN)
-    # Each pair is clear alone: only followed do they make two datasets of CDAP one.
-    assert {end.entity.name for one in found_in(tmp_path) for end in one} == {
-        *("urn:li:dataset:(urn:li:dataPlatform:hive,b.fine,PROD)", "lk:hive.b.fine", "b.fine"),
-    }
-    named = {(one.realm, one.name): one.reason for one in result.report.named}
-    assert set(named.values()) == {AMBIGUOUS}
-    assert set(named) == {
-        ("app", "a.clash"),
-        ("app", "stage.a_clash"),
-        ("hub", "urn:li:dataset:(urn:li:dataPlatform:hive,a.clash,PROD)"),
-        ("lake", "lk:hive.a.clash"),
-    }
-    assert result.report.left["app"] == {AMBIGUOUS: 2, ALONE: 0, OUTSIDE: 0}
-    (clash,) = result.report.table()["clashes"]
-    assert [one["rule"] for one in clash] == ["second", "third", "first"]
-    again = run(spark, tmp_path, made(tmp_path / "again", CLASHING), CHAIN)
-    assert (again.is_new, again.manifest) == (False, result.manifest)
-
-
-def test_an_exception_holds_over_others_too(spark: SparkSession, tmp_path: Path) -> None:
-    entities = {
-        "hub": [hub("a.t"), hub("b.t")],
-        "lake": [*SCHEMAS, table("a.t"), table("b.t")],
-        "app": ["dataset:a.t", "dataset:b.t"],
-    }
-    never = f'\n[[except]]\nhub = "{hub("a.t")}"\napp = "dataset:a.t"\n'
-    result = run(spark, tmp_path, made(tmp_path, entities), CHAIN + never)
-    assert {end.entity.name for one in found_in(tmp_path) for end in one} == {
-        *("urn:li:dataset:(urn:li:dataPlatform:hive,b.t,PROD)", "lk:hive.b.t", "b.t"),
-    }
-    assert {one.reason for one in result.report.named} == {AMBIGUOUS}
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_chains_of_rules_are_linked_as_a_literal_reading_links_them(
-    spark: SparkSession, tmp_path: Path, seed: int
-) -> None:
+def chain(seed: int, names: str) -> Mapping[str, Sequence[str]]:
+    """A random world for the chain of rules."""
     rng = random.Random(seed)
-    words = [f"{schema}.{name}" for schema in "ab" for name in ("x", "y", "z", "w")]
+    words = [f"{schema}.{name}" for schema in names for name in ("x", "y", "z", "w")]
     staged = [f"stage.{word.replace('.', '_')}" for word in words]
-    entities = {
+    return {
         "hub": [hub(word) for word in rng.sample(words, 6)],
-        "lake": [*SCHEMAS, *(table(word) for word in rng.sample(words, 6))],
+        "lake": [*schemas(names), *(table(word) for word in rng.sample(words, 6))],
         "app": [f"dataset:{word}" for word in rng.sample(words, 6) + rng.sample(staged, 4)],
     }
-    run(spark, tmp_path, made(tmp_path, entities), CHAIN)
-    rules = link_rules.read(tmp_path / "rules.toml")
-    assert found_in(tmp_path) == literal(rules, entities)
+
+
+@pytest.fixture(scope="module")
+def chained(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Linked:
+    """Worlds that no rule mixes, linked by a chain of rules."""
+    folder = tmp_path_factory.mktemp("chained")
+    drawn = (chain(seed, names) for seed, names in enumerate(WORLDS))
+    entities = together((CLASHING, KEPT_APART, *drawn))
+    realms = made(folder, entities)
+    return Linked(entities, realms, folder, run(spark, folder, realms, CHAIN + NEVER))
+
+
+def of_world(chained: Linked, world: Mapping[str, Sequence[str]]) -> tuple[set[str], Reasons]:
+    """The names that are linked, and those that are not with the reason, of one of the worlds."""
+    own = {(asset.realm, asset.entity) for asset in assets(world)}
+    ends = (end for one in found_in(chained.folder) for end in one)
+    names = {end.entity.name for end in ends if (end.realm, end.entity) in own}
+    left = {
+        (one.realm, one.name): one.reason
+        for one in chained.result.report.named
+        if (one.realm, Entity(one.type, one.name)) in own
+    }
+    return names, left
+
+
+def test_rules_that_lead_to_two_of_a_realm_over_others_link_none_of_them(chained: Linked) -> None:
+    names, named = of_world(chained, CLASHING)
+    # Each pair is clear alone: only followed do they make two datasets of CDAP one.
+    fine = "urn:li:dataset:(urn:li:dataPlatform:hive,q.fine,PROD)"
+    assert names == {fine, "lk:hive.q.fine", "q.fine"}
+    assert set(named.values()) == {AMBIGUOUS}
+    assert set(named) == {
+        ("app", "p.clash"),
+        ("app", "stage.p_clash"),
+        ("hub", "urn:li:dataset:(urn:li:dataPlatform:hive,p.clash,PROD)"),
+        ("lake", "lk:hive.p.clash"),
+    }
+    clashes = chained.result.report.table()["clashes"]
+    (clash,) = [rows for rows in clashes if any("p.clash" in row["one_name"] for row in rows)]
+    assert [row["rule"] for row in clash] == ["second", "third", "first"]
+
+
+def test_an_exception_holds_over_others_too(chained: Linked) -> None:
+    names, named = of_world(chained, KEPT_APART)
+    fine = "urn:li:dataset:(urn:li:dataPlatform:hive,s.t,PROD)"
+    assert names == {fine, "lk:hive.s.t", "s.t"}
+    assert set(named.values()) == {AMBIGUOUS}
+
+
+def test_chains_of_rules_are_linked_as_a_literal_reading_links_them(chained: Linked) -> None:
+    rules = link_rules.read(chained.folder / "rules.toml")
+    found = found_in(chained.folder)
+    assert found == literal(rules, chained.entities)
+    assert any(is_of(name, one) for name in "".join(WORLDS) for one in found)
+
+
+def test_what_clashes_is_found_again(chained: Linked, spark: SparkSession) -> None:
+    again = run(spark, chained.folder, chained.realms, CHAIN + NEVER)
+    assert (again.is_new, again.manifest) == (False, chained.result.manifest)
+    assert again.report == chained.result.report
 
 
 def test_nothing_that_fits_is_a_version_without_links(spark: SparkSession, tmp_path: Path) -> None:
@@ -314,44 +398,47 @@ def test_nothing_that_fits_is_a_version_without_links(spark: SparkSession, tmp_p
     assert (result.manifest.rows, found_in(tmp_path)) == (0, set())
 
 
-def test_what_is_wrong_leaves_everything_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    realms = made(tmp_path)
+def test_what_is_wrong_leaves_everything_as_it_was(
+    own: Linked, spark: SparkSession, tmp_path: Path
+) -> None:
+    realms = own.realms
     with pytest.raises(BadInput, match="no directory was given for realm `hub`"):
         run(spark, tmp_path, {"lake": realms["lake"], "app": realms["app"]})
     assert not (tmp_path / "links").exists()
-    run(spark, tmp_path, realms)
-    before = (tmp_path / "links/manifest.json").read_bytes()
+    before = (own.folder / "links/manifest.json").read_bytes()
     part = next((realms["lake"] / "versions/1/entities").glob("*.parquet"))
     part.write_bytes(next((realms["hub"] / "versions/1/entities").glob("*.parquet")).read_bytes())
     with pytest.raises(BadInput, match="the entities differ from what the manifest says"):
-        run(spark, tmp_path, realms)
-    assert (tmp_path / "links/manifest.json").read_bytes() == before
+        run(spark, own.folder, realms)
+    assert (own.folder / "links/manifest.json").read_bytes() == before
 
 
-def test_a_folder_of_somebody_else_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
-    realms = made(tmp_path)
+def test_a_folder_of_somebody_else_is_left_alone(
+    small: Linked, spark: SparkSession, tmp_path: Path
+) -> None:
     (tmp_path / "links").mkdir()
     (tmp_path / "links/precious").touch()
     with pytest.raises(BadInput, match="expected an empty folder, or one of links"):
-        run(spark, tmp_path, realms)
-    assert not is_links(realms["hub"])
+        run(spark, tmp_path, small.realms)
+    assert not is_links(small.realms["hub"])
     with pytest.raises(BadInput, match="no directory of links"):
-        read(realms["hub"])
+        read(small.realms["hub"])
 
 
-def test_one_works_on_a_directory_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
+def test_one_works_on_a_directory_at_a_time(
+    small: Linked, spark: SparkSession, tmp_path: Path
+) -> None:
     from lakewarden.pipeline.link_directory import draft
 
-    realms = made(tmp_path)
     with draft(tmp_path / "links"), pytest.raises(Conflict, match="another process works on"):
-        run(spark, tmp_path, realms)
+        run(spark, tmp_path, small.realms)
 
 
 @pytest.mark.nightly
 @pytest.mark.spark
 def test_a_connect_server_links_the_same(spark: SparkSession, tmp_path: Path) -> None:
     realms = made(tmp_path, CLASHING)
-    never = f'\n[[except]]\nhub = "{hub("b.fine")}"\napp = "dataset:a.clash"\n'
+    never = f'\n[[except]]\nhub = "{hub("q.fine")}"\napp = "dataset:p.clash"\n'
     here = run(spark, tmp_path, realms, CHAIN + never)
     assert here.report.clashes
     command = [sys.executable, "-m", "lakewarden.cli", "pipeline", "link"]

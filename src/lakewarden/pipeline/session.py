@@ -42,7 +42,8 @@ _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
 }
 
-_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+# Absolute, though a worker may import this from an archive below the folder where it works.
+_LOG_SETTINGS = Path(__file__).absolute().with_name("log4j2.properties")
 
 _LOCAL = {
     # Nothing of a local run is reachable from other machines.

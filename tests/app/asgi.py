@@ -39,6 +39,11 @@ class Asked:
         """One request; `target` is the path as it is on the wire, with its query."""
         return self.loop.run_until_complete(self._ask(method, target, body, headers, user))
 
+    def leave(self, method: str, target: str, body: bytes) -> None:
+        """The same request, whose caller is gone as soon as it is sent; nothing is answered."""
+        run = self._run(method, target.encode(), body, (), "ana", leaves=True)
+        assert self.loop.run_until_complete(run)[1] == []
+
     def together(self, count: int, method: str, target: str) -> list[Answer]:
         """The same request so many times at once."""
 
@@ -57,6 +62,23 @@ class Asked:
         user: str | None,
     ) -> Answer:
         raw = target.encode() if isinstance(target, str) else target
+        sent, told = await self._run(method, raw, body, headers, user)
+        start = told[0]
+        answer = _answer(start["status"], start["headers"], *(m.get("body", b"") for m in told[1:]))
+        self._compare(method, raw, sent, body, answer)
+        return answer
+
+    async def _run(
+        self,
+        method: str,
+        raw: bytes,
+        body: bytes,
+        headers: Iterable[tuple[str, str]],
+        user: str | None,
+        *,
+        leaves: bool = False,
+    ) -> tuple[list[Pair], list[MutableMapping[str, Any]]]:
+        """The headers that were sent, and what the application told."""
         path, _, query = raw.partition(b"?")
         sent = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
         if user is not None:
@@ -83,18 +105,15 @@ class Asked:
         async def receive() -> MutableMapping[str, Any]:
             if pieces:
                 return pieces.pop(0)
-            # Whoever asks is there until the answer is.
-            await asyncio.get_running_loop().create_future()
+            if not leaves:
+                await asyncio.Event().wait()
             return {"type": "http.disconnect"}
 
         async def send(message: MutableMapping[str, Any]) -> None:
             told.append(message)
 
         await self.application(scope, receive, send)
-        start = told[0]
-        answer = _answer(start["status"], start["headers"], *(m.get("body", b"") for m in told[1:]))
-        self._compare(method, raw, sent, body, answer)
-        return answer
+        return sent, told
 
     def _compare(
         self, method: str, url: bytes, headers: list[Pair], body: bytes, answer: Answer

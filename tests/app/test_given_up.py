@@ -168,7 +168,7 @@ def test_what_takes_too_long_is_stopped(tmp_path: Path, path: str) -> None:
     assert stub.outcomes == ["given up"]
 
 
-def test_a_write_that_has_begun_is_finished(patient: tuple[Asked, Working]) -> None:
+def test_a_write_that_is_given_up_before_its_commit_leaves_nothing(patient: tuple[Asked, Working]) -> None:
     asked, stub = patient
 
     async def run() -> None:
@@ -180,9 +180,9 @@ def test_a_write_that_has_begun_is_finished(patient: tuple[Asked, Working]) -> N
         await _wait(stub.ended)
 
     asked.loop.run_until_complete(run())
-    assert stub.outcomes == ["done"]
-    tree = asked.plane.state.realm("gravitino").matrix.snapshot.coded.tree
-    assert tree.find(Entity("metalake", "kept")) is not None
+    assert stub.outcomes == ["given up"]
+    tree = asked.plane.catch_up().realm("gravitino").matrix.snapshot.coded.tree
+    assert tree.find(Entity("metalake", "kept")) is None
 
 
 def test_one_caller_is_refused_what_others_still_get(patient: tuple[Asked, Working]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -112,6 +113,15 @@ def test_a_path_longer_than_the_keys_names_no_member() -> None:
         ([{"op": "add", "path": "/a"}], "at.patch[0].value: expected a value"),
         ([{"op": "remove"}], "at.patch[0].path: expected a string"),
         ({"patch": [], "arrayPrimaryKeys": []}, "at.arrayPrimaryKeys: expected an object"),
+        (
+            {"patch": [], "arrayPrimaryKeys": {"tags": ["a"] * 9}},
+            "at.arrayPrimaryKeys.tags: expected no more than 8 keys",
+        ),
+        (
+            {"patch": [], "arrayPrimaryKeys": {"tags": ["a" * 257]}},
+            "at.arrayPrimaryKeys.tags: expected keys of no more than 256 characters",
+        ),
+        ([remove("/a" * 65)], "at.patch[0].path: expected a path of no more than 64 parts"),
     ],
 )
 def test_a_malformed_patch_is_refused(given: object, message: str) -> None:
@@ -128,3 +138,63 @@ def test_a_patch_that_does_not_fit_what_is_there_is_refused() -> None:
         apply({"name": "x"}, [add("/name/first", "y")], "at")
     with pytest.raises(BadInput, match=r"^at\.patch\[0\]: expected an object$"):
         apply([], [add("/name", "y")], "at")
+
+
+def test_more_operations_than_are_taken_are_refused() -> None:
+    given = [remove("/a")] * 3
+    assert apply({}, given, "at", 3) == {}
+    for form in (given, {"patch": given}):
+        with pytest.raises(BadInput, match=r"^at\.patch: expected no more than 2 operations$"):
+            apply({}, form, "at", 2)
+
+
+def test_neither_the_patch_nor_what_it_brings_is_touched_by_what_follows() -> None:
+    given = [add("/a", {"b": {}}), add("/a/b/c", 1), add("/t", ["x"]), remove("/t/x")]
+    before = copy.deepcopy(given)
+    assert apply({}, given, "") == {"a": {"b": {"c": 1}}, "t": []}
+    assert given == before
+
+
+def test_a_list_that_is_replaced_between_is_the_new_one() -> None:
+    given = [
+        add("/tags/x", {"tag": "x"}),
+        add("/tags", [{"tag": "y"}, {"tag": "z"}]),
+        remove("/tags/z"),
+        add("/in/tags/x", {"tag": "x"}),
+        remove("/in"),
+    ]
+    assert apply({"tags": [{"tag": "w"}]}, given, "") == {"tags": [{"tag": "y"}]}
+
+
+def test_several_patches_in_a_row_are_as_one_after_the_other() -> None:
+    patched = patch.Patched({"tags": [{"tag": "a"}]})
+    patched.apply([add("/tags/b", {"tag": "b"})], "")
+    assert patched.value() == {"tags": [{"tag": "a"}, {"tag": "b"}]}
+    patched.apply({"arrayPrimaryKeys": {"tags": ["x", "tag"]}, "patch": [remove("/tags//a")]}, "")
+    patched.apply([add("/tags/c", {"tag": "c"})], "")
+    assert patched.value() == {"tags": [{"tag": "b"}, {"tag": "c"}]}
+
+
+class _Counted(dict[str, object]):
+    """A member of a list that counts how often anything of it is looked at."""
+
+    looks = 0
+
+    def get(self, *arguments: Any) -> Any:
+        _Counted.looks += 1
+        return super().get(*arguments)
+
+
+def _looks(size: int) -> int:
+    """How often members are looked at, half of `size` members there, half coming and going."""
+    there = {"tags": [_Counted(tag=f"a{n}") for n in range(size)]}
+    came = [add(f"/tags/b{n}", _Counted(tag=f"b{n}")) for n in range(size)]
+    gone = [remove(f"/tags/a{n}") for n in range(size)]
+    _Counted.looks = 0
+    found: Any = apply(there, [*came, *gone], "")
+    assert [one["tag"] for one in found["tags"]] == [f"b{n}" for n in range(size)]
+    return _Counted.looks
+
+
+def test_the_work_is_linear_in_the_patch_and_the_aspect() -> None:
+    assert _looks(400) == 4 * _looks(100)

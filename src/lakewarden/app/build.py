@@ -415,6 +415,7 @@ def services(settings: Settings) -> Services:
             timeseries_values=settings.datahub.timeseries_values,
             unknown_aspects=settings.datahub.unknown_aspects == "keep",
             entity_aspects=settings.datahub.entity_aspects,
+            patch_operations=settings.datahub.patch_operations,
             existence=settings.datahub.existence,
             search_access=settings.datahub.search_access,
             unrestricted=settings.datahub.unrestricted,

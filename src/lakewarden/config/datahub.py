@@ -23,9 +23,9 @@ class Datahub(Section):
     leave open, in place of the usual ones, with those of `unrestricted_add` and without those of
     `unrestricted_remove`. A policy counts from the next request on, so `cache_seconds` is
     accepted and has no effect. Of an aspect of values in
-    time the newest are kept, `timeseries_values` of them for each entity. An entity has at most
-    `entity_aspects`; aspects that DataHub's own model does not have are kept, or refused
-    (`unknown_aspects`).
+    time the newest are kept, `timeseries_values` of them for each entity. A patch of an aspect has
+    at most `patch_operations`. An entity has at most `entity_aspects`; aspects that DataHub's own
+    model does not have are kept, or refused (`unknown_aspects`).
 
     With `auth` off, requests without credentials are those of the user `actor`; with `existence`
     a caller who is stored nowhere is turned away. `root_password`, or what `root_password_file`
@@ -49,6 +49,7 @@ class Datahub(Section):
     timeseries_values: int = Field(default=1_000, ge=1)
     unknown_aspects: Literal["keep", "refuse"] = "keep"
     entity_aspects: int = Field(default=256, ge=1)
+    patch_operations: int = Field(default=1_000, ge=1, le=100_000)
     search_access: bool = False
     unrestricted: Words = ()
     unrestricted_add: Words = ()

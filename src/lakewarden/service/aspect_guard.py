@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypedDict, Unpack
 
+from lakewarden.aspects import patch
 from lakewarden.aspects.facts import stated, stored
 from lakewarden.aspects.fields import untagged
 from lakewarden.aspects.rendering import is_immutable
@@ -37,8 +38,9 @@ class Switches:
 
     `rest`: whether anything is decided at all; `constraints`: whether tags are asked about
     one by one; `domains`: whether the domains of the same batch count. Beside that, so many
-    `values` in time of an aspect are kept, and of an entity so many aspects (`entity_aspects`),
-    among them, with `unknown_aspects`, such as DataHub's own model does not have.
+    `values` in time of an aspect are kept, and a patch has so many operations at most. Of an entity
+    so many aspects are kept (`entity_aspects`), among them, with `unknown_aspects`, such as
+    DataHub's own model does not have.
     """
 
     rest: bool = True
@@ -47,6 +49,7 @@ class Switches:
     values: int = timeseries.KEPT
     unknown_aspects: bool = True
     entity_aspects: int = 256
+    patch_operations: int = patch.LARGEST
 
 
 class NotAllowed(WardenError):

@@ -10,6 +10,7 @@ from lakewarden.kernel.request import Decision, Request
 from lakewarden.kernel.statement import check_size
 from lakewarden.service.actor import Actor
 from lakewarden.service.audit import AuditEvent
+from lakewarden.service.cancellation import check
 from lakewarden.service.effect import Effect
 from lakewarden.service.nesting import check_nesting
 from lakewarden.service.ports import Writing
@@ -21,11 +22,18 @@ class Desk:
     """One write under way. Nothing that happens here is seen elsewhere before it is committed.
 
     `state` is the newest committed state with this write's own changes; in a write that locks
-    late, only the former. `store` reads what is kept beside what decides.
+    late, only the former. `store` reads what is kept beside what decides. A write whose request
+    was given up stops with `Cancelled`.
     """
 
     def __init__(
-        self, actor: Actor, state: State, store: Writing, now: float, *, late: bool = False
+        self,
+        actor: Actor,
+        state: State,
+        store: Writing,
+        now: float,
+        *,
+        late: bool = False,
     ) -> None:
         self.actor = actor
         self.state = state
@@ -56,6 +64,7 @@ class Desk:
 
     def _take(self, scope: str, effects: Sequence[Effect]) -> None:
         try:
+            check()
             self._apply(scope, effects)
         except Exception as error:
             self._failed = error
@@ -93,6 +102,7 @@ class Desk:
 
     def decide(self, realm: str, request: Request) -> Decision:
         """The decision on the state of this write."""
+        check()
         return self.realm(realm).matrix.decide(request)
 
     def allowed(self, realm: str, request: Request, **details: object) -> bool:

@@ -96,7 +96,7 @@ def _brought(
     plane: Plane, actor: Actor, realm: str, system: System, facts: Facts, *, prune: bool
 ) -> Brought | Denied:
     _check_whole(facts, system)
-    for first in (False, True):
+    for first in (False, False, False, True):
         try:
             found = plane.write(
                 actor,

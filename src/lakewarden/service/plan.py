@@ -140,7 +140,7 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
             control.keep_an_administrator(desk, before)
         return Applied(made, desk.state.revision)
 
-    return plane.write(actor, task)
+    return plane.write(actor, task, large=True)
 
 
 def _in_turn(effects: Sequence[Effect]) -> Iterator[Sequence[Effect]]:

@@ -1,8 +1,10 @@
 """The decision plane of one process: the newest state, and the one way to write.
 
 Rule of every read: either the state is proven to be the newest, or it is brought up to date
-before anything is decided. Rule of every write: it decides and changes under the store's lock,
-on the newest state, and has been seen by this process when it returns.
+before anything is decided. Rule of every write: it is worked out on the newest state without
+holding anybody up, and committed under the store's lock if nothing was committed meanwhile, else
+worked out again; it has been seen by this process when it returns. A write that is refused never
+takes the lock.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown, WardenError
 from lakewarden.service.actor import Actor
@@ -19,12 +21,16 @@ from lakewarden.service.cancellation import shielded
 from lakewarden.service.desk import Desk
 from lakewarden.service.effect import decode
 from lakewarden.service.ports import Clock, FeedGone, Reading, Store
+from lakewarden.service.preparation import NotPrepared, Preparation
 from lakewarden.service.state import NO_STARTS, Scoped, Start, State, advanced, load
 
 T = TypeVar("T")
 
 MANY = 50_000
 """Behind by more effects than this, a process loads everything: that takes less time."""
+
+_TRIES: Final = 3
+"""So often is a large write worked out, before it is done under the lock."""
 
 
 class RevisionWord(Protocol):
@@ -41,6 +47,14 @@ class RevisionWord(Protocol):
 
 class StaleRevision(WardenError):
     """A revision was asked for that is not known here: it is newer than everything stored."""
+
+
+class _Prepared(NamedTuple, Generic[T]):
+    """A write that is worked out: its desk, what it leaves, and what its task returned."""
+
+    desk: Desk
+    store: Preparation
+    result: T
 
 
 class Plane:
@@ -122,44 +136,106 @@ class Plane:
             # It is stored, whatever it is. Not to get past it would be to answer no more.
             return load(reading, self.clock())
 
-    def write(self, actor: Actor, task: Callable[[Desk], T], *, late: bool = False) -> T:
-        """Does the task under the store's lock, commits, and returns what the task returned.
+    def write(
+        self,
+        actor: Actor,
+        task: Callable[[Desk], T],
+        *,
+        late: bool = False,
+        large: bool = False,
+    ) -> T:
+        """Does the task, commits under the store's lock, and returns what the task returned.
 
-        A task that raises leaves nothing behind. With `late`, for long imports, the lock is
-        taken only at the end, and the task's changes are not seen on its desk. A request that
-        was given up begins no write; one that has begun is finished.
+        A task that raises leaves nothing behind and takes no lock. It may run more than once, so
+        it must do nothing but what it does on its desk. A `large` one is worked out again outside
+        of the lock where others committed meanwhile. A task is stopped where its request was given
+        up; a commit that has begun is finished. With `late`, for long imports, the lock is taken
+        only at the end, the task's changes are not seen on its desk, and it is not stopped.
         """
         if late:
             with shielded():
                 return self._written(actor, task, late=True)
-        with self._writing, shielded():
+        for _ in range(_TRIES if large else 1):
+            prepared = self._prepared(actor, task)
+            if prepared is None:
+                break
+            if self._committed(prepared):
+                return prepared.result
+        with self._writing:
             return self._written(actor, task, late=False)
+
+    def _prepared(self, actor: Actor, task: Callable[[Desk], T]) -> _Prepared[T] | None:
+        """The task done on the newest state; None: it has to be done under the lock."""
+        for _ in range(_TRIES):
+            with self.store.reading() as reading:
+                state = self._newest(reading)
+                if state.revision == reading.revision:
+                    return self._done(actor, task, state, reading)
+        return None
+
+    def _done(
+        self,
+        actor: Actor,
+        task: Callable[[Desk], T],
+        state: State,
+        reading: Reading,
+    ) -> _Prepared[T] | None:
+        store = Preparation(reading)
+        desk = Desk(actor, state, store, self.clock())
+        try:
+            result = task(desk)
+            desk.check_whole()
+        except NotPrepared:
+            return None
+        return None if store.is_bound else _Prepared(desk, store, result)
+
+    def _committed(self, prepared: _Prepared[T]) -> bool:
+        """Commits what was prepared; False: others committed meanwhile, and nothing was written."""
+        desk, store, _ = prepared
+        if not store.changes and not desk.events:
+            return True
+        with self._writing, shielded():
+            with self.store.writing() as writing:
+                if store.changes and writing.revision != store.revision:
+                    return False
+                store.replay(writing)
+                revision = writing.commit(desk.events)
+            if store.changes:
+                self._advance(desk.state, revision)
+        self._raise(revision)
+        return True
 
     def _written(self, actor: Actor, task: Callable[[Desk], T], *, late: bool) -> T:
         # What a write that locks late reads is not of one moment, so no state is made of it.
         state = self.catch_up() if late else None
         with self.store.writing(late=late) as writing:
             if state is None:
-                state = self._newest(writing)
+                state = self._newest(writing, locked=True)
             desk = Desk(actor, state, writing, self.clock(), late=late)
             result = task(desk)
             desk.check_whole()
-            revision = writing.commit(desk.events)
+            with shielded():
+                revision = writing.commit(desk.events)
         if late:
             self._raise(revision)
             self.catch_up()
             return result
-        with self._advancing:
-            if self._state.revision < revision:
-                self._adopt(desk.state)
+        self._advance(desk.state, revision)
         self._raise(revision)
         return result
 
-    def _newest(self, locked: Reading) -> State:
-        """The newest state for the present moment, where nobody else can write."""
+    def _advance(self, state: State, revision: int) -> None:
+        """Adopts what was committed as a revision, unless others have come further."""
         with self._advancing:
-            if locked.revision != self._state.revision:
-                self._adopt(self._caught_up(locked))
+            if self._state.revision < revision:
+                self._adopt(state)
+
+    def _newest(self, reading: Reading, *, locked: bool = False) -> State:
+        """The newest state for the present moment: what is read, or a newer one if not `locked`."""
+        with self._advancing:
+            known = self._state.revision
+            if reading.revision > known or (locked and reading.revision != known):
+                self._adopt(self._caught_up(reading))
             self._state = self._state.at(self.clock())
             return self._state
 

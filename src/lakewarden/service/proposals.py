@@ -9,13 +9,14 @@ SOURCE: datahub reference 3.6, 5.1, 5.4, 6.9.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, zip_longest
-from typing import NamedTuple
+from itertools import chain, groupby, zip_longest
+from typing import Final, NamedTuple
 
-from lakewarden.aspects import keys, patch
+from lakewarden.aspects import keys
 from lakewarden.aspects.change import Change
+from lakewarden.aspects.patch import Patched
 from lakewarden.aspects.record_names import check_name, is_known
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
@@ -26,6 +27,9 @@ from lakewarden.service.desk import Desk
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import people_of
 from lakewarden.service.references import Reference
+
+_DECIDING: Final = frozenset(("domains", "querySubjects"))
+"""Aspects that say who may make an entity."""
 
 
 class Proposal(NamedTuple):
@@ -79,26 +83,27 @@ def _take(
 ) -> None:
     """Removes or writes many entities, each of which stands in one of the runs.
 
-    COST: every write makes a new state, so all is asked before all is written together. Nothing
-    of a batch opens the way to another part of it but the domains that entities are put into.
+    COST: every write makes a new state, so all is asked before all is written together. What can
+    be asked without applying a patch is asked first.
     """
     guarded: list[_Guarded] = []
     for run in runs:
-        one = _Guarded(desk, realm, run[0].entity, switches)
+        one = _Guarded(desk, realm, run[0].entity, switches, run)
         if _removes(run[0]):
             one.remove()
         else:
-            one.proposals = run
             guarded.append(one)
     read = aspects.read(desk.store, desk.realm(realm), [one.entity for one in guarded])
     for one in guarded:
-        one.propose(read.get(one.entity))
-    for one in guarded:
-        one.ask()
+        one.ask(read.get(one.entity))
     write = partial(aspects.write, desk, realm, actor=actor.name, values=switches.values)
     write([seed for one in guarded for seed in one.seeds()])
     for one in guarded:
         one.ask_seeded()
+    for one in guarded:
+        one.propose()
+    for one in guarded:
+        one.check()
     write([each for one in guarded for each in one.writes()])
 
 
@@ -131,9 +136,19 @@ def _removes(proposal: Proposal) -> bool:
 class _Guarded:
     """One entity of a batch: its proposals are made, asked about, and asked about once more."""
 
-    def __init__(self, desk: Desk, realm: str, entity: Entity, switches: Switches) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        realm: str,
+        entity: Entity,
+        switches: Switches,
+        proposals: Sequence[Proposal] = (),
+    ) -> None:
         self.entity = entity
-        self.proposals: Sequence[Proposal] = ()
+        self._by_aspect: dict[str, list[Proposal]] = {}
+        for one in proposals:
+            self._by_aspect.setdefault(one.aspect, []).append(one)
+        self._applied: set[str] = set()
         self._desk = desk
         self._realm = realm
         self._switches = switches
@@ -163,36 +178,50 @@ class _Guarded:
             if kept:
                 self._desk.change(people_of(token.directory), TokenChanged(token.id, None))
 
-    def propose(self, before: Mapping[str, Aspect] | None) -> None:
-        """Finds what the proposals leave of the aspects before them; None: it is not there."""
+    def ask(self, before: Mapping[str, Aspect] | None) -> None:
+        """Asks for all that the proposals take of what is there (None: it is not).
+
+        Of what the proposals leave, only what decides who may make the entity is worked out.
+        """
         self._is_there = before is not None
         self._before = before or {}
         self._after = dict(self._before)
-        for one in self.proposals:
-            value = self._proposed(one)
-            write = Write(self.entity, one.aspect, value, one.system)
-            if timeseries.is_timed(one.aspect):
-                self._in_time.append(write)
-                continue
-            self._writes[one.aspect] = write
-            if value is None:
-                self._after.pop(one.aspect, None)
-            else:
-                self._after[one.aspect] = Aspect(value, {}, {})
-
-    def _proposed(self, one: Proposal) -> Value | None:
-        """What the proposal leaves. Who may not write learns nothing of what is there from it."""
-        try:
-            return _proposed(one, self._after.get(one.aspect))
-        except BadInput:
-            self._ask_all([_operation(one.change, is_there=self._is_there)], self._before)
-            raise
-
-    def ask(self) -> None:
-        """Asks for everything that the proposals take, as long as no domain is to be counted."""
         self._guard.check_credential()
         if not self._is_seeded or "domains" in self._before:
+            if not self._is_there:
+                self._apply(_DECIDING)
             self._ask_all(self._operations, self._after)
+        if self._is_seeded:
+            self._apply({"domains"})
+
+    def propose(self) -> None:
+        """Works out what the proposals leave of the aspects before them."""
+        self._apply(self._by_aspect)
+
+    def _apply(self, names: Container[str]) -> None:
+        for aspect, own in self._by_aspect.items():
+            if aspect in names and aspect not in self._applied:
+                self._applied.add(aspect)
+                try:
+                    self._apply_all(aspect, own)
+                except BadInput:
+                    # Who may not write learns nothing of what is there.
+                    self._ask_all(self._operations, self._before)
+                    raise
+
+    def _apply_all(self, aspect: str, proposals: Sequence[Proposal]) -> None:
+        if timeseries.is_timed(aspect):
+            for one in proposals:
+                left = _left([one], None, self._switches.patch_operations)
+                self._in_time.append(Write(self.entity, aspect, left, one.system))
+            return
+        old = _value(self._after.get(aspect))
+        left = _left(proposals, old, self._switches.patch_operations)
+        self._writes[aspect] = Write(self.entity, aspect, left, proposals[-1].system)
+        if left is None:
+            self._after.pop(aspect, None)
+        else:
+            self._after[aspect] = Aspect(left, {}, {})
 
     def seeds(self) -> Iterator[Write]:
         """The domains that count already for what else is proposed."""
@@ -200,9 +229,12 @@ class _Guarded:
             yield self._writes["domains"]
 
     def ask_seeded(self) -> None:
-        """Asks where the domains are those proposed, and for what the other aspects give."""
+        """Asks where the domains are those proposed."""
         if self._is_seeded:
             self._ask_all(self._operations, self._after)
+
+    def check(self) -> None:
+        """Asks for what the aspects give."""
         for write in self._rest():
             old, new = self._before.get(write.aspect), self._after.get(write.aspect)
             self._guard.check(write.aspect, _value(old), _value(new), is_there=self._is_there)
@@ -224,12 +256,13 @@ class _Guarded:
 
     @property
     def _is_seeded(self) -> bool:
-        in_domains = self._switches.domains and "domains" in self._writes
-        return in_domains and self.entity.type != "query"
+        in_domains = "domains" in self._by_aspect
+        return bool(self._switches.domains) and in_domains and self.entity.type != "query"
 
     @property
     def _operations(self) -> set[str]:
-        return {_operation(one.change, is_there=self._is_there) for one in self.proposals}
+        all_of_them = chain.from_iterable(self._by_aspect.values())
+        return {_operation(one.change, is_there=self._is_there) for one in all_of_them}
 
     def _ask_all(self, operations: Iterable[str], after: Mapping[str, Aspect]) -> None:
         type, is_new = self.entity.type, not self._is_there
@@ -257,24 +290,34 @@ def _operation(change: Change, *, is_there: bool) -> str:
     return "entity.create"
 
 
-def _proposed(proposal: Proposal, old: Aspect | None) -> Value | None:
-    """The aspect as it would be; None: gone. Raises `BadInput`."""
-    match proposal.change:
-        case Change.DELETE:
-            return None
-        case Change.PATCH:
-            there = None if old is None else old.value
-            value = patch.apply(there, proposal.value, proposal.where)
-        case Change.CREATE if old is not None:
-            raise BadInput(f"`{proposal.aspect}` is there already", where=proposal.where)
-        case _:
-            value = proposal.value
+def _left(proposals: Iterable[Proposal], value: Value | None, most: int) -> Value | None:
+    """What proposals leave of an aspect; None: nothing. Raises `BadInput`.
+
+    COST: patches that follow one another are applied to one copy.
+    """
+    patched: Patched | None = None
+    aspect = where = ""
+    for one in proposals:
+        aspect, where = one.aspect, one.where
+        if one.change is Change.PATCH:
+            patched = patched or Patched(value)
+            patched.apply(one.value, where, most)
+            continue
+        if one.change is Change.CREATE and (patched or value is not None):
+            raise BadInput(f"`{aspect}` is there already", where=where)
+        patched = None
+        value = None if one.change is Change.DELETE else _whole(aspect, one.value, where)
+    return value if patched is None else _whole(aspect, patched.value(), where)
+
+
+def _whole(aspect: str, value: object, where: str) -> Value:
+    """The value, if it can be kept; raises `BadInput`."""
     if not isinstance(value, dict):
-        raise BadInput("expected an object", where=proposal.where)
-    secret = aspects.secret_in(proposal.aspect, value)
+        raise BadInput("expected an object", where=where)
+    secret = aspects.secret_in(aspect, value)
     if secret is not None:
         told = f"`{secret}` is a secret, and secrets are set by calls of their own"
-        raise BadInput(told, where=proposal.where)
+        raise BadInput(told, where=where)
     return value
 
 

@@ -30,6 +30,9 @@ T = TypeVar("T")
 
 JSON: Final = "application/json"
 
+LARGE_BYTES: Final = 64 * 1_024
+"""A write with a larger body is never done while it holds others up, unless it lost many times."""
+
 
 class Refused(WardenError):
     """The request was refused before its handler saw it.
@@ -68,11 +71,12 @@ class DataHubOptions:
     whether tags are asked about one by one; `domain_write`: whether the domains of the same
     batch count; `view`: whether pages and search hits are guarded. `version` is the release
     that the server says it is: below 1.0.1 its clients ask for nothing that is not served.
-    Of an aspect of values in time so many are kept: `timeseries_values`; an entity has at most
-    `entity_aspects`, with `unknown_aspects` also such as DataHub's own model does not have. With
-    `existence` a caller who is stored nowhere is turned away. With `search_access` a search shows
-    what the caller has View Entity on. `unrestricted` are the types that view authorization leaves
-    open, in place of the usual ones where it names any; `unrestricted_add` come to them,
+    Of an aspect of values in time so many are kept: `timeseries_values`; a patch has at most
+    `patch_operations`; an entity has at most `entity_aspects`, with `unknown_aspects` also such as
+    DataHub's own model does not have. With `existence` a caller who is stored nowhere is turned
+    away. With `search_access` a search shows what the caller has View Entity on. `unrestricted`
+    are the types that view authorization leaves open, in place of the usual ones where it names
+    any; `unrestricted_add` come to them,
     `unrestricted_remove` go from them.
     """
 
@@ -85,6 +89,7 @@ class DataHubOptions:
     timeseries_values: int = 1_000
     unknown_aspects: bool = True
     entity_aspects: int = 256
+    patch_operations: int = 1_000
     existence: bool = True
     search_access: bool = False
     unrestricted: tuple[str, ...] = ()
@@ -210,9 +215,15 @@ class Exchange:
     def write(self, task: Callable[[Desk], T], *, late: bool = False) -> T:
         """Runs the task as one write; afterwards `state` has it.
 
-        Write through here, not through `plane`: the reply then names the new revision.
+        Write through here, not through `plane`: the reply then names the new revision. The task
+        may run more than once, so it must do nothing but what it does on its desk.
         """
-        result = self.plane.write(self.actor, task, late=late)
+        result = self.plane.write(
+            self.actor,
+            task,
+            late=late,
+            large=len(self.body) > LARGE_BYTES,
+        )
         self.state = self.plane.state
         return result
 

@@ -8,6 +8,7 @@ security reference, R-30.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from math import isfinite
 from typing import Final, NoReturn
 
@@ -64,8 +65,8 @@ def read(body: bytes) -> object:
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in members if names.count(name) > 1)
+        counted = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counted.items() if count > 1)
         raise BadInput(f"the member {quoted(twice)} is there twice", where=_WHERE)
     return members
 

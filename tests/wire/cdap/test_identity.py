@@ -63,10 +63,9 @@ class Site:
         told: list[MutableMapping[str, Any]] = []
 
         async def receive() -> MutableMapping[str, Any]:
-            if pieces:
-                return pieces.pop(0)
-            await asyncio.get_running_loop().create_future()
-            return {"type": "http.disconnect"}
+            if not pieces:
+                await asyncio.Event().wait()  # the caller stays until it is answered
+            return pieces.pop(0)
 
         async def send(message: MutableMapping[str, Any]) -> None:
             told.append(message)

@@ -143,7 +143,7 @@ def write_all(
             require(state, requests[0].target, missing)
         for request in requests:
             desk.record(event(exchange, request, "allow", _reason(exchange), told))
-        done.extend(requests)
+        done[:] = requests
         return task(desk)
 
     done: list[Request] = []

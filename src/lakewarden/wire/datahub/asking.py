@@ -130,6 +130,7 @@ def switches(exchange: Exchange) -> Switches:
         values=options.timeseries_values,
         unknown_aspects=options.unknown_aspects,
         entity_aspects=options.entity_aspects,
+        patch_operations=options.patch_operations,
     )
 
 
@@ -153,6 +154,7 @@ def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
     done: list[Request] = []
 
     def task(desk: Desk) -> list[Entity]:
+        done.clear()
         there = _there(exchange, desk, aspects_of)
         written = propose(desk, exchange.realm, proposals, actor, switches(exchange))
         left = _there(exchange, desk, written)

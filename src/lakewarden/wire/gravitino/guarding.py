@@ -118,7 +118,7 @@ def write(
             return refused
         require(state, operation, target, missing)
         desk.record(_event(exchange, request, "allow", "", told))
-        done.append(request)
+        done[:] = [request]
         return task(desk)
 
     done: list[Request] = []

@@ -1,0 +1,267 @@
+"""A write before it is locked: it reads what is committed, and what it leaves is collected.
+
+A task that runs on a preparation holds nobody up, however much it does. What it left is written
+by `replay`, under the lock, if nothing was committed meanwhile. A task reads what it has changed
+itself where that can be told from the changes: documents, and values in time. It gives up
+(`NotPrepared`) where only the store could tell.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NoReturn, TypeVar
+
+from lakewarden.aspects.words import Term
+from lakewarden.kernel.change import EntityDropped, EntityRenamed, StatementRemoved
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import Facts
+from lakewarden.service.audit import AuditEvent, AuditRow, Head
+from lakewarden.service.credential import Credential
+from lakewarden.service.effect import (
+    About,
+    Document,
+    DocumentChanged,
+    Effect,
+    FeedRow,
+    RealmChanged,
+    ValueChanged,
+    ValuePlace,
+    ValueRow,
+    ValueSize,
+)
+from lakewarden.service.link import Link
+from lakewarden.service.ports import Reading, Writing
+from lakewarden.service.realm import Realm, Token
+from lakewarden.service.system import System
+
+T = TypeVar("T")
+
+_MOST: Final = 2**31 - 1
+
+_Place = tuple[int, str]
+"""A value's time and mark."""
+
+
+class NotPrepared(Exception):
+    """What the task asks for is known only in a transaction that holds the lock."""
+
+
+class Preparation:
+    """What one task reads, and what it leaves. See `Writing`, all of which it has but `commit`.
+
+    Credentials may change without a new revision, so a task that reads one and leaves anything
+    has to run under the lock (`is_bound`).
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self.revision = reading.revision
+        self._reading = reading
+        self._left: list[tuple[str, list[Effect]]] = []
+        self._documents: dict[tuple[str, About], Document | None] = {}
+        self._values: dict[tuple[str, Entity, str], dict[_Place, Document | None]] = {}
+        self._gone: set[tuple[str, Entity]] = set()
+        self._opaque: set[str] = set()
+        self._reads_credentials = False
+        self._gave_up = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is left to be written."""
+        return bool(self._left)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the task has to run under the lock."""
+        return self._gave_up or (self.changes and self._reads_credentials)
+
+    def replay(self, writing: Writing) -> None:
+        """Writes what was left, in order."""
+        for scope, effects in self._left:
+            writing.apply(scope, effects)
+
+    # What is written.
+
+    def lock(self) -> None:
+        self._give_up()
+
+    def put_credential(self, scope: str, credential: Credential) -> None:
+        self._give_up()
+
+    def drop_credentials(self, scope: str, entity: Entity, kind: str | None = None) -> None:
+        self._give_up()
+
+    def commit(self, events: Sequence[AuditEvent]) -> int:
+        raise AssertionError("a preparation is replayed")
+
+    def apply(self, scope: str, effects: Sequence[Effect]) -> None:
+        if not effects:
+            return
+        if self._left and self._left[-1][0] == scope:
+            self._left[-1][1].extend(effects)
+        else:
+            self._left.append((scope, list(effects)))
+        for effect in effects:
+            self._note(scope, effect)
+
+    def _note(self, scope: str, effect: Effect) -> None:
+        match effect:
+            case DocumentChanged(about, body):
+                self._documents[scope, about] = body
+            case ValueChanged(entity, aspect, time, mark, body):
+                self._values.setdefault((scope, entity, aspect), {})[time, mark] = body
+            case StatementRemoved(id):
+                self._documents[scope, id] = None
+            case EntityDropped(entity):
+                self._documents[scope, entity] = None
+                self._gone.add((scope, entity))
+                for key in [key for key in self._values if key[:2] == (scope, entity)]:
+                    del self._values[key]
+            case EntityRenamed() | RealmChanged():
+                self._opaque.add(scope)
+            case _:
+                pass
+
+    def _give_up(self) -> NoReturn:
+        self._gave_up = True
+        raise NotPrepared
+
+    def _committed(self) -> Reading:
+        """What is committed, for as long as the task has changed nothing."""
+        if self._left:
+            self._give_up()
+        return self._reading
+
+    # What is read.
+
+    def documents(self, scope: str, about: Sequence[About]) -> Mapping[About, Document]:
+        if scope in self._opaque:
+            self._give_up()
+        changed = {one for one in about if (scope, one) in self._documents}
+        unchanged = [one for one in about if one not in changed] if changed else about
+        found = dict(self._reading.documents(scope, unchanged))
+        for one in changed:
+            body = self._documents[scope, one]
+            if body is not None:
+                found[one] = json.loads(json.dumps(body))  # as the store would give it back
+        return found
+
+    def values(
+        self,
+        scope: str,
+        entity: Entity,
+        aspect: str,
+        first: int,
+        last: int,
+        limit: int,
+        skip: int = 0,
+    ) -> Sequence[ValueRow]:
+        if scope in self._opaque or (scope, entity) in self._gone:
+            self._give_up()
+        all_changed = self._values.get((scope, entity, aspect), {})
+        changed = {place: body for place, body in all_changed.items() if first <= place[0] <= last}
+        if not changed:
+            return self._reading.values(scope, entity, aspect, first, last, limit, skip)
+
+        def read(first: int, last: int, limit: int, skip: int = 0) -> Sequence[ValueRow]:
+            return self._reading.values(scope, entity, aspect, first, last, limit, skip)
+
+        puts = sorted(
+            (
+                ValueRow(entity, time, mark, json.loads(json.dumps(body)))
+                for (time, mark), body in changed.items()
+                if body is not None
+            ),
+            key=_order,
+        )
+        # COST: what is skipped is not read, but for the rows that were changed.
+        times = [time for time, _ in changed]
+        there = read(min(times), max(times), _MOST)
+        hidden = sorted(_order(row) for row in there if (row.time, row.mark) in changed)
+        past = max(0, skip - len(puts))
+        rows = read(first, last, min(_MOST, limit + skip - past + len(changed)), past)
+        if past and not rows:
+            return []
+        begin = bisect_left(puts, _order(rows[0]), key=_order) if past else 0
+        before = past + begin - (bisect_left(hidden, _order(rows[0])) if past else 0)
+        kept = [row for row in rows if (row.time, row.mark) not in changed]
+        merged = sorted([*kept, *puts[begin:]], key=_order)
+        return merged[skip - before :][:limit]
+
+    def facts(self, scope: str, system: System | None) -> Facts:
+        return self._committed().facts(scope, system)
+
+    def realms(self) -> Sequence[Realm]:
+        return self._committed().realms()
+
+    def directories(self) -> Sequence[str]:
+        return self._committed().directories()
+
+    def people(self, scope: str) -> Facts:
+        return self._committed().people(scope)
+
+    def tokens(self) -> Sequence[Token]:
+        return self._committed().tokens()
+
+    def links(self) -> Iterator[tuple[Link, str]]:
+        return self._committed().links()
+
+    def feed(self, after: int, limit: int | None = None) -> Sequence[FeedRow]:
+        return self._reading.feed(after, limit)
+
+    def documents_of(self, scope: str, type: str) -> Iterator[tuple[Entity, Document]]:
+        return self._committed().documents_of(scope, type)
+
+    def value_counts(self, scope: str, entity: Entity) -> Mapping[str, int]:
+        return self._committed().value_counts(scope, entity)
+
+    def values_of(
+        self, scope: str, type: str, aspect: str, first: int, last: int, after: ValuePlace | None
+    ) -> Iterator[ValueRow]:
+        return self._committed().values_of(scope, type, aspect, first, last, after)
+
+    def value_sizes(self, scope: str) -> Sequence[ValueSize]:
+        return self._committed().value_sizes(scope)
+
+    def secrets(self, scope: str, entity: Entity) -> Mapping[str, str]:
+        return self._committed().secrets(scope, entity)
+
+    def credential(self, scope: str, entity: Entity, kind: str) -> Credential | None:
+        self._reads_credentials = True
+        return self._committed().credential(scope, entity, kind)
+
+    def credentials(self, scope: str, kind: str) -> Sequence[Credential]:
+        self._reads_credentials = True
+        return self._committed().credentials(scope, kind)
+
+    def with_credential(
+        self, scope: str, kind: str, entities: Sequence[Entity]
+    ) -> frozenset[Entity]:
+        self._reads_credentials = True
+        return self._committed().with_credential(scope, kind, entities)
+
+    def ids(self, scope: str, entities: Sequence[Entity]) -> Mapping[Entity, int]:
+        return self._committed().ids(scope, entities)
+
+    def found(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
+        return self._committed().found(scope, clauses)
+
+    def stored(self, scope: str, ids: Sequence[int] | None = None) -> Iterator[tuple[int, Entity]]:
+        return self._committed().stored(scope, ids)
+
+    def shown_names(
+        self, scope: str, ids: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, str]]:
+        return self._committed().shown_names(scope, ids)
+
+    def audit(self, after: int = 0, limit: int | None = None) -> Iterator[AuditRow]:
+        return self._reading.audit(after, limit)
+
+    def audit_head(self) -> Head:
+        return self._reading.audit_head()
+
+
+def _order(row: ValueRow) -> tuple[int, str]:
+    """The newest first, those of one time by their marks."""
+    return -row.time, row.mark

@@ -1,0 +1,108 @@
+"""Patches of aspects: who may not is asked first, and what may is bounded and linear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from lakewarden.aspects.patch import Patched
+from lakewarden.service.desk import Desk
+from lakewarden.wire.exchange import DataHubOptions
+from tests.wire.datahub.wire import Wire, proposal
+from tests.wire.lock_spy import only_recorded, spied
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
+INGEST = "/aspects?action=ingestProposal"
+OPEN = f"/openapi/v3/entity/dataset/{quote(ORDERS, safe='')}/globalTags"
+
+
+def operations(count: int) -> list[dict[str, Any]]:
+    tags = [f"urn:li:tag:t{number}" for number in range(count)]
+    return [{"op": "add", "path": f"/tags/{tag}", "value": {"tag": tag}} for tag in tags]
+
+
+def patch(count: int, urn: str = ORDERS) -> dict[str, Any]:
+    return proposal(urn, "globalTags", operations(count), "PATCH")
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
+    """How many decisions are made, patches applied, and effects made of them."""
+    found = dict.fromkeys(("decisions", "patches", "effects"), 0)
+    decide, apply, change = Desk.decide, Patched.apply, Desk._apply
+
+    def decided(self: Desk, *arguments: Any) -> Any:
+        found["decisions"] += 1
+        return decide(self, *arguments)
+
+    def applied(self: Patched, *arguments: Any) -> None:
+        found["patches"] += 1
+        apply(self, *arguments)
+
+    def changed(self: Desk, scope: str, effects: Any) -> None:
+        found["effects"] += len(effects)
+        change(self, scope, effects)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Desk, "decide", decided)
+        patched.setattr(Patched, "apply", applied)
+        patched.setattr(Desk, "_apply", changed)
+        yield found
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_who_may_not_write_is_refused_before_a_patch_is_applied(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch, *, is_there: bool
+) -> None:
+    if is_there:
+        wire.put((ORDERS, "globalTags", {"tags": []}))
+    ways = [
+        (INGEST, "POST", {"proposal": patch(4_000)}),
+        ("/aspects?action=ingestProposalBatch", "POST", {"proposals": [patch(4_000)]}),
+        (OPEN, "PATCH", {"value": operations(4_000)}),
+    ]
+    for path, method, body in ways:
+        with counted(monkeypatch) as found, only_recorded(wire.plane):
+            assert wire.bad(method, path, body, "eve") == 403
+        assert found == {"decisions": 1, "patches": 0, "effects": 0}
+
+
+def test_a_patch_has_so_many_operations_at_most(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", {"tags": []}))
+    wire.grant("edit", "EDIT_ENTITY", to="eve")
+    status, answer = wire.ask("POST", INGEST, {"proposal": patch(1_001)}, "eve")
+    assert status == 400
+    assert "body.proposal.aspect.value.patch: expected no more than 1000" in answer["message"]
+    status, answer = wire.ask("PATCH", OPEN, {"value": operations(1_001)}, "eve")
+    assert status == 400
+    assert "body.value.patch: expected no more than 1000" in answer["message"]
+    assert wire.aspects(ORDERS)["globalTags"] == {"tags": []}
+    wire.services = type(wire.services)(datahub=DataHubOptions(patch_operations=2))
+    assert wire.bad("POST", INGEST, {"proposal": patch(3)}, "eve") == 400
+    with spied(wire.plane) as spy:
+        wire.good("POST", INGEST, {"proposal": patch(2)}, "eve")
+    assert spy.tasks == 0
+    assert len(wire.aspects(ORDERS)["globalTags"]["tags"]) == 2
+
+
+def test_what_is_done_until_a_batch_is_refused_is_linear_in_it(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it is allowed but the last: nothing is applied, and each is asked about once."""
+    wire.grant("make", "CREATE_ENTITY", "EDIT_ENTITY", to="eve", URN=[_named(n) for n in range(40)])
+    wire.put(*((_named(number), "status", {"removed": False}) for number in range(0, 40, 2)))
+    for count in (10, 40):
+        proposals = [patch(5, _named(number)) for number in range(count)]
+        proposals.append(patch(5, ORDERS))
+        body = {"proposals": proposals}
+        with counted(monkeypatch) as found, only_recorded(wire.plane):
+            assert wire.bad("POST", "/aspects?action=ingestProposalBatch", body, "eve") == 403
+        assert found == {"decisions": count + 1, "patches": 0, "effects": 0}
+
+
+def _named(number: int) -> str:
+    return f"urn:li:dataset:(urn:li:dataPlatform:hive,shop.n{number},PROD)"

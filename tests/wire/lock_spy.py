@@ -1,0 +1,70 @@
+"""What happens while a write holds the store's lock, seen from beside the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lakewarden.service.plane import Plane
+
+
+class LockSpy:
+    """A store that counts what is done between the lock and the commit."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.locked = 0
+        self.tasks = 0
+        self.changes = 0
+        self.events = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @contextmanager
+    def writing(self, *, late: bool = False) -> Iterator[Any]:
+        self.locked += 1
+        with self._store.writing(late=late) as writing:
+            apply, commit = writing.apply, writing.commit
+
+            def applied(scope: str, effects: Any) -> None:
+                self.changes += len(effects)
+                apply(scope, effects)
+
+            def committed(events: Any) -> int:
+                self.events += len(events)
+                revision: int = commit(events)
+                return revision
+
+            writing.apply, writing.commit = applied, committed
+            yield writing
+
+
+@contextmanager
+def spied(plane: Plane) -> Iterator[LockSpy]:
+    """The plane with a spy in front of its store. `tasks` run under the lock are counted too."""
+    store, written = plane.store, plane._written
+    spy = LockSpy(store)
+
+    def seen(*arguments: Any, **named: Any) -> Any:
+        spy.tasks += 1
+        return written(*arguments, **named)
+
+    patched: Any = plane
+    patched.store, patched._written = spy, seen
+    try:
+        yield spy
+    finally:
+        patched.store = store
+        del patched._written
+
+
+@contextmanager
+def only_recorded(plane: Plane) -> Iterator[None]:
+    """Fails if anything happens under the lock but that one refusal is recorded."""
+    with spied(plane) as spy:
+        yield
+    assert (spy.tasks, spy.changes) == (0, 0)
+    assert spy.locked <= 1
+    assert spy.events <= 1

@@ -2,7 +2,7 @@
 
 What computes or reads for long calls `check` at its steps, in the thread that works. Whoever
 waits for the answer cancels from any thread. Outside of `working` nothing is ever cancelled, nor
-inside of `shielded`: a write that has begun is finished.
+inside of `shielded`: a commit that has begun is finished.
 """
 
 from __future__ import annotations

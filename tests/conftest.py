@@ -2,19 +2,24 @@
 
 A test that takes one of them is marked accordingly, and all tests of one mark run in the
 same worker process, so that there is one of each however many workers there are.
+
+A run is a function of its seed: every property draws the same examples with the same seed, on
+every machine and in whatever order the tests run.
 """
 
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import structlog
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from structlog.dev import ConsoleRenderer, plain_traceback
 
 from tests import servers
@@ -23,10 +28,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MARK_BY_FIXTURE = {"spark": "spark", "postgres_url": "postgres", "mariadb_url": "mariadb"}
+_FULLY_COVERED = tuple(
+    Path(__file__).parents[1] / place / package
+    for place in ("tests", "src/lakewarden")
+    for package in ("kernel", "models", "names")
+)
+DEFAULT_SEED = "1"
 
-settings.register_profile("quick", max_examples=50, deadline=None, print_blob=True)
-settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True, derandomize=False)
-settings.load_profile("ci" if os.environ.get("CI") else "quick")
+# Whether examples are drawn too slowly depends on the machine, what was found before on the run.
+settings.register_profile(
+    "day",
+    max_examples=100,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("night", settings.get_profile("day"), max_examples=500)
+settings.load_profile("day")
+# Hypothesis also draws constants of the modules imported so far: other ones in each worker.
+providers._get_local_constants = Constants
 
 
 # By itself it would draw every local variable of an unforeseen error: whole models, for a minute.
@@ -35,22 +56,26 @@ structlog.configure(processors=[ConsoleRenderer(exception_formatter=plain_traceb
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Under CI, draw the seed of the random worlds here, so that it can be shown."""
-    is_worker = hasattr(config, "workerinput")
-    if os.environ.get("CI") and not is_worker and config.option.hypothesis_seed is None:
-        config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+    """Give the properties a seed, the same in every worker."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = DEFAULT_SEED
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Show the seed with which the same random worlds come again."""
-    seed = config.option.hypothesis_seed
-    return None if seed is None else f"random worlds: --hypothesis-seed={seed}"
+def pytest_report_header(config: pytest.Config) -> str:
+    """Show the seed with which the same examples come again."""
+    hashes = os.environ.get("PYTHONHASHSEED", "random")
+    return f"examples: --hypothesis-seed={config.option.hypothesis_seed} PYTHONHASHSEED={hashes}"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests by what they take, and keep the tests of one mark together."""
     for item in items:
+        is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if is_property:
+            item.add_marker("property")
+        elif any(item.path.is_relative_to(folder) for folder in _FULLY_COVERED):
+            item.add_marker("coverage_gate")
         for fixture in getattr(item, "fixturenames", ()):
             if fixture in _MARK_BY_FIXTURE:
                 item.add_marker(_MARK_BY_FIXTURE[fixture])

@@ -33,11 +33,10 @@ from tests.app.serving import Answer
 
 ROOT = "root-token-of-the-tests"
 HOSTILE = settings(
-    max_examples=150,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    suppress_health_check=[
+        *settings().suppress_health_check,
+        HealthCheck.function_scoped_fixture,
+    ],
 )
 
 ROUTES: Mapping[str, list[Route]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
@@ -22,6 +22,7 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import State
 from lakewarden.service.system import load_system
 from lakewarden.testing.draft import NOW
+from tests.agreement.conftest import a_share_of_the_examples
 from tests.service.worlds import ASKER, MODELS, ROOT, assets, random_links, state, world
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -103,7 +104,7 @@ def test_words_that_one_realm_does_not_have_make_it_silent() -> None:
     assert {one.realm for one in silent.silent} == set(MODELS)
 
 
-@settings(max_examples=20, deadline=None)
+@a_share_of_the_examples(5)
 @given(seed=SEEDS)
 def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
     rows = {name: world(name, seed) for name in sorted(MODELS)}
@@ -137,7 +138,7 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
         assert allowed >= set(together[name])
 
 
-@settings(max_examples=15, deadline=None)
+@a_share_of_the_examples(7)
 @given(seed=SEEDS)
 def test_a_list_is_that_of_each_realm_and_goes_on_where_it_is_told(seed: int) -> None:
     rows = {name: world(name, seed) for name in ("app", "lake")}

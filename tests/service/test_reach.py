@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -22,6 +22,7 @@ from lakewarden.service.reach import Path, Reach, reach
 from lakewarden.service.state import State
 from lakewarden.service.system import load_system
 from lakewarden.testing.draft import NOW
+from tests.agreement.conftest import a_share_of_the_examples
 from tests.oracle.oracle import Oracle
 from tests.service.worlds import (
     ASKER,
@@ -72,7 +73,7 @@ def asked(of: State, start: Asset, **parts: object) -> Reach:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@a_share_of_the_examples(3)
 @given(seed=SEEDS, names=st.sets(st.sampled_from(sorted(MODELS)), min_size=2))
 def test_access_is_the_union_of_what_the_oracles_answer(seed: int, names: set[str]) -> None:
     rows = {name: world(name, seed + at) for at, name in enumerate(sorted(names))}
@@ -89,7 +90,7 @@ def test_access_is_the_union_of_what_the_oracles_answer(seed: int, names: set[st
             assert count == sum(any(p.way == way for p in open) for open in wanted.values())
 
 
-@settings(max_examples=30, deadline=None)
+@a_share_of_the_examples(3)
 @given(seed=SEEDS, hidden=st.sampled_from(sorted(MODELS)), explains=st.booleans())
 def test_a_realm_that_may_not_be_asked_is_named_and_changes_no_answer(
     seed: int, hidden: str, explains: bool
@@ -118,7 +119,7 @@ def test_a_realm_that_may_not_be_asked_is_named_and_changes_no_answer(
         assert alone.left_out == ()
 
 
-@settings(max_examples=20, deadline=None)
+@a_share_of_the_examples(5)
 @given(seed=SEEDS, size=st.integers(1, 3))
 def test_pages_together_are_the_whole(seed: int, size: int) -> None:
     rows = {name: world(name, seed) for name in ("app", "lake")}
@@ -137,7 +138,7 @@ def test_pages_together_are_the_whole(seed: int, size: int) -> None:
     assert tuple(people) == whole.people
 
 
-@settings(max_examples=20, deadline=None)
+@a_share_of_the_examples(5)
 @given(seed=SEEDS)
 def test_what_opens_a_path_is_a_statement_that_is_there_or_a_fact(seed: int) -> None:
     rows = {name: world(name, seed) for name in sorted(MODELS)}

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.change import (
@@ -143,7 +143,6 @@ def test_half_a_surrogate_pair_comes_back_as_it_was(text: str) -> None:
     assert unescaped(kept) == written
 
 
-@settings(max_examples=200)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))
 def test_names_have_one_key_and_only_they(names: list[str]) -> None:
     assert key(*names) == key(*names)

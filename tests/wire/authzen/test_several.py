@@ -6,12 +6,13 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.link import Asset, link
 from lakewarden.service.state import State
+from tests.agreement.conftest import a_share_of_the_examples
 from tests.service.worlds import ASKER, MODELS, assets, random_links, state, world
 from tests.wire.authzen.small import NOW, Asking
 
@@ -40,7 +41,7 @@ def same(of: State, start: Asset) -> list[Asset]:
     return list(of.links.same(start, {"app", "lake"}))
 
 
-@settings(max_examples=25, deadline=None)
+@a_share_of_the_examples(4)
 @given(seed=SEEDS)
 def test_subjects_are_those_of_the_linked_resources_in_each_realm(seed: int) -> None:
     made, known = estate(seed)
@@ -65,7 +66,7 @@ def test_subjects_are_those_of_the_linked_resources_in_each_realm(seed: int) -> 
         assert found["context"]["left_out"] == ["hub"] or not found["results"]
 
 
-@settings(max_examples=25, deadline=None)
+@a_share_of_the_examples(4)
 @given(seed=SEEDS, limit=st.integers(1, 4))
 def test_resources_are_those_of_each_realm_page_by_page(seed: int, limit: int) -> None:
     made, known = estate(seed)
@@ -104,7 +105,7 @@ def test_resources_are_those_of_each_realm_page_by_page(seed: int, limit: int) -
             assert gate.decides(question)
 
 
-@settings(max_examples=15, deadline=None)
+@a_share_of_the_examples(7)
 @given(seed=SEEDS)
 def test_actions_are_those_of_every_linked_resource(seed: int) -> None:
     made, known = estate(seed)

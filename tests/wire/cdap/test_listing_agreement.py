@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Any, Final, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
@@ -21,6 +21,7 @@ from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Request
 from lakewarden.service.actor import SYSTEM
+from tests.agreement.conftest import a_share_of_the_examples
 from tests.oracle.oracle import Oracle
 from tests.wire.cdap.wire import ADMIN, BOSS, REALM, Wire
 
@@ -185,7 +186,7 @@ grants = st.lists(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@settings(max_examples=settings().max_examples // 4)
+@a_share_of_the_examples(4)
 @given(made=grants)
 def test_what_is_listed_is_what_the_oracle_says_is_visible(
     served: Mapping[str, Wire], system: str, made: list[Grant]

@@ -3,9 +3,9 @@
     python -m tests.reliability.crash --trials 500 --engine sqlite
 
 Two writers in one process do numbered acts (create, grant, ingest, rename, drop); the process
-gets SIGKILL 5 to 500 ms after they began. Prints the number of trials and acts, and every fault;
-the exit code is 1 if there was one. With `--torn` an act is two transactions, the protection
-being removed: then the exit code is 1 unless a fault is found.
+gets SIGKILL up to 50 ms after a drawn number of acts was answered. Prints the number of trials and
+acts, and every fault; the exit code is 1 if there was one. With `--torn` an act is two
+transactions, the protection being removed: then the exit code is 1 unless a fault is found.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ from tests.reliability.estate import build
 from tests.reliability.linearizable import stores
 from tests.reliability.site import Site
 
-LONGEST_SECONDS = 0.5
+MOST_ACTS = 8
+"""How many acts are answered before a kill, at most."""
+LONGEST_SECONDS = 0.05
+"""How long after the last of them a kill comes, at most."""
+PATIENCE_SECONDS = 120
 TRIALS_OF_A_STORE = 25
 """A store is used again after a crash, but not for ever: looking at all of it takes time."""
 
@@ -48,7 +52,6 @@ def trials(
     rng: random.Random,
     *,
     torn: bool = False,
-    longest: float = LONGEST_SECONDS,
 ) -> Iterator[Trial]:
     """Trials one after the other on one store."""
     with open_store(url) as store, tempfile.TemporaryDirectory() as folder:
@@ -61,9 +64,19 @@ def trials(
             with Site(url) as site:
                 site.call(ready)
                 site.start(acts.write_until_killed, writers, str(answers), torn=torn)
-                time.sleep(rng.uniform(0.005, longest))
+                _wait_for(rng.randint(0, MOST_ACTS), writers, answers)
+                time.sleep(rng.uniform(0, LONGEST_SECONDS))
                 site.kill()
             yield _judged(store, watching, writers, answers)
+
+
+def _wait_for(count: int, writers: list[str], answers: Path) -> None:
+    """Waits until so many acts were answered, however slow the machine is."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while sum(acts.answered(answers, writer) for writer in writers) < count:
+        if time.monotonic() > until:
+            raise TimeoutError(f"fewer than {count} acts were answered")
+        time.sleep(0.001)
 
 
 def ready(plane: Plane) -> bool:

@@ -14,14 +14,16 @@ import argparse
 import math
 import random
 import secrets
+import shlex
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -37,8 +39,11 @@ from tests.reliability.history import Operation, violations
 from tests.servers import NoServer
 
 MODES: Final = ("fast", "immediate")
+WRITES_BETWEEN = 5
+"""How many writes each writer is answered before the server is stopped again."""
+_WRITERS = range(2)
 _PAUSE_SECONDS = 0.01
-_BETWEEN_SECONDS = 0.4
+_PATIENCE_SECONDS = 120
 
 
 class Restartable:
@@ -62,12 +67,22 @@ class Restartable:
             connection.execute(sa.text(f"CREATE DATABASE {name}"))
         return url.set(database=name).render_as_string(hide_password=False)
 
-    def restart(self, mode: str) -> None:
-        """Stops and starts it; `immediate` is a crash with recovery. Returns when it accepts."""
+    def stop(self, mode: str) -> None:
+        """Stops it; `immediate` is a crash, and the start after it a recovery."""
+        self._control("-m", mode, "stop")
+
+    def start(self) -> None:
+        """Starts it as it was started before; returns when it accepts."""
+        server = self._server
+        options = Path(server.pgdata, "postmaster.opts").read_text("utf-8")
+        _, _, _, *others = shlex.split(options)  # the program, -D, the folder
+        self._control("-l", str(server.log), "-o", shlex.join(others), "start")
+
+    def _control(self, *arguments: str) -> None:
         server = self._server
         self._run(
             "pg_ctl",
-            ("-w", "-m", mode, "-D", str(server.pgdata), "-l", str(server.log), "restart"),
+            ("-w", "-D", str(server.pgdata), *arguments),
             bin_path=server.bin_path,
             user=server.system_user,
             timeout=60,
@@ -93,9 +108,22 @@ class Seen:
     """What the clients saw; lists may be appended to by many threads."""
 
     history: list[Operation] = field(default_factory=list)
-    refused: list[float] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+    """The client of each refusal."""
     accepted: list[float] = field(default_factory=list)
     """When the server accepted connections again, after each restart."""
+
+    def answered_writes(self) -> Counter[int]:
+        """How many writes each client was answered."""
+        return Counter(each.client for each in list(self.history) if each.is_write)
+
+    def answered_checks(self) -> Counter[str]:
+        """How many checks of each key were answered."""
+        return Counter(each.key for each in list(self.history) if not each.is_write)
+
+    def refused_writers(self) -> Counter[int]:
+        """How often each client was refused."""
+        return Counter(list(self.refused))
 
     def seconds_to_first_success(self) -> list[float]:
         """From each acceptance to the first answered write that was begun after it."""
@@ -111,27 +139,36 @@ def under_load(
 ) -> Seen:
     """What two writers and four checkers on two planes saw while the server was restarted.
 
-    With `gullible` a writer takes `Unavailable` for an answer, and then writes no more: what
-    a server would do that answers before it has committed.
+    It stays away until both writers were refused, and is not stopped again before both were
+    answered a few times. With `gullible` a writer takes the refusal of a write that it began in
+    between for an answer, and then writes no more: what a server would do that answers before it
+    has committed.
     """
     seen, over = Seen(), threading.Event()
     with plane_of(url) as one, plane_of(url) as other:
         build(one)
         keys = ["w0", "w1"]
         add_tables(one, *map(table, keys))
+        writers = [
+            _Writer(seen, over, plane, keys[number], number, gullible)
+            for number, plane in zip(_WRITERS, (one, other), strict=True)
+        ]
         clients = [
-            _writer(seen, over, one, keys[0], 0, gullible),
-            _writer(seen, over, other, keys[1], 1, gullible),
+            *(writer.write for writer in writers),
             *(_checker(seen, over, p, keys, (seed, n)) for n, p in enumerate((one, other) * 2, 2)),
         ]
         with ThreadPoolExecutor(len(clients)) as pool:
             running = [pool.submit(client) for client in clients]
             try:
                 for mode in modes:
-                    time.sleep(_BETWEEN_SECONDS)
-                    server.restart(mode)
+                    _wait_for(running, _more(seen.answered_writes, WRITES_BETWEEN))
+                    _stop(server, mode, writers if gullible else [])
+                    _wait_for(running, _more(seen.refused_writers, 1))
+                    server.start()
                     seen.accepted.append(time.monotonic())
-                time.sleep(_BETWEEN_SECONDS)
+                    _wait_for(running, _more(seen.answered_checks, 1, keys))
+                if not gullible:
+                    _wait_for(running, _more(seen.answered_writes, WRITES_BETWEEN))
             finally:
                 over.set()
             for client in running:
@@ -139,22 +176,74 @@ def under_load(
     return seen
 
 
-def _writer(
-    seen: Seen, over: threading.Event, plane: Plane, key: str, number: int, gullible: bool
-) -> Callable[[], None]:
-    def write() -> None:
-        value, is_over = True, False
-        while not (is_over or over.is_set()):
-            start, end = time.monotonic(), math.inf
-            while end == math.inf and not over.is_set():
-                is_done = _answered(seen, partial(put, plane, table(key), allowed=value))
-                is_over = gullible and not is_done
-                if is_done or gullible:
-                    end = time.monotonic()
-            seen.history.append(Operation(key, number, start, end, True, value))
-            value = not value
+def _stop(server: Restartable, mode: str, idle: Sequence[_Writer]) -> None:
+    """Stops the server when none of these writers has a write under way."""
+    with ExitStack() as stack:
+        for writer in idle:
+            stack.enter_context(writer.writing)
+        server.stop(mode)
+        for writer in idle:
+            writer.is_away.set()
 
-    return write
+
+def _more(
+    counted: Callable[[], Counter[Any]], count: int, of: Iterable[object] = _WRITERS
+) -> Callable[[], bool]:
+    """Whether each of them has so many more than there are now."""
+    before, each = counted(), list(of)
+
+    def is_reached() -> bool:
+        now = counted()
+        return all(now[one] >= before[one] + count for one in each)
+
+    return is_reached
+
+
+def _wait_for(running: Sequence[Future[None]], is_reached: Callable[[], bool]) -> None:
+    """Waits for it, however slow the machine is; raises what a client raised."""
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while not is_reached():
+        for client in running:
+            if client.done():
+                client.result()
+        if time.monotonic() > until:
+            raise TimeoutError("the clients did not get on")
+        time.sleep(_PAUSE_SECONDS)
+
+
+class _Writer:
+    """A client that writes one key, the opposite of what it wrote before, until all is over."""
+
+    def __init__(
+        self,
+        seen: Seen,
+        over: threading.Event,
+        plane: Plane,
+        key: str,
+        number: int,
+        gullible: bool,
+    ) -> None:
+        self._seen, self._over, self._plane = seen, over, plane
+        self._key, self._number, self._gullible = key, number, gullible
+        self.writing = threading.Lock()
+        self.is_away = threading.Event()
+
+    def write(self) -> None:
+        value, is_over = True, False
+        while not (is_over or self._over.is_set()):
+            start, end = time.monotonic(), math.inf
+            while end == math.inf and not self._over.is_set():
+                with self.writing:
+                    was_away = self.is_away.is_set()
+                    done = partial(put, self._plane, table(self._key), allowed=value)
+                    is_done = _answered(self._seen, self._number, done)
+                is_over = self._gullible and was_away and not is_done
+                if is_done or is_over:
+                    end = time.monotonic()
+                time.sleep(0.001)
+            operation = Operation(self._key, self._number, start, end, True, value)
+            self._seen.history.append(operation)
+            value = not value
 
 
 def _checker(
@@ -169,7 +258,7 @@ def _checker(
 
         while not over.is_set():
             key, start = rng.choice(keys), time.monotonic()
-            if _answered(seen, partial(ask, key)):
+            if _answered(seen, who[1], partial(ask, key)):
                 end = time.monotonic()
                 seen.history.append(Operation(key, who[1], start, end, False, found[-1]))
             time.sleep(0.001)
@@ -177,11 +266,11 @@ def _checker(
     return look
 
 
-def _answered(seen: Seen, do: Callable[[], object]) -> bool:
+def _answered(seen: Seen, client: int, do: Callable[[], object]) -> bool:
     try:
         do()
     except Unavailable:
-        seen.refused.append(time.monotonic())
+        seen.refused.append(client)
         time.sleep(_PAUSE_SECONDS)
         return False
     return True

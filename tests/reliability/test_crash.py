@@ -9,17 +9,18 @@ import pytest
 from tests.reliability.crash import trials
 
 TRIALS = 20
+MANY = 200
 
 
 @pytest.mark.slow
 def test_what_was_answered_is_there_and_nothing_is_torn(url: str) -> None:
-    # On a busy machine some writers are killed before their first act is answered.
-    seen = list(trials(url, TRIALS, random.Random(1), longest=0.3))
+    seen = list(trials(url, TRIALS, random.Random(1)))
     assert [trial.faults for trial in seen] == [[]] * TRIALS
-    assert sum(trial.answered for trial in seen) > TRIALS // 2
+    assert sum(trial.answered for trial in seen) >= TRIALS
 
 
 @pytest.mark.slow
 def test_without_the_transaction_torn_acts_are_found(url: str) -> None:
-    seen = trials(url, TRIALS, random.Random(1), torn=True, longest=0.15)
+    # About every second kill falls between the two writes of an act: as many as it takes.
+    seen = trials(url, MANY, random.Random(1), torn=True)
     assert any(trial.faults for trial in seen)

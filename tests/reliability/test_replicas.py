@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -48,12 +49,18 @@ def check_aged(plane: Plane, at_least: int, age: float) -> bool:
     return asyncio.run(found())
 
 
-def polled(plane: Plane, seconds: float) -> list[tuple[float, float, bool]]:
-    """When each check was asked and answered, one each millisecond, and the answer."""
-    seen, end = [], time.monotonic() + seconds
-    while (start := time.monotonic()) < end:
-        answer = check(plane, FILE)
-        seen.append((start, time.monotonic(), answer))
+def polled(plane: Plane, begun: str, ended: str) -> list[tuple[float, bool]]:
+    """When each check was asked, one each millisecond, and the answer, until a file is there.
+
+    The file `begun` is there after the first; the last is asked after the file `ended` is there.
+    """
+    seen: list[tuple[float, bool]] = []
+    is_last = False
+    while not is_last:
+        is_last = Path(ended).exists()
+        start = time.monotonic()
+        seen.append((start, check(plane, FILE)))
+        Path(begun).touch()
         time.sleep(0.001)
     return seen
 
@@ -69,18 +76,22 @@ def test_what_one_process_answered_the_other_shows_at_once(sites: list[Site]) ->
 
 
 def test_a_check_that_is_asked_all_the_time_changes_no_later_than_the_answer(
-    sites: list[Site],
+    sites: list[Site], tmp_path: Path
 ) -> None:
     here, there = sites
     here.call(put, FILE, allowed=True)
-    there.start(polled, 0.5)
-    time.sleep(0.2)
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    there.start(polled, str(begun), str(ended))
+    while not begun.exists():
+        time.sleep(0.001)
     here.call(put, FILE, allowed=False)
     revoked = time.monotonic()
+    ended.touch()
     seen = there.result()
-    assert [answer for start, _, answer in seen if start > revoked].count(True) == 0
-    assert [answer for start, _, answer in seen].count(False) > 0
-    assert seen[0][2] is True
+    assert seen[0][1] is True
+    later = [answer for start, answer in seen if start > revoked]
+    assert later
+    assert not any(later)
 
 
 def test_a_process_that_never_asks_for_news_is_found_stale(url: str) -> None:

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.reliability.history import violations
-from tests.reliability.restarting import Restartable, faults, restartable, under_load
+from tests.reliability.restarting import (
+    WRITES_BETWEEN,
+    Restartable,
+    faults,
+    restartable,
+    under_load,
+)
 from tests.servers import NoServer
 
 # A connection that died takes its cursors with it, of which the driver warns.
@@ -33,9 +39,10 @@ def test_a_restart_is_answered_by_unavailable_and_by_nothing_else(server: Restar
     url = server.database()
     seen = under_load(server, url, MODES, seed=1)
     assert faults(url, seen) == []
-    assert seen.refused
-    assert max(seen.seconds_to_first_success()) <= 2.0
-    assert len([each for each in seen.history if each.is_write]) > 5 * len(MODES)
+    # After each restart the clients went on: it would have waited for them otherwise.
+    assert len(seen.accepted) == len(MODES)
+    assert set(seen.refused) >= {0, 1}
+    assert min(seen.answered_writes().values()) >= WRITES_BETWEEN * (len(MODES) + 1)
 
 
 @pytest.mark.postgres

@@ -85,10 +85,10 @@ def check() -> None:
         raise Cancelled
 
 
-def checked(items: Iterable[T]) -> Iterator[T]:
-    """The items, with a `check` before every thousandth."""
+def checked(items: Iterable[T], every: int = _ITEMS) -> Iterator[T]:
+    """The items, with a `check` before the first of every so many."""
     for number, item in enumerate(items):
-        if number % _ITEMS == 0:
+        if number % every == 0:
             check()
         yield item
 

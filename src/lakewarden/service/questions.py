@@ -23,6 +23,7 @@ from lakewarden.kernel.who import who as who_may
 from lakewarden.service import asking, control
 from lakewarden.service.actor import Actor
 from lakewarden.service.asking import Words
+from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
@@ -191,7 +192,7 @@ def batch(
         raise LimitExceeded(f"{len(rows)} questions, at most {limit} are allowed")
     answers: list[Decision | WardenError] = []
     rights = Rights(state, actor, realm, now)
-    for words in rows:
+    for words in checked(rows):
         try:
             asked = _ask(rights, words, "decision.ask_own", "decision.ask")
             if isinstance(asked, Denied):
@@ -247,7 +248,7 @@ def access(
     type = target.type if target != NO_RESOURCE else ""
     return [
         Access(name, tuple(p.name for p in sorted(who_may(matrix, _of(asked.request, name)))))
-        for name, declared in asked.realm.system.model.operations.items()
+        for name, declared in checked(asked.realm.system.model.operations.items(), every=1)
         if declared.rule_or_none(type) is not None
     ]
 

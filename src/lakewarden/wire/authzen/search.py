@@ -18,6 +18,7 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.privileges import operations_of, privileges_of
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.who import who
+from lakewarden.service.cancellation import checked
 from lakewarden.service.state import RealmState
 from lakewarden.wire.authzen import naming, sent
 from lakewarden.wire.authzen.errors import Forbidden
@@ -126,7 +127,7 @@ def _who(realm: RealmState, question: Request) -> Iterator[str]:
         yield from (principal.name for principal in who(realm.matrix, question))
         return
     acting = realm.matrix.snapshot.coded.acting
-    for principal in (acting.principals[id] for id in sorted(acting.stored)):
+    for principal in checked(acting.principals[id] for id in sorted(acting.stored)):
         if principal.kind == kind:
             asked = replace(question, principal=principal)
             if realm.matrix.decide(asked).allow:

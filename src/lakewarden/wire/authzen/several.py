@@ -30,6 +30,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.service import across
 from lakewarden.service.across import Silent, Unit
 from lakewarden.service.among import Among, May, among, right
+from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
 from lakewarden.service.state import RealmState
 from lakewarden.wire.authzen import naming, sent
@@ -110,7 +111,7 @@ class Several:
         search = "subject.search"
         may = right(exchange.state, exchange.actor, exchange.now, search)
         found: dict[str, set[str]] = {}
-        for unit in self._units(self._choose(may, search), asked.action):
+        for unit in checked(self._units(self._choose(may, search), asked.action), every=1):
             realm = self._realm(unit.realm)
             trusted = self._judge.asker.may("decision.ask", unit.realm, exchange.now)
             request = Request(
@@ -177,7 +178,7 @@ class Several:
         asked = self._asked
         targets = across.targets(state, chosen, f"{asked.type}:{asked.id}", asked.realm)
         found: dict[str, set[str]] = {}
-        for asset in targets:
+        for asset in checked(targets, every=1):
             if asset.realm in chosen.realms:
                 realm = self._realm(asset.realm)
                 request = self._request(realm, "", asset.entity, now)

@@ -142,8 +142,13 @@ class Connections:
         known = self._open.get(connection)
         if known is None:
             return
-        self._forget_idle(connection, known)
-        self._idle[known.is_reserve][connection] = None
+        idle = self._idle[known.is_reserve]
+        if connection in idle:  # a request was answered where it was parsed
+            idle.move_to_end(connection)
+            if not known.is_reserve:
+                self._idle_of_address[known.address].move_to_end(connection)
+            return
+        idle[connection] = None
         if not known.is_reserve:
             self._idle_of_address.setdefault(known.address, OrderedDict())[connection] = None
 

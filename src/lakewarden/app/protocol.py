@@ -134,17 +134,14 @@ class GuardedProtocol(HttpToolsProtocol):
         self._in_head = False
         self._stop_timer()
         self._set_host()
-        if self._bounding is not None:
-            self._bounding.connections.busy(self)
-            if self._admission is Admission.RESERVE and not self._is_reserved_path():
-                self._is_turned_away = True
-                self.transport.write(_BUSY)
-                self.transport.close()
-                return
-        if self._may_hold():
+        if self._admission is Admission.RESERVE and not self._is_reserved_path():
+            self._is_turned_away = True
+            self.transport.write(_BUSY)
+            self.transport.close()
+        elif self._may_hold():
             self._held = []
         else:
-            super().on_headers_complete()
+            self._begin()
 
     def _set_host(self) -> None:
         """Makes `Host` say what the request is for, as it has to be read.
@@ -189,6 +186,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._release()
         super().on_message_complete()
 
+    def _begin(self) -> None:
+        """A request goes the usual way, during which the connection is not idle."""
+        if self._bounding is not None:
+            self._bounding.connections.busy(self)
+        super().on_headers_complete()
+
     def _may_hold(self) -> bool:
         """Whether the request can wait for the rest of what has just been read."""
         if self._at_once is None or self.expect_100_continue or self.parser.should_upgrade():
@@ -200,7 +203,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _release(self) -> None:
         """Lets the held request go the usual way."""
         held, self._held = self._held or [], None
-        super().on_headers_complete()
+        self._begin()
         for body in held:
             super().on_body(body)
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import structlog
 import uvicorn
 
 from lakewarden.app import server
@@ -181,7 +182,10 @@ def test_a_worker_that_starts_while_another_is_ready_answers_nothing_until_it_is
         assert readiness.count() == 2
         await opening
 
-    asyncio.run(run())
+    with structlog.testing.capture_logs() as told_lines:
+        asyncio.run(run())
+    causes = [line["why"] for line in told_lines if line["event"] == "not ready"]
+    assert causes == ["the store does not answer: connection refused"]  # not for each try
     held.close()
     readiness.withdraw()
     assert readiness.count() == 1

@@ -8,6 +8,7 @@ process that starts while another one is ready.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -219,14 +220,15 @@ class Application:
     async def _open(self) -> None:
         """Opens everything, however often it takes."""
         loop = asyncio.get_running_loop()
-        tries = 0
+        tries, told = 0, ""
         while True:
             try:
                 await loop.run_in_executor(self._asking, self.open)
-            except Unavailable as error:
-                log.get().warning("not ready", why=str(error))
             except WardenError as error:
-                log.get().error("not ready", why=str(error))
+                if str(error) != told:  # once for each cause, not for each try
+                    level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
+                    log.get().log(level, "not ready", why=str(error))
+                told = str(error)
             except Exception as error:  # noqa: BLE001 — not ready is all that may come of it
                 log.get().error("not ready", why="unforeseen error", exc_info=error)
             self.parts.is_away = not self.parts.is_open

@@ -168,7 +168,9 @@ def test_what_takes_too_long_is_stopped(tmp_path: Path, path: str) -> None:
     assert stub.outcomes == ["given up"]
 
 
-def test_a_write_that_is_given_up_before_its_commit_leaves_nothing(patient: tuple[Asked, Working]) -> None:
+def test_a_write_that_is_given_up_before_its_commit_leaves_nothing(
+    patient: tuple[Asked, Working],
+) -> None:
     asked, stub = patient
 
     async def run() -> None:

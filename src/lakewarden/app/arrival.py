@@ -36,7 +36,8 @@ class Arrival:
     """A request as its head tells it.
 
     `size` are the bytes of the headers that are kept, `path` what lies below the realm's prefix,
-    `body_limit` is in bytes; `takes_body`: its content type is one of the route's.
+    `body_limit` is in bytes; `takes_body`: its content type is one of the route's; `rate_class` is
+    what it counts as.
     """
 
     found: Found
@@ -48,6 +49,7 @@ class Arrival:
     path: str
     body_limit: int
     takes_body: bool
+    rate_class: str
 
 
 class Arrivals:
@@ -102,6 +104,7 @@ class Arrivals:
             path="/" + "/".join(found.segments),
             body_limit=found.route.body_limit or limits.body_bytes,
             takes_body=heads.is_accepted(head.headers, found.route),
+            rate_class=found.route.counts_as,
         )
         if head.size <= MOST_BYTES and state is self._state:
             if len(self._kept) >= MOST_KEPT:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lakewarden.app import dialects as shipped
 from lakewarden.app import health, indexed, log, metrics
-from lakewarden.app.address import address
+from lakewarden.app.address import address_of
 from lakewarden.app.connections import Connections
 from lakewarden.app.errors_watch import ErrorsWatch
 from lakewarden.app.estate import Estate, open_estate
@@ -34,6 +34,7 @@ from lakewarden.app.head import Pair
 from lakewarden.app.keys import secret_keys
 from lakewarden.app.open_files import connections_within
 from lakewarden.app.peer import networks
+from lakewarden.app.rate_limit import RateLimiter
 from lakewarden.app.readiness import Readiness
 from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.root_password import set_root_password
@@ -117,10 +118,16 @@ class Application:
             await self._framed(scope, receive, send)
 
     def at_once(
-        self, method: str, url: bytes, headers: Sequence[Pair], body: bytes, peer: str
+        self,
+        method: str,
+        url: bytes,
+        headers: Sequence[Pair],
+        body: bytes,
+        peer: str,
+        certificate: tuple[str, ...] = (),
     ) -> Answer | None:
         """The answer to a complete request that waits for nothing, see `Gate.at_once`."""
-        return self._gate.at_once(method, url, headers, body, peer)
+        return self._gate.at_once(method, url, headers, body, peer, certificate)
 
     def _parts(self) -> Parts:
         settings, limits = self.settings, self.settings.limits
@@ -138,6 +145,8 @@ class Application:
             freshness=self._freshness(plane),
             proxies=networks(settings.trusted_proxies),
             origin=RequestOrigin(hosts, given.public_url, addresses=not settings.is_loopback),
+            limiter=RateLimiter(settings.rate_limits),
+            principals=settings.tls_principals,
             vouching={shipped.CDAP: Vouching("cdap-userid", networks(cdap.trusted_proxies))},
         )
 
@@ -392,7 +401,7 @@ def services(settings: Settings) -> Services:
     """What dialects need to know of the configuration."""
     gravitino, cdap, keys = settings.gravitino, settings.cdap, secret_keys(settings)
     return Services(
-        public_url=settings.public_url.rstrip("/") or address(settings.host, settings.port),
+        public_url=settings.public_url.rstrip("/") or address_of(settings),
         admin=settings.admin,
         reserved_names=_reserved_names(settings),
         auth=settings.auth,

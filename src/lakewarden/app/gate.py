@@ -7,7 +7,7 @@
 | 3    | body, within its limits of size and time: 413, 408, 415; before a      |
 |      | large one steps 4 and 5 as well                                        |
 | 4    | a state new enough for what was asked: 409, 503                        |
-| 5    | the caller: 401                                                        |
+| 5    | the caller: 401; asks too often: 429                                   |
 | 6    | the handler: on the loop where it is inline, else in a worker thread,  |
 |      | where the caller has a share of the threads: 503                       |
 
@@ -21,6 +21,7 @@ in that dialect's 500, which tells nothing; no error of any kind ends in an allo
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from concurrent.futures import Executor
@@ -30,7 +31,7 @@ from functools import partial
 from typing import Any, Final
 
 from lakewarden.app import head as heads
-from lakewarden.app import log, metrics
+from lakewarden.app import log, metrics, tls
 from lakewarden.app.arrival import Arrival, Arrivals
 from lakewarden.app.body import Disconnected, Receive, disconnected, read_body
 from lakewarden.app.fair_queue import THREADS, FairQueue
@@ -39,18 +40,21 @@ from lakewarden.app.head import Pair
 from lakewarden.app.journey import Journey
 from lakewarden.app.peer import Network, caller
 from lakewarden.app.problem import PROBLEM
+from lakewarden.app.rate_limit import RateLimited, RateLimiter, site
 from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.routing import Lost, Table, top_realm
 from lakewarden.app.vouching import Vouching
 from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthenticated, named
 from lakewarden.authn.header import Nothing
+from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.settings import Limits
 from lakewarden.kernel.errors import Starting, Unavailable, WardenError
 from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.cancellation import Cancellation, check, working
 from lakewarden.service.plane import Plane
+from lakewarden.service.realm import DIRECTORY
 from lakewarden.service.state import State
-from lakewarden.wire.exchange import JSON, Exchange, Handler, Refused, Reply, Services
+from lakewarden.wire.exchange import JSON, LOGINS, Exchange, Handler, Refused, Reply, Services
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Scope = MutableMapping[str, Any]
@@ -66,7 +70,8 @@ class Parts:
     """What the gate works with. `is_open` turns true once the state was loaded.
 
     `is_away`: it was not, since the store could not be reached.
-    `vouching`: the proxies that are believed when they name the caller, by dialect.
+    `vouching`: the proxies that are believed when they name the caller, by dialect; `principals`:
+    the users of certificates, by names in these.
     """
 
     table: Table
@@ -78,7 +83,9 @@ class Parts:
     freshness: Freshness
     proxies: tuple[Network, ...] = ()
     vouching: Mapping[str, Vouching] = field(default_factory=dict)
+    principals: Mapping[str, str] = field(default_factory=dict)
     origin: RequestOrigin = field(default_factory=RequestOrigin)
+    limiter: RateLimiter = field(default_factory=lambda: RateLimiter(RateLimits()))
     is_open: bool = False
     is_away: bool = False
 
@@ -106,6 +113,8 @@ class Gate:
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogatepass")
         peer = (scope.get("client") or ("",))[0]
         journey = Journey(scope["method"], raw_path, time.perf_counter(), peer)
+        if "extensions" in scope:
+            journey.certificate = scope["extensions"].get(tls.CERTIFICATE, ())
         try:
             reply = await self._answer(journey, scope["query_string"], scope["headers"], receive)
             head = journey.head(reply)
@@ -120,7 +129,13 @@ class Gate:
         journey.tell(reply.status, self._parts.proxies)
 
     def at_once(
-        self, method: str, url: bytes, headers: Sequence[Pair], body: bytes, peer: str
+        self,
+        method: str,
+        url: bytes,
+        headers: Sequence[Pair],
+        body: bytes,
+        peer: str,
+        certificate: tuple[str, ...] = (),
     ) -> Answer | None:
         """The answer to a complete request that waits for nothing; None: it takes the usual way.
 
@@ -128,7 +143,7 @@ class Gate:
         it was sent, names of headers are in lower case. Not for HEAD.
         """
         parts = self._parts
-        journey = Journey(method, b"", time.perf_counter(), peer)
+        journey = Journey(method, b"", time.perf_counter(), peer, certificate=certificate)
         try:
             path, _, query = url.partition(b"?")
             journey.raw_path = path
@@ -241,6 +256,7 @@ class Gate:
         actor = self._authenticated(journey, arrival, state, now)
         if isinstance(actor, Unauthenticated):
             return self._unauthenticated(journey, arrival, actor)
+        self._count(journey, arrival, actor)
         dialect = arrival.found.dialect
         if journey.realm is None or (dialect.models and journey.model not in dialect.models):
             return dialect.missing(journey.method, journey.path, ())
@@ -275,6 +291,8 @@ class Gate:
         is_open = found.realm is None and not found.dialect.models
         vouching = self._parts.vouching.get(found.dialect.name)
         credentials = arrival.credentials
+        if journey.certificate and isinstance(credentials, Nothing):
+            credentials = tls.credentials(journey.certificate, self._parts.principals)
         if vouching is not None:
             credentials = vouching.credentials(credentials, arrival.headers, journey.peer)
         actor = self._parts.authenticator.authenticate(
@@ -294,7 +312,20 @@ class Gate:
             return Unauthenticated(NOT_GOOD_HERE)
         return named(actor, journey.request_id, found.dialect.name)
 
+    def _count(self, journey: Journey, arrival: Arrival, actor: Actor | None) -> None:
+        """Counts the request for its caller, or its address; raises `RateLimited`."""
+        kind = arrival.rate_class
+        if actor is None or kind is LOGINS or actor.credential == ANONYMOUS:
+            address = caller(journey.peer, journey.forwarded, self._parts.proxies)
+            who = f"\0{site(address)}"
+        elif actor.directory == DIRECTORY:
+            who = actor.user
+        else:
+            who = f"{actor.directory}\0{actor.user}"
+        self._parts.limiter.check(kind, who, journey.begun)
+
     def _unauthenticated(self, journey: Journey, arrival: Arrival, no: Unauthenticated) -> Reply:
+        self._count(journey, arrival, None)
         log.get().info("not believed", why=no.why, detail=no.detail, request_id=journey.request_id)
         told = arrival.found.route.unauthenticated or arrival.found.dialect.unauthenticated
         return told(no.why)
@@ -344,6 +375,9 @@ class Gate:
             )
         if isinstance(error, Unavailable):
             journey.extra["retry-after"] = "1"
+        if isinstance(error, RateLimited):
+            metrics.RATE_LIMITED.labels(journey.wire, error.kind).inc()
+            journey.extra["retry-after"] = str(math.ceil(error.seconds))
         if journey.exchange is not None:
             journey.revision = journey.exchange.state.revision
         if journey.dialect is None:

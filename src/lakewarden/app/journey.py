@@ -27,12 +27,16 @@ _REQUEST_ID, _REVISION, _STALE = heads.REQUEST_ID.encode(), REVISION.encode(), S
 
 @dataclass(slots=True)
 class Journey:
-    """One request on its way; `begun` is of `time.perf_counter`."""
+    """One request on its way.
+
+    `begun` is of `time.perf_counter`; `certificate` are the names in that of the connection.
+    """
 
     method: str
     raw_path: bytes
     begun: float
     peer: str = ""
+    certificate: tuple[str, ...] = ()
     request_id: str = ""
     dialect: Dialect | None = None
     operation: str = ""

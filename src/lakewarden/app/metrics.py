@@ -56,6 +56,11 @@ STALE = Counter(
 QUESTIONS = Counter(
     "lakewarden_freshness_questions_total", "Questions to the store whether there is something new"
 )
+RATE_LIMITED = Counter(
+    "lakewarden_rate_limited_total",
+    "Requests that were refused since their callers asked too often",
+    ["wire", "class"],
+)
 REVISION = Gauge(
     "lakewarden_revision", "The newest revision that is known", multiprocess_mode="max"
 )

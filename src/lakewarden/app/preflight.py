@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lakewarden.app.indexed import compiled
+from lakewarden.app.tls import context
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.resume import since
@@ -12,11 +13,13 @@ from lakewarden.store import open_store
 def preflight(settings: Settings) -> tuple[str, ...]:
     """Brings the store's schema up to date; what the operator should know beside that.
 
-    Raises `BadInput` for a store that cannot be one, and for an index that the server cannot
-    start from; `Unavailable` where what reads indexes is not installed. A store that does not
-    answer is no error: the server starts, denies everything, and is ready once the store is
-    there.
+    Raises `BadInput` for certificates that cannot be used, for a store that cannot be one, and
+    for an index that the server cannot start from; `Unavailable` where what reads indexes is not
+    installed. A store that does not answer is no error: the server starts, denies everything, and
+    is ready once the store is there.
     """
+    if settings.tls_cert is not None:
+        context(settings)
     indexes = compiled(settings.indexes).values()
     try:
         with open_store(settings.database) as store:

@@ -22,6 +22,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from lakewarden.app.connections import Admission, Connections
+from lakewarden.app.tls import CERTIFICATE, names_in
 
 MAX_HEAD_BYTES: Final = 128 * 1024
 """Bytes of a head that is not complete; the exact limits are those of the gate."""
@@ -51,7 +52,9 @@ _BUSY = (
 
 Headers = Sequence[tuple[bytes, bytes]]
 
-Asking = Callable[[str, bytes, Headers, bytes, str], tuple[int, Headers, bytes] | None]
+Asking = Callable[
+    [str, bytes, Headers, bytes, str, tuple[str, ...]], tuple[int, Headers, bytes] | None
+]
 
 
 @runtime_checkable
@@ -59,7 +62,13 @@ class AtOnce(Protocol):
     """An application that can answer some requests without waiting for anything."""
 
     def at_once(
-        self, method: str, url: bytes, headers: Headers, body: bytes, peer: str
+        self,
+        method: str,
+        url: bytes,
+        headers: Headers,
+        body: bytes,
+        peer: str,
+        certificate: tuple[str, ...] = (),
     ) -> tuple[int, Headers, bytes] | None:
         """Status, headers and body; None: ask in the usual way."""
         ...
@@ -82,6 +91,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._at_once: Asking | None = None
         if isinstance(application, AtOnce):
             self._at_once = application.at_once
+        self._certificate: tuple[str, ...] = ()
         self._held: list[bytes] | None = None
         self._in_head = True
         self._head_bytes = 0
@@ -93,6 +103,9 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as theirs
         super().connection_made(transport)
+        certificate = transport.get_extra_info("peercert")
+        if certificate:
+            self._certificate = names_in(certificate)
         self._start_timer()
         if self._bounding is not None:
             address = self.client[0] if self.client else ""
@@ -129,6 +142,11 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.transport.close()
             elif self._head_timer is None:
                 self._start_timer()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._certificate:
+            self.scope["extensions"] = {CERTIFICATE: self._certificate}  # type: ignore[dict-item]
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -217,7 +235,9 @@ class GuardedProtocol(HttpToolsProtocol):
         ):
             return False
         peer = self.client[0] if self.client else ""
-        answer = at_once(method.decode("ascii"), self.url, self.headers, body, peer)
+        answer = at_once(
+            method.decode("ascii"), self.url, self.headers, body, peer, self._certificate
+        )
         if answer is None:
             return False
         status, headers, content = answer

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import ssl
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -118,6 +119,7 @@ def _config(settings: Settings, workers: Path) -> uvicorn.Config:
         factory=True,
         workers=settings.workers,
         http=GuardedProtocol,
+        ssl_context_factory=None if settings.tls_cert is None else partial(_tls, settings),
         loop="uvloop" if _has_uvloop() else "asyncio",
         ws="none",
         lifespan="on",
@@ -130,6 +132,12 @@ def _config(settings: Settings, workers: Path) -> uvicorn.Config:
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         timeout_worker_healthcheck=_HEALTH_SECONDS,
     )
+
+
+def _tls(settings: Settings, *_: object) -> ssl.SSLContext:
+    from lakewarden.app.tls import context
+
+    return context(settings)
 
 
 def _has_uvloop() -> bool:

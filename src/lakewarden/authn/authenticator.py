@@ -7,8 +7,8 @@
 | oidc   | tokens of the identity provider; tokens of ours    |
 
 The root token, where there is one, is a token of the administrator in every mode. In every mode
-come as well: whoever signed in with a password, with the cookie of a session, and those for whom
-a trusted proxy vouches. A token that was
+come as well: whoever signed in with a password, with the cookie of a session; those for whom a
+trusted proxy vouches; those whom the certificate of their connection proves. A token that was
 made where nobody had to prove who it is (in `simple` mode, or while the authentication of a
 dialect was off) is good only as long as that is so. Credentials that were sent and are wrong
 never turn into somebody else: the anonymous user is for requests that bring none, and in `simple`
@@ -25,6 +25,7 @@ from typing import Final, Literal
 from lakewarden.authn.header import (
     Basic,
     Bearer,
+    Certified,
     Credentials,
     Nothing,
     Session,
@@ -131,6 +132,8 @@ class Authenticator:
                 return self._bearer(text, state, now)
             case Session(text):
                 return self._session(text, state, now)
+            case Certified(user):
+                return Actor(user, credential="certificate", unproven=self._simple)
             case Vouched(user):
                 return Actor(user, home, credential="proxy", unproven=self._simple)
             case Basic(user) if self.mode == SIMPLE:

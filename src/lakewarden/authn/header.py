@@ -53,6 +53,13 @@ class Vouched:
 
 
 @dataclass(frozen=True, slots=True)
+class Certified:
+    """A user whom the certificate of the connection proves."""
+
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unreadable:
     """A header that says nothing that could be believed, and why; `doubled`: there are several."""
 
@@ -60,7 +67,7 @@ class Unreadable:
     doubled: bool = False
 
 
-Credentials = Nothing | Basic | Bearer | Session | Vouched | Unreadable
+Credentials = Nothing | Basic | Bearer | Session | Vouched | Certified | Unreadable
 
 _NOTHING = Nothing()
 

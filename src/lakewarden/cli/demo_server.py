@@ -61,7 +61,7 @@ def _token(plane: Plane, person: str) -> str:
 def serve(folder: Path, host: str, port: int, tokens: Mapping[str, str]) -> None:
     """Serves the store until it is told to stop; first says where, and what to try."""
     from lakewarden.app import server
-    from lakewarden.app.address import address
+    from lakewarden.app.address import address_of
     from lakewarden.app.preflight import preflight
     from lakewarden.config.settings import load
 
@@ -74,7 +74,7 @@ def serve(folder: Path, host: str, port: int, tokens: Mapping[str, str]) -> None
         note(remark)
 
     def listens() -> None:
-        show(*calls(address(settings.host, settings.port), tokens))
+        show(*calls(address_of(settings), tokens))
         sys.stdout.flush()
 
     server.run(settings, sock, listens)

@@ -27,6 +27,19 @@ class Listening:
     public_url: Annotated[
         str, Parameter(help="Address under which clients reach the server, if another.")
     ] = UNSAID
+    tls_cert: Annotated[
+        Path | None, Parameter(help="PEM file with the server's certificate: serves HTTPS.")
+    ] = None
+    tls_key: Annotated[
+        Path | None, Parameter(help="PEM file with its key, unless that is in the same file.")
+    ] = None
+    tls_client_ca: Annotated[
+        Path | None,
+        Parameter(
+            help="PEM file with the authorities whose certificates callers may bring; the setting"
+            " `tls_principals` says who they are."
+        ),
+    ] = None
 
 
 @Parameter("*", show_default=False)
@@ -108,7 +121,7 @@ def serve(
         lakewarden serve --database sqlite:///estate.db --auth token --admin ana
     """
     from lakewarden.app import server
-    from lakewarden.app.address import address
+    from lakewarden.app.address import address_of
     from lakewarden.app.preflight import preflight
     from lakewarden.config.settings import load
 
@@ -118,7 +131,7 @@ def serve(
     remarks = preflight(settings)
     sock = server.bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": sock.getsockname()[1]})
-    where = address(settings.host, settings.port)
+    where = address_of(settings)
     for remark in (*settings.weakened, *remarks, f"starting on {where}"):
         note(remark)
     server.run(settings, sock, partial(_listens, where))

@@ -34,7 +34,9 @@ from pydantic_settings import (
 from lakewarden.config.cdap import Cdap, cdap_given
 from lakewarden.config.datahub import Datahub, datahub_given
 from lakewarden.config.gravitino import Gravitino
+from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.values import (
+    CertificateName,
     Folders,
     Hosts,
     Keys,
@@ -143,6 +145,10 @@ class Settings(BaseSettings):
     consistency: Literal["strict", "host"] = "strict"
     public_url: str = ""
     allowed_hosts: Hosts = ()
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    tls_principals: dict[CertificateName, Annotated[str, BeforeValidator(user_name)]] = {}
     trusted_proxies: Networks = ()
     open_metrics: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -151,6 +157,7 @@ class Settings(BaseSettings):
     datahub: Datahub = Datahub()
     cdap: Cdap = Cdap()
     limits: Limits = Limits()
+    rate_limits: RateLimits = RateLimits()
 
     @classmethod
     def settings_customise_sources(
@@ -173,6 +180,11 @@ class Settings(BaseSettings):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether clients reach the server by https, its own or that of a proxy."""
+        return self.tls_cert is not None or self.public_url.startswith("https://")
 
     @property
     def believes_names(self) -> bool:
@@ -222,6 +234,11 @@ class Settings(BaseSettings):
             )
         if self.believes_names and "*" in self.allowed_hosts:
             said.append("`allowed_hosts`: pages on the web can make this server their own")
+        if self.auth != "simple" and not self.is_encrypted and not self.is_loopback:
+            said.append(
+                "tokens and passwords cross the network unencrypted: set `tls_cert` and `tls_key`,"
+                " or as `public_url` the https address of what encrypts in front of the server"
+            )
         if self.open_metrics:
             said.append("`open_metrics`: everybody may read the metrics")
         return tuple(said)
@@ -278,6 +295,10 @@ def check(settings: Settings) -> None:
             f"`cdap.security.enabled` is off, so the server may not listen on `{settings.host}`;"
             " leave it on, take a loopback address, or say `--insecure`"
         )
+    if settings.tls_cert is None and (settings.tls_key or settings.tls_client_ca):
+        raise BadInput("`tls_key` and `tls_client_ca` need a `tls_cert`")
+    if settings.tls_principals and settings.tls_client_ca is None:
+        raise BadInput("`tls_principals` needs the authorities of `tls_client_ca`")
     root_password = settings.datahub.root_password
     if root_password is not None and settings.datahub.root_password_file is not None:
         raise BadInput("one of `datahub.root_password` and `datahub.root_password_file` is enough")

@@ -19,6 +19,8 @@ from lakewarden.service.realm import check_realm_name
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 
+_CERTIFICATE_NAME = re.compile(r"(CN=|DNS:|URI:|email:).+")
+
 
 def as_words(value: object) -> object:
     """`a,b` as environment variables have it, or a list."""
@@ -63,6 +65,13 @@ def host_name(value: str) -> str:
     return value.lower()
 
 
+def certificate_name(value: str) -> str:
+    """The value, if it can be a name in a certificate; raises `ValueError`."""
+    if _CERTIFICATE_NAME.fullmatch(value) is None:
+        raise ValueError(f"expected `CN=…`, `DNS:…`, `URI:…` or `email:…`, got `{value}`")
+    return value
+
+
 def network(value: str) -> str:
     """The value, if it is an address or a network; raises `ValueError`."""
     ipaddress.ip_network(value)
@@ -72,6 +81,7 @@ def network(value: str) -> str:
 Hosts = Annotated[
     tuple[Annotated[str, BeforeValidator(host_name)], ...], NoDecode, BeforeValidator(as_words)
 ]
+CertificateName = Annotated[str, BeforeValidator(certificate_name)]
 Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(as_words)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(as_words)]
 Networks = Annotated[

@@ -34,12 +34,20 @@ LARGE_BYTES: Final = 64 * 1_024
 """A write with a larger body is never done while it holds others up, unless it lost many times."""
 
 
+READS: Final = "reads"
+WRITES: Final = "writes"
+LOGINS: Final = "logins"
+BULK: Final = "bulk"
+"""What a request is to the limits of one caller's rate."""
+
+
 class Refused(WardenError):
     """The request was refused before its handler saw it.
 
-    `status` is the plain HTTP status: 400, 413 (body), 414 (address), 415 (content type or
-    compressed), 431 (headers), 503 (took too long). A dialect may answer another where its
-    contract says so (AuthZEN: 400 for a wrong content type).
+    `status` is the plain HTTP status: 400, 403 (a page of another site), 413 (body), 414
+    (address), 415 (content type or compressed), 421 (host), 429 (too many requests), 431
+    (headers), 503 (took too long). A dialect may answer another where its contract says so
+    (AuthZEN: 400 for a wrong content type).
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -253,7 +261,8 @@ class Route:
     `anonymous`). Where there is no `Authorization` header, a route may take the cookie of a
     `session`; `unauthenticated` says 401 there in place of the dialect. `body_limit`, in bytes,
     replaces the limit of 1 MiB; `accepts` are the content types of a body beside JSON ones,
-    `*/*` for all.
+    `*/*` for all. Requests count for the limit of the `rate_class`, which follows from the rest
+    unless it is said.
     """
 
     method: str
@@ -268,6 +277,16 @@ class Route:
     accepts: tuple[str, ...] = ()
     session: bool = False
     unauthenticated: Callable[[str], Reply] | None = None
+    rate_class: str = ""
+
+    @property
+    def counts_as(self) -> str:
+        """The class of its requests: `READS`, `WRITES`, `LOGINS` or `BULK`."""
+        if self.rate_class:
+            return self.rate_class
+        if self.body_limit is not None:
+            return BULK
+        return READS if self.inline or self.method == "GET" else WRITES
 
 
 class Dialect(Protocol):

@@ -32,7 +32,7 @@ from lakewarden.service.throttle import Door, Throttle
 from lakewarden.service.token import Issued
 from lakewarden.wire.datahub.bodies import fields
 from lakewarden.wire.datahub.errors import Failure, body_of
-from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.exchange import LOGINS, Exchange, Reply, Route
 
 INVALID: Final = "Invalid Credentials"
 """What the original says of a wrong password, and clients look for."""
@@ -195,9 +195,13 @@ def _entered(exchange: Exchange, user: str, issued: Issued) -> Reply:
 
 
 ROUTES: Final = (
-    Route("POST", "/logIn", "user.log_in", log_in, public=True),
-    Route("POST", "/signUp", "user.sign_up", sign_up, public=True),
-    Route("POST", "/resetNativeUserCredentials", "user.password", reset, public=True),
+    Route("POST", "/logIn", "user.log_in", log_in, public=True, rate_class=LOGINS),
+    Route("POST", "/signUp", "user.sign_up", sign_up, public=True, rate_class=LOGINS),
+    Route(
+        *("POST", "/resetNativeUserCredentials", "user.password", reset),
+        public=True,
+        rate_class=LOGINS,
+    ),
     Route("GET", "/logOut", "user.log_out", log_out, public=True, session=True),
     Route("POST", "/logOut", "user.log_out", log_out, public=True, session=True),
 )

@@ -1,0 +1,82 @@
+"""TLS: the server's certificate, and callers who prove who they are by one of their own.
+
+A certificate of a caller counts only if an authority of `tls_client_ca` signed it, and only for
+the user that `tls_principals` has for one of its names. A caller without one, or with one that no
+user has, brings a token as ever.
+
+Source: RFC 8446; RFC 9525 (names of services); security reference, R-53.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from lakewarden.authn.header import Certified, Credentials, Nothing, Unreadable
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.errors import BadInput
+
+CERTIFICATE: Final = "lakewarden.certificate"
+"""Extension of a scope: the names in the certificate that the caller's connection proved."""
+
+_KINDS: Final = frozenset({"DNS", "URI", "email"})
+
+
+def context(settings: Settings) -> ssl.SSLContext:
+    """The server's side of TLS, 1.2 and later; raises `BadInput` for files that cannot be used."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    certificate, key, authority = settings.tls_cert, settings.tls_key, settings.tls_client_ca
+    if certificate is None:
+        raise BadInput("there is no `tls_cert`")
+    try:
+        # A key that is encrypted gets an empty password: nobody is there to be asked for one.
+        made.load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"`tls_cert` and `tls_key` cannot be used ({_reason(error)}); expected PEM files that"
+            " belong together, the key not encrypted"
+        ) from None
+    if authority is not None:
+        try:
+            made.load_verify_locations(authority)
+        except (OSError, ValueError) as error:
+            raise BadInput(f"`tls_client_ca` cannot be used ({_reason(error)})") from None
+        made.verify_mode = ssl.CERT_OPTIONAL
+    return made
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or "not PEM").lower().replace("_", " ")
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def names_in(certificate: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names in a certificate that was verified, as `tls_principals` has them.
+
+    >>> names_in({"subject": ((("commonName", "trino"),),), "subjectAltName": (("DNS", "a.b"),)})
+    ('CN=trino', 'DNS:a.b')
+    """
+    return tuple(dict.fromkeys(_names(certificate)))
+
+
+def _names(certificate: Mapping[str, Any]) -> Iterator[str]:
+    for part in certificate.get("subject", ()):
+        for kind, value in part:
+            if kind == "commonName":
+                yield f"CN={value}"
+    for kind, value in certificate.get("subjectAltName", ()):
+        if kind in _KINDS:
+            yield f"{kind}:{value}"
+
+
+def credentials(names: tuple[str, ...], principals: Mapping[str, str]) -> Credentials:
+    """What the names of a caller's certificate say about the caller."""
+    users = {principals[name] for name in names if name in principals}
+    if not users:
+        return Nothing()
+    if len(users) > 1:
+        return Unreadable("the certificate has the names of several users", doubled=True)
+    return Certified(users.pop())

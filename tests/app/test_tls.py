@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from lakewarden.app.tls import context, credentials, names_in
-from lakewarden.authn.header import Certified, Nothing, Unreadable
+from lakewarden.authn.header import Bearer, Certified, Nothing, Unreadable
 from lakewarden.config.settings import load
 from lakewarden.kernel.errors import BadInput
 from tests.app.serving import Served, server
@@ -180,6 +180,8 @@ def test_a_certificate_is_the_user_that_the_settings_have_for_it(secured: Secure
     gate = secured.ours.issue("x", x509.UniformResourceIdentifier("spiffe://lake/gate"))
     assert secured.whoami(trino) == "svc-trino"
     assert secured.whoami(gate) == "svc-gate"
+    assert secured.ask("GET", "/metrics")[0] == 401
+    assert secured.ask("GET", "/metrics", certificate=trino)[0] == 403
     # Asked again and again on one connection, which is answered at once.
     status, told = secured.ask(
         "POST", "/r/gravitino/access/v1/evaluation", certificate=trino, body=EVALUATION, times=4
@@ -211,9 +213,12 @@ def test_names_are_read_as_they_are() -> None:
         "subjectAltName": (("DNS", "b"), ("IP Address", "1")),
     }
     assert names_in(said) == ("CN=a", "DNS:b")
-    assert credentials(("CN=trino",), PRINCIPALS) == Certified("svc-trino")
-    assert credentials(("CN=Trino", "DNS:trino"), PRINCIPALS) == Nothing()
-    assert isinstance(credentials(("CN=trino", "CN=both"), PRINCIPALS), Unreadable)
+    nothing = Nothing()
+    assert credentials(nothing, ("CN=trino",), PRINCIPALS) == Certified("svc-trino")
+    assert credentials(nothing, ("CN=Trino", "DNS:trino"), PRINCIPALS) == nothing
+    assert credentials(nothing, (), PRINCIPALS) == nothing
+    assert isinstance(credentials(nothing, ("CN=trino", "CN=both"), PRINCIPALS), Unreadable)
+    assert credentials(Bearer("x"), ("CN=trino",), PRINCIPALS) == Bearer("x")
 
 
 def test_files_that_cannot_be_used_are_an_error_at_the_start(tmp_path: Path) -> None:

@@ -291,8 +291,9 @@ class Gate:
         is_open = found.realm is None and not found.dialect.models
         vouching = self._parts.vouching.get(found.dialect.name)
         credentials = arrival.credentials
-        if journey.certificate and isinstance(credentials, Nothing):
-            credentials = tls.credentials(journey.certificate, self._parts.principals)
+        if journey.certificate:
+            names, principals = journey.certificate, self._parts.principals
+            credentials = tls.credentials(credentials, names, principals)
         if vouching is not None:
             credentials = vouching.credentials(credentials, arrival.headers, journey.peer)
         actor = self._parts.authenticator.authenticate(

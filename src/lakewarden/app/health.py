@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from lakewarden.app import metrics
+from lakewarden.app import metrics, tls
 from lakewarden.app.gate import Parts
 from lakewarden.app.problem import PROBLEM
 from lakewarden.app.write_watch import WriteWatch
@@ -110,6 +110,8 @@ class Health:
     async def _refused(self, request: Request) -> Reply | None:
         """The refusal of a caller who may not; None for who may."""
         values = [value for name, value in request.headers.raw if name == b"authorization"]
+        names = request.scope.get("extensions", {}).get(tls.CERTIFICATE, ())
+        credentials = tls.credentials(header.read(values), names, self._parts.principals)
         try:
             self._parts.origin.check_host(request.headers.get("host"))
             if not self._parts.is_open:
@@ -117,7 +119,7 @@ class Health:
             state = (await self._parts.freshness.state()).state
             now = self._parts.plane.clock()
             actor = self._parts.authenticator.authenticate(
-                header.read(values), state, now, realm=state.realm(CONTROL).realm
+                credentials, state, now, realm=state.realm(CONTROL).realm
             )
             if isinstance(actor, Unauthenticated):
                 return PROBLEM.unauthenticated(actor.why)

@@ -72,8 +72,12 @@ def _names(certificate: Mapping[str, Any]) -> Iterator[str]:
             yield f"{kind}:{value}"
 
 
-def credentials(names: tuple[str, ...], principals: Mapping[str, str]) -> Credentials:
-    """What the names of a caller's certificate say about the caller."""
+def credentials(
+    sent: Credentials, names: tuple[str, ...], principals: Mapping[str, str]
+) -> Credentials:
+    """What counts: what was sent; without it, what the names of the caller's certificate say."""
+    if not isinstance(sent, Nothing):
+        return sent
     users = {principals[name] for name in names if name in principals}
     if not users:
         return Nothing()

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.pipeline.ingest.source import STAGES
 
 
@@ -37,8 +37,3 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "sample [x]" in terminal.getvalue()
     assert "writing: found [write]" in terminal.getvalue()
     assert "━" in terminal.getvalue()
-
-
-def test_the_start_of_spark_is_announced(capsys: pytest.CaptureFixture[str]) -> None:
-    starting()
-    assert capsys.readouterr() == ("", "starting Spark …\n")

@@ -1,11 +1,11 @@
-"""`lakewarden demo`: the sample estate through the Spark pipeline, and some questions to it."""
+"""`lakewarden demo`: the sample estate through the pipeline, and some questions to it."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,7 +17,7 @@ from lakewarden.cli import demo_server
 from lakewarden.cli.asking import Realm, ask, open_realm
 from lakewarden.cli.ingest import source_of
 from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.cli.wording import (
     entity_text,
     explanation,
@@ -36,7 +36,7 @@ from lakewarden.pipeline.directory_manifest import MANIFEST, read_manifest
 from lakewarden.pipeline.ingest.exchange import SUFFIXES
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.source import Source
-from lakewarden.pipeline.job import Jobs, session
+from lakewarden.pipeline.job import session
 
 NAMES_SHOWN = 12
 
@@ -173,7 +173,7 @@ def demo(
     host: Annotated[str, Parameter(help="Address for the server to listen on.")] = "127.0.0.1",
     port: Annotated[int, Parameter(help="Port of the server; 0 takes a free one.")] = 8787,
 ) -> int:
-    """Ingests a sample company through Spark, asks who may do what, and why, and serves it.
+    """Ingests a sample company, asks who may do what, and why, and serves it.
 
     Quillmere does not exist: 60 people, 12 groups, and about 2,000 entities in Gravitino,
     DataHub and CDAP, with believable policies and some mistakes in them. Realms that are up
@@ -183,7 +183,8 @@ def demo(
 
         lakewarden demo --once
     """
-    folder = dir or default_folder()
+    folder = _made(dir or default_folder())
+    listening = None if once else demo_server.listen(folder, host, port)
     show("The sample estate: Quillmere, a garden and home retailer that does not exist.", "")
     _ingest(folder)
     realms = {name: open_realm(folder / name) for name in _SOURCES}
@@ -194,9 +195,21 @@ def demo(
     tokens = demo_server.bring(folder, _SOURCES)
     if not all(told):
         return COULD_NOT_TELL
-    if not once:
-        demo_server.serve(folder, host, port, tokens)
+    if listening is not None:
+        demo_server.serve(listening, tokens)
     return YES
+
+
+def _made(folder: Path) -> Path:
+    """The folder, which is made if it is not there. Raises `BadInput` where nothing can be kept."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be made a folder: {reason}", where=f"--dir {folder}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise BadInput("cannot be written to", where=f"--dir {folder}")
+    return folder
 
 
 def default_folder() -> Path:
@@ -207,22 +220,25 @@ def default_folder() -> Path:
 
 
 def _ingest(folder: Path) -> None:
-    """Brings the three realms up to date; starts Spark only if one of them is not."""
+    """Brings the three realms up to date, and says of each how long that took."""
     sources: dict[str, Source] = {
         "gravitino": source_of("gravitino-file", str(sample.GRAVITINO)),
         "datahub": source_of("datahub-file", str(sample.DATAHUB)),
         "cdap": source_of("cdap-file", str(sample.CDAP)),
     }
-    with ExitStack() as stack:
-        jobs: Jobs | None = None
-        for name, source in sources.items():
-            if _is_current(folder / name, _SOURCES[name]):
-                continue
-            if jobs is None:
-                starting()
-                jobs = stack.enter_context(session("lakewarden demo"))
+    old = [name for name in sources if not _is_current(folder / name, _SOURCES[name])]
+    if not old:
+        return
+    show(f"Reading exports of {some(old, len(old))} into {folder}:")
+    sys.stdout.flush()
+    with session("lakewarden demo") as jobs:
+        for name in old:
             with shown(name) as progress:
-                jobs.ingest(source, folder / name, progress=progress)
+                made = jobs.ingest(sources[name], folder / name, progress=progress)
+            rows = sum(rows.passed for rows in made.report.rows.values())
+            show(f"    {name}: {rows:,} rows in {made.report.took:.1f} s")
+            sys.stdout.flush()
+    show("")
 
 
 def _is_current(directory: Path, export: Path) -> bool:

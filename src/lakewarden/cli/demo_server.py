@@ -6,7 +6,8 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from socket import socket
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakewarden.cli.at import done, opened, operator
 from lakewarden.cli.outcome import note, show
@@ -58,18 +59,35 @@ def _token(plane: Plane, person: str) -> str:
     return done(made).text
 
 
-def serve(folder: Path, host: str, port: int, tokens: Mapping[str, str]) -> None:
+class Listening(NamedTuple):
+    """The settings of the server to be, and its socket, which has the port already."""
+
+    settings: Settings
+    sock: socket
+
+
+def listen(folder: Path, host: str, port: int) -> Listening:
+    """Takes the address of the server, so that one that cannot be had is told at once.
+
+    Raises `BadInput` for an address that cannot be, `Unavailable` for one that is taken.
+    """
+    from lakewarden.app import server
+    from lakewarden.config.settings import load
+
+    given = {"database": database(folder), "host": host, "port": port, "auth": "simple"}
+    settings = load(None, {**given, "log_level": "warning"})
+    sock = server.bind(settings.host, settings.port)
+    return Listening(settings.model_copy(update={"port": sock.getsockname()[1]}), sock)
+
+
+def serve(listening: Listening, tokens: Mapping[str, str]) -> None:
     """Serves the store until it is told to stop; first says where, and what to try."""
     from lakewarden.app import server
     from lakewarden.app.address import address_of
     from lakewarden.app.preflight import preflight
-    from lakewarden.config.settings import load
 
-    given = {"database": database(folder), "host": host, "port": port, "auth": "simple"}
-    settings: Settings = load(None, {**given, "log_level": "warning"})
+    settings, sock = listening
     remarks = preflight(settings)
-    sock = server.bind(settings.host, settings.port)
-    settings = settings.model_copy(update={"port": sock.getsockname()[1]})
     for remark in (*settings.weakened, *remarks):
         note(remark)
 

@@ -14,7 +14,7 @@ from lakewarden.cli.asking import As
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.product import show_product
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.cli.wording import entity_text, some
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -97,7 +97,6 @@ def diffing(
         raise BadInput("is about policy files; give --statements FILES", where="--only")
     found = policy_file.find(paths) if paths else []
     parts = [(str(file), policy_file.read(file)) for file in found]
-    starting()
     with (
         session("lakewarden diff", spark.master, spark.remote) as jobs,
         shown("diff", STAGES) as progress,

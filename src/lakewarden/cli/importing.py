@@ -19,7 +19,7 @@ from lakewarden.cli.at import NOWHERE, At
 from lakewarden.cli.ingest import LOCAL, Kind, Spark, show_result, source_of
 from lakewarden.cli.load import brought, show_brought
 from lakewarden.cli.outcome import YES, note, show, show_json
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.job import session
@@ -294,7 +294,6 @@ def _ingested(
 ) -> Result:
     found = source_of(_KINDS[system], str(export), model)
     load_system(found.model, settings)
-    starting()
     with (
         session("lakewarden import", spark.master, spark.remote) as jobs,
         shown(system) as progress,

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.asking import As
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.product import show_product
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.pipeline.job import session
 
 
@@ -38,7 +38,6 @@ def indexing(
 
         lakewarden pipeline index lake --out lake-index
     """
-    starting()
     with (
         session("lakewarden index", spark.master, spark.remote) as jobs,
         shown("index", ("read", "number", "code", "gather", "match")) as progress,

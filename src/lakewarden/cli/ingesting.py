@@ -22,7 +22,7 @@ from lakewarden.cli.ingest import (
     url_of,
 )
 from lakewarden.cli.outcome import YES, show_json
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.job import session
 from lakewarden.service.system import load_system
@@ -107,7 +107,6 @@ def ingest(  # noqa: PLR0913 — each is an option
     else:
         found = source_of(source, path_or_url, model, database)
     load_system(found.model, settings)
-    starting()
     with (
         session("lakewarden ingest", spark.master, spark.remote) as jobs,
         shown(source) as progress,

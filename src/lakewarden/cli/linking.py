@@ -12,7 +12,7 @@ from lakewarden.cli.asking import As, Texts
 from lakewarden.cli.estate import named_directory
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.outcome import YES, show, show_json, show_table
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.job import session
 
@@ -60,7 +60,6 @@ def linking(
     unused = sorted(set(realms) - set(link_rules.read(rules).realms))
     if unused:
         raise BadInput(f"no rule speaks of realm `{unused[0]}`", where="--from")
-    starting()
     with session("lakewarden link", spark.master, spark.remote) as jobs, shown("links") as progress:
         result = jobs.link(rules, realms, out, progress=progress)
     if format == "json":

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.lint import EVERYTHING, Asked, Form, Which, show_findings
 from lakewarden.cli.outcome import note
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.pipeline.job import session
 from lakewarden.pipeline.product import MANIFEST
 
@@ -43,7 +43,6 @@ def linting(
         lakewarden pipeline lint lake-index --out lake-lint --severity warning
     """
     rules = which.rules
-    starting()
     with (
         session("lakewarden lint", spark.master, spark.remote) as jobs,
         shown("lint", STAGES) as progress,

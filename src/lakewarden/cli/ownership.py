@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.asking import As
 from lakewarden.cli.ingest import LOCAL, Spark, show_result
 from lakewarden.cli.outcome import YES, show_json
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.pipeline.job import session
 
 
@@ -47,7 +47,6 @@ def ownership(
 
         lakewarden pipeline ownership estate --rules owners.toml --semantics PATCH --out estate
     """
-    starting()
     with (
         session("lakewarden ownership", spark.master, spark.remote) as jobs,
         shown("ownership") as progress,

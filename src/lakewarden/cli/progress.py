@@ -12,11 +12,6 @@ from lakewarden.pipeline.ingest.source import STAGES, Progress
 _STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write": "writing"}
 
 
-def starting() -> None:
-    """Says that Spark is being started, which takes some seconds."""
-    print("starting Spark …", file=sys.stderr)
-
-
 @contextmanager
 def shown(title: str, stages: Sequence[str] = STAGES) -> Iterator[Progress]:
     """A progress for one run, shown on standard error.

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from lakewarden.cli.asking import As, Texts
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.product import show_product
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.pipeline.job import session
 from lakewarden.pipeline.review.question import CLASSES
 
@@ -58,7 +58,6 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
 
         lakewarden pipeline review lake-index --out lake-review
     """
-    starting()
     with (
         session("lakewarden review", spark.master, spark.remote) as jobs,
         shown("review", STAGES) as progress,

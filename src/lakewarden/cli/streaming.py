@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.asking import As, Texts, pair
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.product import show_product
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.job import session
 
@@ -84,7 +84,6 @@ def streaming(  # noqa: PLR0913 — each is an option
     if keep is not None and keep < 1:
         raise BadInput("expected at least one version", where="--keep")
     options = dict(pair(text, "--option") for text in option)
-    starting()
     with (
         session("lakewarden stream", spark.master, spark.remote) as jobs,
         shown("stream", STAGES) as progress,

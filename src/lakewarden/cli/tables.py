@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.asking import As, Texts
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.product import show_product
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.cli.reviewing import names
 from lakewarden.pipeline.job import session
 from lakewarden.pipeline.review.question import CLASSES_FOR_SQL
@@ -48,7 +48,6 @@ def tables(
 
         lakewarden pipeline export lake-index --out lake-tables
     """
-    starting()
     with (
         session("lakewarden export", spark.master, spark.remote) as jobs,
         shown("export", STAGES) as progress,

@@ -15,7 +15,7 @@ from lakewarden.cli.asking import As
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.product import show_product
-from lakewarden.cli.progress import shown, starting
+from lakewarden.cli.progress import shown
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.job import session
 
@@ -71,13 +71,12 @@ def unused(  # noqa: PLR0913 — a parameter for each option
 
     asked = Asked(days, pieces, share, now)
     asked.since()
-    with _logs(index, log) as logs:
-        starting()
-        with (
-            session("lakewarden unused", spark.master, spark.remote) as jobs,
-            shown("unused", _STAGES) as progress,
-        ):
-            made = jobs.unused(index, logs, out, asked, mapping=mapping, progress=progress)
+    with (
+        _logs(index, log) as logs,
+        session("lakewarden unused", spark.master, spark.remote) as jobs,
+        shown("unused", _STAGES) as progress,
+    ):
+        made = jobs.unused(index, logs, out, asked, mapping=mapping, progress=progress)
     tables = made.manifest.tables
     counts = {name: tables[name].rows for name in tables if name.startswith("unused_")}
     said = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items())

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from lakewarden.kernel.errors import Conflict, Unavailable
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
 from lakewarden.pipeline.review.question import CLASSES, CLASSES_FOR_SQL
-from lakewarden.pipeline.session import spark_session
+from lakewarden.pipeline.session import Deferred, spark_session, will_run_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -253,26 +255,52 @@ def _alone() -> Iterator[None]:
         raise Unavailable(str(error)) from error
 
 
+_OPEN: ContextVar[tuple[Jobs, str | None, str | None] | None] = ContextVar("open", default=None)
+"""The session of the block around this one, and where it was asked to run."""
+
+
 @contextmanager
 def session(name: str, master: str | None = None, remote: str | None = None) -> Iterator[Jobs]:
     """A session for jobs, see `spark_session`; stopped at the end if it was started here.
 
-    Whatever Spark fails at is `Unavailable`, told by the first line of what it says.
+    Spark is started by the first job that has work for it, which is said on standard error;
+    jobs on small estates have none. A session inside another one is that one. Raises `BadInput`
+    where they are to run in different places. Whatever Spark fails at is `Unavailable`, told by
+    the first line of what it says.
     """
+    around = _OPEN.get()
+    if around is not None:
+        if (master, remote) != around[1:]:
+            raise BadInput("the jobs of one run share one session: name one master or remote")
+        yield around[0]
+        return
     try:
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # theirs has none
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise Unavailable("pyspark is not installed; install `lakewarden[spark]`") from error
+    if master and remote:
+        raise BadInput(f"expected a master or a remote, got both: `{master}`, `{remote}`")
     is_shared = SparkSession.getActiveSession() is not None
+    spark = Deferred(_starter(name, master, remote), is_here=will_run_here(master, remote))
+    jobs = Jobs(cast("SparkSession", spark))
+    token = _OPEN.set((jobs, master, remote))
     try:
-        spark = spark_session(name, master, remote)
         try:
-            yield Jobs(spark)
+            yield jobs
         finally:
-            if not is_shared:
-                spark.stop()
+            _OPEN.reset(token)
+            if spark.started is not None and not is_shared:
+                spark.started.stop()
     except (PySparkException, Py4JError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise Unavailable(f"spark failed: {lines[0]}") from error
+
+
+def _starter(name: str, master: str | None, remote: str | None) -> Callable[[], SparkSession]:
+    def start() -> SparkSession:
+        print("starting Spark …", file=sys.stderr)
+        return spark_session(name, master, remote)
+
+    return start

@@ -7,18 +7,18 @@ tests to what Spark makes of the same input.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from lakewarden.pipeline.session import runs_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROWS: Final = 200_000
+ROWS = 200_000
 """How many rows all tables of an input may have together."""
 
-BYTES: Final = 64 * 1024 * 1024
-"""How large the files of an input may be together, whose rows nobody has counted yet."""
+BYTES = 16 * 1024 * 1024
+"""How large files of texts may be together, whose rows nobody has counted yet."""
 
 
 def has_few(rows: int, spark: SparkSession) -> bool:

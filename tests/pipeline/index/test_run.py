@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -13,12 +13,14 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import compile
-from lakewarden.pipeline import directory_manifest
+from lakewarden.pipeline import directory_manifest, small
 from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.pipeline.index import gathering
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
+from lakewarden.pipeline.index.numbering import BLOCK_BITS
 from lakewarden.pipeline.index.run import Result, make_index
+from lakewarden.pipeline.session import Deferred
 from lakewarden.service.system import System
 from lakewarden.testing.draft import NOW
 from lakewarden.testing.questions import ask
@@ -89,6 +91,47 @@ def _disagreements(world: World, loaded: Loaded, index: Index, seed: int) -> Ite
     assert min(answers["allow"], answers["deny"]) > ASKED // 20, answers
 
 
+def nowhere() -> SparkSession:
+    """A session that must not be started."""
+
+    def start() -> SparkSession:
+        raise AssertionError("Spark was started")
+
+    return cast("SparkSession", Deferred(start, is_here=True))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_estate_of_one_block_gives_the_same_index_without_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    system = harness.system(name)
+    worlds.directory(tmp_path / "lake", system, a_world(system, 1, LARGE).facts)
+    with monkeypatch.context() as patch:
+        patch.setattr(small, "ROWS", -1)
+        by_spark = made(spark, tmp_path, bits=BLOCK_BITS)
+    here = made(nowhere(), tmp_path, bits=BLOCK_BITS)
+    assert list(here.report["seconds"]) == ["read", "gather", "match"]
+    assert (here.is_new, here.manifest) == (False, by_spark.manifest)
+
+    again = make_index(tmp_path / "lake", tmp_path / "other", spark=nowhere(), now=NOW)
+    assert again.is_new
+    loaded, index = load(tmp_path / "lake"), open_index(tmp_path / "other")
+    whole = compile(loaded.facts, system.model, system.spelling, now=index.now)
+    assert worlds.differences(snapshot(index), whole) == []
+
+
+def test_many_rows_and_several_blocks_are_for_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = harness.system("gravitino")
+    worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
+    with pytest.raises(AssertionError, match="Spark was started"):
+        made(nowhere(), tmp_path)
+    monkeypatch.setattr(small, "ROWS", 10)
+    with pytest.raises(AssertionError, match="Spark was started"):
+        made(nowhere(), tmp_path, bits=BLOCK_BITS)
+
+
 class Killed(Exception):
     """Stands for whatever ends a run."""
 
@@ -139,8 +182,9 @@ def test_entities_that_lie_in_each_other_are_refused_by_name(
     one, other = ("domain", "urn:li:domain:a"), ("domain", "urn:li:domain:b")
     rows = {"entities": [(*one, *other), (*other, *one)]}
     write_directory(tmp_path / "lake", rows, model="datahub")
-    with pytest.raises(BadInput, match="`domain:urn:li:domain:a` lies below itself"):
-        made(spark, tmp_path)
+    for bits in (0, BLOCK_BITS):  # by Spark, and in this process
+        with pytest.raises(BadInput, match="`domain:urn:li:domain:a` lies below itself"):
+            made(spark, tmp_path, bits=bits)
 
 
 @pytest.mark.parametrize("revision", ["", "-1", "1.5", "²"])

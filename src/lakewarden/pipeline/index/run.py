@@ -6,6 +6,9 @@ code      relations, owners and attributes between ids
 gather    each block with what it refers to
 match     which entities of each block lie in which scope
 publish   the version counts
+
+An estate of few rows that fits into one block is coded by the kernel (stage `code`), in this
+process: the ids, the rows and the matches are the same.
 """
 
 from __future__ import annotations
@@ -27,18 +30,19 @@ from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.facts import Coded, code
 from lakewarden.kernel.grants import interval
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
-from lakewarden.pipeline import directory, directory_manifest, written
+from lakewarden.pipeline import directory, directory_manifest, small, written
 from lakewarden.pipeline.directory_statements import statements_of
-from lakewarden.pipeline.index import coding, columns, gathering, index, numbering
+from lakewarden.pipeline.index import coding, columns, gathering, index, numbering, single
 from lakewarden.pipeline.index.block import ROWS
-from lakewarden.pipeline.index.estate import Estate, each_block, prepared
+from lakewarden.pipeline.index.estate import Estate, each_block, judged, prepared
 from lakewarden.pipeline.index.gathering import Tables
 from lakewarden.pipeline.index.guests import anchors, looked_at
 from lakewarden.pipeline.index.matching import MATCHES, matches
@@ -51,6 +55,7 @@ from lakewarden.pipeline.product import (
     Draft,
     Input,
     Manifest,
+    Stage,
     draft,
     key_of,
     place,
@@ -105,7 +110,8 @@ def make_index(
     key = key_of(inputs, {name: str(value) for name, value in facts.items()})
     with draft(out, index.KIND, key, progress) as one:
         (one.folder / index.STATEMENTS).write_text(text, "utf-8")
-        job = _Job(spark, one, source, manifest, system, stated, index.moment(start, end), bits)
+        moment = index.moment(start, end)
+        job = _Job(spark, one, source, manifest, system, stated, moment, bits, progress)
         with peak() as memory:
             more, tables = job.run()
         found = Manifest(index.KIND, 0, inputs, {}, {**facts, **more}, tables)
@@ -146,9 +152,13 @@ class _Job:
     stated: tuple[Statement, ...]
     now: float
     bits: int
+    progress: Progress
 
     def run(self) -> tuple[dict[str, Any], dict[str, Content]]:
         """All stages; facts for readers, and the tables that were written."""
+        coded = self._coded_here()
+        if coded is not None:
+            return self._run_here(coded)
         self.draft.stage("read", self._read, "{entities:,} entities, {principals:,} principals")
         members = self._containers_of_members()
         acting, ownerships = self._people(members)
@@ -157,13 +167,48 @@ class _Job:
         estate = self._estate(acting, ownerships, members, int(found["count"]))
         self.draft.stage("gather", self._gather(estate), "{rows:,} rows, {guests:,} guests")
         self.draft.stage("match", self._match(estate), "{scopes:,} scopes, {rows:,} bitmaps")
-        facts = {
-            "count": estate.count,
-            "members": [list(entity) for entity in members],
-            "ownerships": list(ownerships),
-            "scopes": index.scopes_digest(prepared(estate).table),
-        }
-        return facts, self._publish(acting)
+        return _facts(estate, members), self._publish(acting)
+
+    # a small estate
+
+    def _coded_here(self) -> Coded | None:
+        """The coded facts, where they are few and fit into one block."""
+        rows = sum(map(self._rows, self.manifest.tables))
+        if self._rows("entities") > 1 << self.bits or not small.has_few(rows, self.spark):
+            return None
+        self.progress("read", 0, 1, "")
+        began = time.monotonic()
+        loaded = directory.load(self.source)
+        if loaded.manifest != self.manifest:
+            raise Conflict(f"another process made a version of `{self.source}`; run again")
+        coded = code(loaded.facts, self.system.model, self.system.spelling)
+        if len(coded.tree) > 1 << self.bits:
+            return None
+        self.draft.stages["read"] = Stage({}, round(time.monotonic() - began, 3), reused=False)
+        self.progress("read", 1, 1, f"{self._rows('entities'):,} entities, {len(coded.tree):,} ids")
+        return coded
+
+    def _run_here(self, coded: Coded) -> tuple[dict[str, Any], dict[str, Content]]:
+        """As `run`, from the facts that the kernel coded, and without Spark."""
+        tree = coded.tree
+        kinds = sorted(self.system.model.membership_types)
+        members = sorted(tree.entity(id) for kind in kinds for id in tree.of_type(kind))
+        estate = self._estate(coded.acting, coded.ownerships, members, len(tree))
+
+        def gather(folder: Path) -> dict[str, Any]:
+            rows = single.rows(coded)
+            written.put(rows.to_batches(), rows.schema, folder / index.BLOCKS)
+            return {"rows": rows.num_rows}
+
+        def match(folder: Path) -> dict[str, Any]:
+            rows = columns.read(self.draft.kept("gather") / index.BLOCKS, *single.SCHEMA.names)
+            found = judged(rows.to_batches(), estate, matches)
+            written.put(found, written.arrow_schema(MATCHES), folder / index.MATCHES)
+            return _matched(folder)
+
+        self.draft.stage("gather", gather, "{rows:,} rows")
+        self.draft.stage("match", match, "{scopes:,} scopes, {rows:,} bitmaps")
+        return _facts(estate, members), self._publish(coded.acting)
 
     def _table(self, name: str) -> DataFrame:
         return self.spark.read.schema(spark_schema(name)).parquet(read_from(self._folder(name)))
@@ -300,8 +345,7 @@ class _Job:
         def match(folder: Path) -> dict[str, Any]:
             blocks = self._blocks(self.draft.kept("gather"))
             written.write(each_block(blocks, estate, matches, MATCHES), folder / index.MATCHES)
-            scopes = columns.read(folder / index.MATCHES, "scope").column("scope")
-            return {"rows": len(scopes), "scopes": len(scopes.unique())}
+            return _matched(folder)
 
         return match
 
@@ -323,10 +367,27 @@ class _Job:
         _put(folder / index.PRINCIPALS, people, index.PRINCIPAL_COLUMNS)
         _put(folder / index.MEMBERSHIPS, members, index.MEMBERSHIP_COLUMNS)
         names = (index.BLOCKS, index.MATCHES, index.PRINCIPALS, index.MEMBERSHIPS)
+        if sum(_count(folder / name) for name in names) <= small.ROWS:
+            return {name: written.content_here(folder / name) for name in names}
         read = self.spark.read
         frames = [read.parquet(read_from(folder / name)) for name in names]
         with ThreadPoolExecutor(len(names)) as pool:  # small ones do not wait for large ones
             return dict(zip(names, pool.map(written.content, frames), strict=True))
+
+
+def _facts(estate: Estate, members: Iterable[Entity]) -> dict[str, Any]:
+    """What readers have to know beside the tables."""
+    return {
+        "count": estate.count,
+        "members": [list(entity) for entity in members],
+        "ownerships": list(estate.ownerships),
+        "scopes": index.scopes_digest(prepared(estate).table),
+    }
+
+
+def _matched(folder: Path) -> dict[str, Any]:
+    scopes = columns.read(folder / index.MATCHES, "scope").column("scope")
+    return {"rows": len(scopes), "scopes": len(scopes.unique())}
 
 
 def _distinct(folder: Path, *names: str) -> set[tuple[str, ...]]:

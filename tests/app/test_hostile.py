@@ -31,7 +31,7 @@ from lakewarden.wire.strict_json import read
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
 
-ROOT = "root-token-of-the-tests"
+ROOT = "root-token-of-the-tests-5Vq8Zt2LxW"
 HOSTILE = settings(
     suppress_health_check=[
         *settings().suppress_health_check,

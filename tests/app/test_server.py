@@ -22,7 +22,7 @@ def simple(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-ROOT = "root-token-of-the-tests"
+ROOT = "root-token-of-the-tests-5Vq8Zt2LxW"
 
 
 @pytest.fixture(scope="module")

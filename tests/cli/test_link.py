@@ -175,7 +175,7 @@ def asking(
     if request.param != "server":
         yield ask
         return
-    root = {"LAKEWARDEN_ROOT_TOKEN": "root-token-of-the-tests"}
+    root = {"LAKEWARDEN_ROOT_TOKEN": "root-token-of-the-tests-5Vq8Zt2LxW"}
     arguments = ("--auth", "token", "--admin", "root")
     place = tmp_path / "served"
     with server(place, *arguments, environment=root, database=admin.url) as served:

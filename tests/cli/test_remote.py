@@ -35,7 +35,7 @@ from lakewarden.store import open_store
 from tests.cli.realms import Cli
 
 TABLE = "table:lk:c.s.t"
-ROOT = "root-token-of-this-test-0123456789"
+ROOT = "root-token-of-this-test-5Vq8Zt2LxW"
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ import pytest
 
 from tests.app.serving import server
 
+ROOT = "root-token-of-the-tests-5Vq8Zt2LxW"
+
 
 def _serve(
     folder: Path, *arguments: str, environment: dict[str, str] | None = None
@@ -93,11 +95,11 @@ def test_whoever_says_insecure_gets_a_warning(tmp_path: Path) -> None:
 def test_settings_come_from_the_file_the_environment_and_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "lakewarden.toml"
     file.write_text('admin = "fay"\n[gravitino]\nversion = "1.2.0"\n')
-    environment = {"LAKEWARDEN_ADMIN": "eve", "LAKEWARDEN_ROOT_TOKEN": "root"}
+    environment = {"LAKEWARDEN_ADMIN": "eve", "LAKEWARDEN_ROOT_TOKEN": ROOT}
     with server(
         tmp_path / "s", "--config", str(file), "--admin", "cleo", environment=environment
     ) as served:
-        answer = served.ask("GET", "/api/v1/whoami", token="root")
+        answer = served.ask("GET", "/api/v1/whoami", token=ROOT)
         assert answer.json()["user"] == "cleo"  # type: ignore[index]
         version = served.ask("GET", "/api/version", user="cleo").body
         assert b"1.2.0" in version

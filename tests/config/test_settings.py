@@ -90,6 +90,8 @@ def test_an_unknown_variable_is_named() -> None:
         ("LAKEWARDEN_GRAVITINO__AUTHORIZATION__ENABLE", "maybe", "environment: `gravitino"),
         ("LAKEWARDEN_ROOT_TOKEN", "", "the root token"),
         ("LAKEWARDEN_ROOT_TOKEN", "two words", "the root token"),
+        ("LAKEWARDEN_ROOT_TOKEN", "x", "the root token can be guessed"),
+        ("LAKEWARDEN_DATAHUB__GRAPHQL_INTROSPECTION", "on", "environment: `datahub.graphql"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(name: str, value: str, said: str) -> None:
@@ -101,7 +103,7 @@ def test_a_wrong_value_is_refused_with_its_place(name: str, value: str, said: st
 def test_secrets_are_not_shown() -> None:
     settings = load(
         environment={
-            "LAKEWARDEN_ROOT_TOKEN": "lw_hidden",
+            "LAKEWARDEN_ROOT_TOKEN": "lw_hidden_5Vq8Zt2LxWk7Rn3GdYp9HcMbTs",
             "LAKEWARDEN_SECRET_KEYS": KEY,
             "LAKEWARDEN_DATABASE": "postgresql://u:hidden@h/d",
         }

@@ -428,6 +428,7 @@ def services(settings: Settings) -> Services:
             entity_aspects=settings.datahub.entity_aspects,
             patch_operations=settings.datahub.patch_operations,
             existence=settings.datahub.existence,
+            introspection=settings.datahub.graphql_introspection,
             search_access=settings.datahub.search_access,
             unrestricted=settings.datahub.unrestricted,
             unrestricted_add=settings.datahub.unrestricted_add,

@@ -28,9 +28,10 @@ class Datahub(Section):
     model does not have are kept, or refused (`unknown_aspects`).
 
     With `auth` off, requests without credentials are those of the user `actor`; with `existence`
-    a caller who is stored nowhere is turned away. `root_password`, or what `root_password_file`
-    holds, becomes the password of the root user at the start; without either it keeps the one
-    that was set before, or has none.
+    a caller who is stored nowhere is turned away. `graphql_introspection` says who may ask for the
+    schema: callers with credentials, `all`, or nobody. `root_password`, or what
+    `root_password_file` holds, becomes the password of the root user at the start; without either
+    it keeps the one that was set before, or has none.
     """
 
     bootstrap: Literal["current", "seed", "closed"] = "current"
@@ -43,6 +44,7 @@ class Datahub(Section):
     auth: bool = True
     actor: Annotated[str, BeforeValidator(user_name)] = "datahub"
     existence: bool = True
+    graphql_introspection: Literal["authenticated", "all", "off"] = "authenticated"
     root_password: SecretStr | None = None
     root_password_file: Path | None = None
     version: str = Field(default="v0.15.0", pattern=r"^v[0-9]+(\.[0-9]+){1,3}$")

@@ -35,6 +35,7 @@ from lakewarden.config.cdap import Cdap, cdap_given
 from lakewarden.config.datahub import Datahub, datahub_given
 from lakewarden.config.gravitino import Gravitino
 from lakewarden.config.rate_limits import RateLimits
+from lakewarden.config.root_token import check_root_token
 from lakewarden.config.values import (
     CertificateName,
     Folders,
@@ -67,7 +68,6 @@ _DATAHUB_SWITCHES: Final = (
     ("constraints", "limits on tags do not bind ingestion"),
 )
 _NESTED = "__"
-_BEARER = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
 
 class Oidc(Section):
@@ -323,8 +323,8 @@ def check(settings: Settings) -> None:
         if oidc.jwks_url and not _is_trusted(oidc.jwks_url):
             raise BadInput("`oidc.jwks_url` is not `https://`, nor on this machine")
     root = settings.root_token
-    if root is not None and not _BEARER.fullmatch(root.get_secret_value()):
-        raise BadInput("the root token may hold letters, digits and `-._~+/=`, and is not empty")
+    if root is not None:
+        check_root_token(root.get_secret_value())
 
 
 def _is_trusted(url: str) -> bool:

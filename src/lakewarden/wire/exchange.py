@@ -82,9 +82,10 @@ class DataHubOptions:
     Of an aspect of values in time so many are kept: `timeseries_values`; a patch has at most
     `patch_operations`; an entity has at most `entity_aspects`, with `unknown_aspects` also such as
     DataHub's own model does not have. With `existence` a caller who is stored nowhere is turned
-    away. With `search_access` a search shows what the caller has View Entity on. `unrestricted`
-    are the types that view authorization leaves open, in place of the usual ones where it names
-    any; `unrestricted_add` come to them,
+    away. `introspection`: who may ask for the schema of GraphQL, `authenticated` callers, `all`,
+    or nobody (`off`). With `search_access` a search shows what the caller has View Entity on.
+    `unrestricted` are the types that view authorization leaves open, in place of the usual ones
+    where it names any; `unrestricted_add` come to them,
     `unrestricted_remove` go from them.
     """
 
@@ -99,6 +100,7 @@ class DataHubOptions:
     entity_aspects: int = 256
     patch_operations: int = 1_000
     existence: bool = True
+    introspection: str = "authenticated"
     search_access: bool = False
     unrestricted: tuple[str, ...] = ()
     unrestricted_add: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from lakewarden.wire.admin.endpoint import PREFIX
 from tests.app.serving import Served, server
 from tests.wire.admin.conftest import HIDDEN, TABLE
 
-ROOT = "root-token-of-the-tests"
+ROOT = "root-token-of-the-tests-5Vq8Zt2LxW"
 ADMINISTRATOR, PLAIN, NOBODY = "administrator", "plain user", "no credential"
 
 CHECKS = (

@@ -11,7 +11,7 @@ from tests.wire.datahub.recorder import Recorder
 
 ROOT = Path(__file__).parents[3]
 CLIENT = Path(__file__).parent / "client"
-TOKEN = "lw_root_0123456789abcdefghijklmnopqrstuvwxyz"
+TOKEN = "lw_root_5Vq8Zt2LxWk7Rn3GdYp9HcMbTs6JfAe1Qu4"
 
 
 def wait_for(url: str) -> None:

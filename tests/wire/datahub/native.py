@@ -27,7 +27,7 @@ from lakewarden.service.realm import DIRECTORY, people_of
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
 
-TOKEN = "lw_root_0123456789abcdefghijklmnopqrstuvwxyz"
+TOKEN = "lw_root_5Vq8Zt2LxWk7Rn3GdYp9HcMbTs6JfAe1Qu4"
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 HERE = "198.51.100.7"
 PASSWORD = "correct horse 7"

@@ -149,6 +149,28 @@ def test_only_who_has_a_password_here_is_native(wire: Wire) -> None:
     assert {name for name, native in found.items() if native} == {"zoe"}
 
 
+def test_a_list_of_users_has_no_programs_and_under_view_authorization_whom_one_may_see(
+    wire: Wire,
+) -> None:
+    def listed(by: str) -> set[str]:
+        found = wire.good("{ listUsers(input: {}) { total users { username } } }", by)
+        assert found["total"] == len(found["users"])
+        return {one["username"] for one in found["users"]}
+
+    program = made(wire, displayName="loader")["urn"]
+    everybody = listed("eve")
+    assert {"ana", "bob", "cid"} <= everybody
+    assert program.removeprefix("urn:li:corpuser:") not in everybody
+    # As in the original, users are a type that view authorization leaves open …
+    wire.configure(view=True)
+    assert listed("eve") == everybody
+    # … until the operator restricts it.
+    wire.close()
+    wire.configure(unrestricted_remove=("corpUser",))
+    assert listed("ana") == {"ana"}
+    assert listed("eve") <= {"eve"}
+
+
 def test_the_document_of_invitations_is_answered(wire: Wire) -> None:
     native(wire, "zoe")
     answer = wire.ask(document("invitations"), invitation={}, user={"userUrn": user("zoe")})

@@ -102,6 +102,31 @@ def test_everybody_may_ask_for_the_schema(wire: Wire) -> None:
     assert isinstance(schema.type_map["Policy"], GraphQLObjectType)
 
 
+@pytest.mark.parametrize(
+    ("setting", "credential", "allowed"),
+    [
+        ("authenticated", "token:t1", True),
+        ("authenticated", "anonymous", False),
+        ("all", "anonymous", True),
+        ("off", "token:t1", False),
+    ],
+)
+def test_who_may_ask_for_the_schema_is_a_setting(
+    wire: Wire, setting: str, credential: str, allowed: bool
+) -> None:
+    wire.configure(introspection=setting)
+    wire.credential = credential
+    for query in (
+        get_introspection_query(),
+        '{ __type(name: "Policy") { name } }',
+        "query q { ...f } fragment f on Query { __schema { queryType { name } } }",
+    ):
+        assert ("errors" not in wire.ask(query, "eve")) is allowed
+    # What an object is, is no question about the schema.
+    named = wire.ask("{ me { __typename corpUser { __typename urn } } }", "ana")
+    assert "errors" not in named
+
+
 def test_the_schema_is_not_asked_for_in_circles(wire: Wire) -> None:
     inner = "fields { type { " * 4 + "name" + " } }" * 4
     answer = wire.ask(f"{{ __schema {{ types {{ {inner} }} }} }}")

@@ -58,6 +58,7 @@ class Wire:
         self.plane.open()
         self.services = Services(page_rows=100)
         self.existence = False
+        self.credential = "simple"
         self.routes = {route.path: route for route in routes()}
 
     def __enter__(self) -> Self:
@@ -71,7 +72,7 @@ class Wire:
     ) -> None:
         self._stack.close()
 
-    def configure(self, **options: bool) -> None:
+    def configure(self, **options: bool | str | tuple[str, ...]) -> None:
         """Changes what the operator configured."""
         changed = replace(self.services.datahub, **options)  # type: ignore[arg-type]
         self.services = replace(self.services, datahub=changed)
@@ -120,7 +121,7 @@ class Wire:
             query={},
             headers={},
             body=body if isinstance(body, bytes) else json.dumps(body).encode(),
-            actor=Actor(by, groups=groups, credential="simple", wire="datahub"),
+            actor=Actor(by, groups=groups, credential=self.credential, wire="datahub"),
             realm=REALM,
             state=self.plane.state,
             now=self.plane.clock(),

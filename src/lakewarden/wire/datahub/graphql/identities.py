@@ -20,7 +20,7 @@ from lakewarden.service import aspects, native_user
 from lakewarden.service.aspects import Value, Write
 from lakewarden.service.desk import Desk
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import entities, guarding
+from lakewarden.wire.datahub.graphql import entities, guarding, service_accounts
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad, missing
 from lakewarden.wire.datahub.graphql.guarding import POLICIES
@@ -42,6 +42,8 @@ def _listing(operation: str, type: str, key: str) -> Callable[..., Mapping[str, 
         call: Call = info.context
         guarding.allow(call, operation)
         found = guarding.visible(call, entities.people(call.state, type))
+        if type == _USER:
+            found = service_accounts.without(call, found)
         if (input.get("query") or "*").strip() not in ("", "*"):
             call.aspects(found)
             found = [one for one in found if says(input["query"], *_texts(call, one))]

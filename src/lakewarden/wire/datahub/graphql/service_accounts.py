@@ -7,7 +7,7 @@ SOURCE: `ServiceAccountUtils` and its resolvers; datahub reference 6.3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
@@ -113,6 +113,17 @@ def _all(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
     state = call.exchange.state
     own = (one for one in likely if not native_user.is_of_directory(state, call.state, one.name))
     return {one: read for one, read in call.aspects(own).items() if is_one(one, read)}
+
+
+def without(call: Call, users: Sequence[Entity]) -> list[Entity]:
+    """The users that are no service accounts: whoever lists people is not told of these.
+
+    SOURCE: ListUsersResolver, which filters by the subtype.
+    """
+    likely = [one for one in users if one.name.startswith(_PREFIX)]
+    read = call.aspects(likely) if likely else {}
+    programs = {one for one in likely if is_one(one, read.get(one, {}))}
+    return [one for one in users if one not in programs]
 
 
 def _told(account: Entity, read: Mapping[str, Aspect]) -> Mapping[str, Any]:

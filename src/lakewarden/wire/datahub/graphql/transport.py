@@ -7,22 +7,26 @@ SOURCE: datahub reference 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from graphql import (
+    ASTValidationRule,
     DocumentNode,
     ExecutionResult,
     GraphQLError,
     GraphQLSyntaxError,
+    NoSchemaIntrospectionCustomRule,
     execute_sync,
     parse,
+    specified_rules,
     validate,
 )
 
 from lakewarden.kernel.errors import WardenError
+from lakewarden.service.actor import ANONYMOUS
 from lakewarden.service.presence import SAYING, is_there, turned_away
 from lakewarden.wire.datahub.graphql import budget
 from lakewarden.wire.datahub.graphql.call import Call
@@ -67,7 +71,7 @@ def serve(exchange: Exchange) -> Reply:
     keep_alive(exchange)
     try:
         document = _document(asked.query)
-        faults = validate(schema(), document, max_errors=MAX_ERRORS)
+        faults = validate(schema(), document, _rules(exchange), max_errors=MAX_ERRORS)
     except Failure as failure:
         return _reply({"data": None, "errors": [entry(failure)]})
     except GraphQLSyntaxError as error:
@@ -90,6 +94,15 @@ def _refusal(call: Call) -> str:
     user = call.actor
     there = not call.exchange.services.datahub.existence or is_there(call.state, user.name)
     return turned_away(user.name, *(call.aspect(user, name) for name in SAYING), is_there=there)
+
+
+def _rules(exchange: Exchange) -> Sequence[type[ASTValidationRule]]:
+    """What a document has to fulfil; asking for the schema itself is not everybody's."""
+    allowed = exchange.services.datahub.introspection
+    is_proven = exchange.actor.credential != ANONYMOUS
+    if allowed == "all" or (allowed == "authenticated" and is_proven):
+        return specified_rules
+    return (*specified_rules, NoSchemaIntrospectionCustomRule)
 
 
 def _read(body: bytes) -> Asked:

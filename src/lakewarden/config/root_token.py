@@ -1,0 +1,81 @@
+"""What a root token has to be: it is guessed at by whoever reaches the server, for ever.
+
+A token has at least `MIN_CHARACTERS` and is estimated at `MIN_BITS` or more. Estimated is what
+cannot be foreseen: a character counts with the bits of the alphabet that the token keeps to
+(digits 3.3, hexadecimal 4, letters of one case 4.7, of both 5.7, with digits 6), unless it goes on
+with a sequence (`aaa`, `abc`, `321`) or completes three characters that stood there before. Words
+are not recognized: make the token with a generator.
+
+Source: NIST SP 800-63B, 5.1.1 (at least 112 bits of secrets that are generated).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+
+MIN_CHARACTERS: Final = 32
+MIN_BITS: Final = 128
+
+GENERATOR: Final = "openssl rand -hex 32"
+"""A command that prints a good one."""
+
+_BEARER: Final = re.compile(r"[A-Za-z0-9._~+/=-]+")
+_ALPHABETS: Final = (
+    string.digits,
+    "0123456789abcdef",
+    "0123456789ABCDEF",
+    string.ascii_lowercase,
+    string.ascii_uppercase,
+    string.ascii_lowercase + string.digits,
+    string.ascii_uppercase + string.digits,
+    string.ascii_letters,
+    string.ascii_letters + string.digits,
+    string.ascii_letters + string.digits + "-._~+/=",
+)
+"""From the smallest; a token is taken to come from the first that holds it."""
+
+
+def check_root_token(text: str) -> None:
+    """Raises `BadInput` for a token that others could guess; it is never quoted."""
+    if _BEARER.fullmatch(text) is None:
+        raise BadInput("the root token may hold letters, digits and `-._~+/=`, and is not empty")
+    if len(text) < MIN_CHARACTERS or bits(text) < MIN_BITS:
+        raise BadInput(
+            f"the root token can be guessed: expected at least {MIN_CHARACTERS} characters and"
+            f" {MIN_BITS} bits, where sequences and repetitions do not count; `{GENERATOR}`"
+            " makes a good one"
+        )
+
+
+def bits(text: str) -> float:
+    """How many bits whoever guesses the token does not know, at most.
+
+    >>> bits("a" * 64) < 10, bits("0123456789" * 10) < 10
+    (True, True)
+    """
+    alphabet = next(known for known in _ALPHABETS if set(text) <= set(known))
+    return _counted(text) * math.log2(len(alphabet))
+
+
+def _counted(text: str) -> int:
+    """The characters that cannot be foreseen."""
+    seen: set[str] = set()
+    counted = 0
+    for at, letter in enumerate(text):
+        triple = text[at - 2 : at + 1] if at >= 2 else ""
+        is_sequence = bool(triple) and _step(triple[0], triple[1]) == _step(triple[1], letter) != 9
+        counted += not (is_sequence or triple in seen)
+        if triple:
+            seen.add(triple)
+    return counted
+
+
+def _step(one: str, other: str) -> int:
+    """0, 1 or -1 within a sequence; 9: they are in none."""
+    step = ord(other) - ord(one)
+    return step if abs(step) <= 1 else 9

@@ -104,7 +104,7 @@ def _server(report: Report, server: Server) -> None:
         report.add("server", "ok", f"mind that {weakness}")
     ready = server.look("/readyz", as_anybody=True)
     if ready.status != 200:
-        report.add("readiness", "bad", f"it cannot decide: {ready.body.get('status', 'not ready')}")
+        report.add("readiness", "bad", f"it is not ready: {ready.body.get('status', 'not ready')}")
         return
     report.add("readiness", "ok", "has loaded its state, and its store answers")
     about = server.look("/openapi.json", as_anybody=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Sequence
 from queue import SimpleQueue
 
@@ -27,6 +27,8 @@ class Stub:
 
     def __init__(self, anonymous: str | None = None) -> None:
         self.anonymous = anonymous
+        self.may_answer = threading.Event()
+        """Without it `/stub/slow` does not answer."""
 
     def routes(self) -> Sequence[Route]:
         return (
@@ -41,10 +43,14 @@ class Stub:
             Route("POST", "/stub/text", "metalake.create", _tell, accepts=("text/plain",)),
             Route("POST", "/stub/metalakes/{name}", "metalake.create", _create),
             Route("POST", "/stub/crash", "metalake.create", _crash),
-            Route("POST", "/stub/slow", "metalake.create", _slow),
+            Route("POST", "/stub/slow", "metalake.create", self._slow),
             Route("POST", "/stub/waiting/{name}", "metalake.create", _waiting),
             Route("GET", "/stub/split", "metalake.list", _split),
         )
+
+    def _slow(self, exchange: Exchange) -> Reply:
+        self.may_answer.wait(60)
+        return _said(200, "late")
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
         if isinstance(error, Refused):
@@ -93,11 +99,6 @@ def _create(exchange: Exchange) -> Reply:
 
 def _crash(exchange: Exchange) -> Reply:
     raise RuntimeError("inside /secret/path with lw_abcdefghijklmnop")
-
-
-def _slow(exchange: Exchange) -> Reply:
-    time.sleep(1.0)
-    return _said(200, "late")
 
 
 LEFT: SimpleQueue[str] = SimpleQueue()

@@ -257,7 +257,8 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
         for pid in found:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.2)
+        while set(found) & set(_children(served.process.pid)):
+            time.sleep(0.05)
         served.wait_ready()
         asked = [served.ask("GET", "/api/metalakes", user="admin") for _ in range(20)]
         assert {answer.status for answer in asked} == {200}
@@ -295,10 +296,13 @@ def test_it_stops_when_told_and_finishes_what_is_under_way(tmp_path: Path, worke
         body = b'{"name": "late", "comment": "", "properties": {}}'
         head = (
             "POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            f"Authorization: {basic('admin')}\r\nContent-Length: {len(body)}\r\n\r\n"
+            f"Authorization: {basic('admin')}\r\nContent-Length: {len(body)}\r\n"
+            "Expect: 100-continue\r\n\r\n"
         )
-        connection.sendall(head.encode() + body[:10])
-        time.sleep(0.3)
+        connection.sendall(head.encode())
+        # It says so when it reads the body: from then on the request is under way.
+        assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body[:10])
         served.process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         connection.sendall(body[10:])

@@ -18,6 +18,7 @@ import argparse
 import base64
 import http.client
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -329,12 +330,12 @@ def client() -> Path:
     made = subprocess.run(
         [str(ROOT / "scripts" / "datahub-client.sh")],
         cwd=ROOT,
-        env={"PYTHON": sys.executable, "PATH": "/usr/bin:/bin"},
+        env={**os.environ, "PYTHON": sys.executable},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    return ROOT / made.stdout.strip()
+    return Path(made.stdout.strip())
 
 
 def measured(datasets: int, rounds: int) -> dict[str, Any]:

@@ -1,9 +1,13 @@
 #!/bin/sh
-# Makes sure that the tests find curl and a MariaDB server to start. Installs bare programs only
-# (no service is set up or started), and does nothing where they are there already. Where they
-# cannot be installed it says so and succeeds: the tests that need them are skipped, or say so.
+# Makes sure that the tests find what they start and what the environment does not bring: curl, a
+# MariaDB server, and the clients of the originals. Installs bare programs only (no service is set
+# up or started), and does nothing where they are there already. Where they cannot be installed it
+# says so and succeeds: the tests that need them are skipped, or say so.
+#
+# The clients are looked for in the cache of the user, so a second clone installs nothing.
 set -eu
 PATH=$PATH:/usr/local/sbin:/usr/sbin
+here=$(dirname "$0")
 
 has() {
     for program in "$@"; do
@@ -11,22 +15,26 @@ has() {
     done
 }
 
+install_packages() {
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get -qq -o DPkg::Lock::Timeout=300 update &&
+            DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
+                install --no-install-recommends "$@" >/dev/null && return
+    fi
+    echo "these could not be installed; tests that need them are skipped: $*" >&2
+    echo "(on Debian or Ubuntu: apt-get install $*)" >&2
+}
+
 packages=
 has curl || packages="curl ca-certificates"
 has mariadbd mariadb-install-db my_print_defaults ||
     packages="$packages mariadb-server-core mariadb-client-core"
-if [ -z "$packages" ]; then
-    exit 0
-fi
-
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+if [ -n "$packages" ]; then
     # shellcheck disable=SC2086 # a word for each package
-    if apt-get -qq -o DPkg::Lock::Timeout=300 update &&
-        DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
-            install --no-install-recommends $packages >/dev/null; then
-        exit 0
-    fi
+    install_packages $packages
 fi
 
-echo "these could not be installed; tests that need them are skipped: $packages" >&2
-echo "(on Debian or Ubuntu: apt-get install $packages)" >&2
+for client in datahub gravitino; do
+    "$here/$client-client.sh" >/dev/null ||
+        echo "the $client client could not be installed; its tests are skipped" >&2
+done

@@ -26,11 +26,11 @@ def wire(tmp_path: Path) -> Iterator[Wire]:
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    """The Python that has the client; its environment is made once, below `build`."""
+    """The Python that has the client; `install-test-tools.sh` made it, once for all clones."""
     made = subprocess.run(
         [str(ROOT / "scripts" / "datahub-client.sh")],
         cwd=ROOT,
-        env={"PYTHON": sys.executable, "PATH": "/usr/bin:/bin"},
+        env={**os.environ, "PYTHON": sys.executable},
         stdout=subprocess.PIPE,
         text=True,
         check=False,
@@ -38,7 +38,7 @@ def python() -> Path:
     )
     if made.returncode:
         pytest.skip("the client's environment cannot be made here")
-    return ROOT / made.stdout.strip()
+    return Path(made.stdout.strip())
 
 
 @pytest.fixture

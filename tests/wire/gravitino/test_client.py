@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,17 +21,17 @@ SCRIPTS = sorted((Path(__file__).parent / "client").glob("*.py"))
 
 @pytest.fixture(scope="module")
 def python() -> str:
-    """The Python that has the client; its environment is made once, below `build`."""
+    """The Python that has the client; `install-test-tools.sh` made it, once for all clones."""
     made = subprocess.run(
         [str(ROOT / "scripts" / "gravitino-client.sh")],
         cwd=ROOT,
-        env={"PYTHON": sys.executable, "PATH": "/usr/bin:/bin"},
+        env={**os.environ, "PYTHON": sys.executable},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
         timeout=600,
     )
-    return str(ROOT / made.stdout.strip())
+    return made.stdout.strip()
 
 
 @pytest.fixture

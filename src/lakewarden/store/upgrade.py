@@ -6,6 +6,8 @@ that is killed on the way leaves the database as it was.
 
 from __future__ import annotations
 
+from functools import cache
+
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
@@ -32,6 +34,8 @@ def upgrade(engine: sa.Engine, to: str = NEWEST, *, makes: bool = True) -> bool:
         before = _check_known(connection)
         if before is None and not makes:
             raise Unavailable("the database holds nothing yet; `lakewarden init` makes it")
+        if to == NEWEST and before == _newest():
+            return True
         command.upgrade(_config(connection), to)
         return current(connection) == before
 
@@ -48,7 +52,7 @@ def check(engine: sa.Engine) -> None:
     """Raises `Unavailable` unless the database has the newest schema."""
     with engines.told(), engine.connect() as connection, connection.begin():
         found = _check_known(connection)
-    newest = _scripts().get_current_head()
+    newest = _newest()
     if found != newest:
         raise Unavailable(
             f"the store has schema `{found or 'none'}`, and this release needs `{newest}`;"
@@ -63,8 +67,7 @@ def current(connection: sa.Connection) -> str | None:
 
 def _check_known(connection: sa.Connection) -> str | None:
     found = current(connection)
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if found is not None and found not in known:
+    if found is not None and found not in _known():
         raise Unavailable(
             f"the store has schema `{found}`, which this release does not know; it was written"
             " by a newer one, and only a newer one can open it"
@@ -75,6 +78,17 @@ def _check_known(connection: sa.Connection) -> str | None:
 def _lock(connection: sa.Connection) -> None:
     if connection.dialect.name == engines.POSTGRES:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+
+
+# COST: reading the scripts takes longer than opening the store; they are part of the release.
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(script.revision for script in _scripts().walk_revisions())
+
+
+@cache
+def _newest() -> str | None:
+    return _scripts().get_current_head()
 
 
 def _scripts() -> ScriptDirectory:

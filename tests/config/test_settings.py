@@ -229,6 +229,23 @@ def test_what_is_switched_off_for_datahub_is_told(key: str) -> None:
     assert any(f"datahub.{key}" in said for said in off.weakened)
 
 
+def test_domains_that_count_as_in_datahub_itself_are_told() -> None:
+    for given, value in (("true", True), ("false", False), ("original", "original")):
+        settings = load(environment={"MCP_VALIDATION_DOMAIN_WRITE": given})
+        assert services(settings).datahub.domain_write == value
+        told = any("datahub.domain_write" in said for said in settings.weakened)
+        assert told == (given == "original")
+    with pytest.raises(BadInput, match="domain_write"):
+        load(environment={"LAKEWARDEN_DATAHUB__DOMAIN_WRITE": "mine"})
+
+
+def test_a_patch_has_so_many_operations_as_is_said() -> None:
+    more = load(environment={"LAKEWARDEN_DATAHUB__PATCH_OPERATIONS": "5000"})
+    assert services(more).datahub.patch_operations == 5_000
+    with pytest.raises(BadInput, match="patch_operations"):
+        load(environment={"LAKEWARDEN_DATAHUB__PATCH_OPERATIONS": "0"})
+
+
 def test_the_seconds_of_datahub_s_cache_are_taken_and_mean_nothing() -> None:
     settings = load(environment={"POLICY_CACHE_REFRESH_INTERVAL_SECONDS": "120"})
     assert settings.datahub.cache_seconds == 120

@@ -244,6 +244,200 @@ def test_who_may_before_but_not_after_is_refused_as_well(plane: Plane) -> None:
     assert refused(plane, (ORDERS, "domains", {"domains": [SHOP.name]})) == "entity.update"
 
 
+HR = Entity("domain", "urn:li:domain:hr")
+HR_PART = Entity("domain", "urn:li:domain:hr-part")
+SALES = Entity("domain", "urn:li:domain:sales")
+SALES_PART = Entity("domain", "urn:li:domain:sales-part")
+ROLE = Entity("dataHubRole", "urn:li:dataHubRole:Reader")
+INTO_SALES: dict[str, Any] = {"domains": [SALES.name]}
+
+
+def below(parent: Entity | None, name: str = "x") -> dict[str, Any]:
+    return {"name": name} if parent is None else {"name": name, "parentDomain": parent.name}
+
+
+@pytest.fixture
+def sales(plane: Plane) -> Plane:
+    """Ana may do everything with what is in sales; beside it are hr, a role and a loose table."""
+    put(
+        plane,
+        (SALES, "domainProperties", below(None)),
+        (SALES_PART, "domainProperties", below(SALES)),
+        (HR, "domainProperties", below(None)),
+        (HR_PART, "domainProperties", below(HR)),
+        (ORDERS, "subTypes", {}),
+        (STOCK, "domains", {"domains": [SALES.name]}),
+        (ROLE, "dataHubRoleInfo", {"name": "Reader", "description": "", "editable": False}),
+    )
+    grant(plane, "EDIT_ENTITY", "CREATE_ENTITY", "DELETE_ENTITY", where=within(SALES))
+    return plane
+
+
+@pytest.mark.parametrize("change", [Change.PUT, Change.PATCH, Change.CREATE, Change.CREATE_ENTITY])
+@pytest.mark.parametrize("entity", [HR, HR_PART, ORDERS, ROLE])
+def test_nobody_takes_what_is_there_into_a_domain_of_theirs(
+    sales: Plane, entity: Entity, change: Change
+) -> None:
+    patch = [{"op": "add", "path": "/domains", "value": [SALES.name]}]
+    value: object = patch if change is Change.PATCH else INTO_SALES
+    into: Item = (entity, "domains", value, change)
+    owner = {"owners": [{"owner": ANA_URN.name, "type": "NONE"}]}
+    assert refused(sales, into) == "entity.update"
+    assert refused(sales, into, (entity, "ownership", owner)) == "entity.update"
+    assert refused(sales, (STOCK, "subTypes", {"typeNames": ["x"]}), into) == "entity.update"
+    switches = Switches(domains=False)
+    assert refused(sales, into, switches=switches) == "entity.update"
+
+
+def test_what_is_there_may_be_taken_where_the_original_s_way_is_asked_for(sales: Plane) -> None:
+    original = Switches(domains="original")
+    send(sales, (ORDERS, "domains", INTO_SALES), switches=original)
+    put(sales, (ORDERS, "domains", {"domains": [HR.name]}))
+    into: Item = (ORDERS, "domains", INTO_SALES)
+    assert refused(sales, into, switches=original) == "entity.update"
+    role: Item = (ROLE, "domains", INTO_SALES)
+    assert refused(sales, role, switches=original) == "entity.update"
+
+
+def test_what_is_new_may_be_made_in_a_domain_of_theirs(sales: Plane) -> None:
+    new = Entity("domain", "urn:li:domain:new")
+    batch: list[Item] = [(new, "domains", INTO_SALES), (new, "domainProperties", below(SALES))]
+    send(sales, *batch)
+    send(sales, (new, "domainProperties", below(SALES_PART)))
+    assert values(sales, new)["domainProperties"]["parentDomain"] == SALES_PART.name
+
+
+@pytest.mark.parametrize(
+    ("entity", "aspect", "value", "operation"),
+    [
+        (SALES_PART, "domainProperties", below(HR), "child.place"),
+        (SALES_PART, "domainProperties", below(HR_PART), "child.place"),
+        (HR_PART, "domainProperties", below(SALES), "entity.update"),
+        (HR, "domainProperties", below(SALES), "entity.update"),
+        (HR_PART, "domainProperties", None, "entity.delete"),
+    ],
+)
+def test_a_move_takes_the_right_on_what_moves_what_is_left_and_what_is_entered(
+    sales: Plane, entity: Entity, aspect: str, value: dict[str, Any] | None, operation: str
+) -> None:
+    change = Change.PUT if value is not None else Change.DELETE
+    move: Item = (entity, aspect, value, change)
+    assert refused(sales, move) == operation
+    # Nor is it opened by anything that is done together with it.
+    steps: list[Item] = [
+        (HR, "domains", INTO_SALES),
+        (HR_PART, "domains", INTO_SALES),
+        (SALES_PART, "domains", INTO_SALES),
+    ]
+    for step in steps:
+        assert refused(sales, step, move)
+        assert refused(sales, move, step)
+
+
+def test_who_may_change_what_moves_may_not_take_it_from_where_it_lies(sales: Plane) -> None:
+    grant(sales, "EDIT_ENTITY", "DELETE_ENTITY", on=HR_PART)
+    for value in (below(SALES), below(None)):
+        assert refused(sales, (HR_PART, "domainProperties", value)) == "child.place"
+    gone: Item = (HR_PART, "domainProperties", None, Change.DELETE)
+    assert refused(sales, gone) == "child.place"
+    send(sales, (HR_PART, "domainProperties", below(HR, "renamed")))
+    grant(sales, "EDIT_ENTITY", on=HR)
+    send(sales, (HR_PART, "domainProperties", below(SALES)))
+
+
+def test_what_is_made_below_a_domain_takes_a_right_there(sales: Plane) -> None:
+    new = Entity("domain", "urn:li:domain:new")
+    both: list[Item] = [(new, "domains", INTO_SALES), (new, "domainProperties", below(HR))]
+    assert refused(sales, *both) == "child.create"
+    again: list[Item] = [
+        (new, "domains", INTO_SALES),
+        (new, "domainKey", None, Change.DELETE),
+        (new, "domains", {"domains": [HR.name]}),
+    ]
+    assert refused(sales, *again) == "entity.create"
+    grant(sales, "CREATE_ENTITY", on=HR)
+    send(sales, *both)
+
+
+GROUP, OTHER_GROUP = (Entity("glossaryNode", f"urn:li:glossaryNode:{one}") for one in "ab")
+TERM = Entity("glossaryTerm", "urn:li:glossaryTerm:t")
+BOX, OTHER_BOX = (Entity("container", f"urn:li:container:{one}") for one in "ab")
+
+
+@pytest.mark.parametrize(
+    ("entity", "aspect", "key", "left", "entered"),
+    [
+        (TERM, "glossaryTermInfo", "parentNode", GROUP, OTHER_GROUP),
+        (
+            Entity("glossaryNode", "urn:li:glossaryNode:n"),
+            "glossaryNodeInfo",
+            "parentNode",
+            GROUP,
+            OTHER_GROUP,
+        ),
+        (ORDERS, "container", "container", BOX, OTHER_BOX),
+        (Entity("container", "urn:li:container:c"), "container", "container", BOX, OTHER_BOX),
+        (
+            Entity("dataJob", "urn:li:dataJob:(urn:li:dataFlow:(airflow,f,PROD),j)"),
+            "container",
+            "container",
+            BOX,
+            OTHER_BOX,
+        ),
+    ],
+)
+def test_so_it_is_with_groups_of_terms_and_containers(
+    plane: Plane, entity: Entity, aspect: str, key: str, left: Entity, entered: Entity
+) -> None:
+    info: dict[str, Any] = {} if aspect == "container" else {"definition": ""}
+    name: dict[str, Any] = {"name": "x", "definition": ""}
+    own = "containerProperties" if left is BOX else "glossaryNodeInfo"
+    put(plane, (left, own, name), (entered, own, name))
+    put(plane, (entity, aspect, {**info, key: left.name}))
+    move: Item = (entity, aspect, {**info, key: entered.name})
+    grant(plane, "EDIT_ENTITY", on=entity)
+    assert refused(plane, move) == "child.place"
+    grant(plane, "EDIT_ENTITY", on=left)
+    assert refused(plane, move) == "child.place"
+    grant(plane, "EDIT_ENTITY", on=entered)
+    send(plane, move)
+    grant(plane, "DELETE_ENTITY", on=entity)
+    send(plane, (entity, aspect, None, Change.DELETE))
+
+
+PLATFORM = [
+    ("dataHubRole", "MANAGE_POLICIES"),
+    ("dataHubExecutionRequest", "MANAGE_INGESTION"),
+    ("dataHubPolicy", "MANAGE_POLICIES"),
+    ("dataHubRetention", "APPLY_RETENTION_PRIVILEGE"),
+    ("dataHubSecret", "MANAGE_SECRETS"),
+    ("dataHubView", "MANAGE_GLOBAL_VIEWS"),
+    ("globalSettings", "MANAGE_GLOBAL_SETTINGS"),
+    ("inviteToken", "MANAGE_USER_CREDENTIALS"),
+    ("post", "MANAGE_GLOBAL_ANNOUNCEMENTS"),
+    ("telemetry", "MANAGE_GLOBAL_SETTINGS"),
+]
+
+
+@pytest.mark.parametrize(("type", "privilege"), PLATFORM)
+def test_what_belongs_to_the_platform_takes_a_privilege_of_the_platform(
+    plane: Plane, type: str, privilege: str
+) -> None:
+    metadata = ("EDIT_ENTITY", "CREATE_ENTITY", "DELETE_ENTITY")
+    form = "(dataset,{})" if type == "dataHubRetention" else "{}"
+    there, new = (Entity(type, f"urn:li:{type}:{form.format(one)}") for one in ("there", "new"))
+    put(plane, (there, "status", {"removed": False}))
+    grant(plane, *metadata)
+    makes: Item = (new, "subTypes", {})
+    changes: Item = (there, "subTypes", {})
+    assert refused(plane, makes) == "entity.create"
+    assert refused(plane, (new, "domains", INTO_SALES), makes) == "entity.create"
+    assert refused(plane, changes) == "entity.update"
+    assert refused(plane, (there, f"{type}Key", None, Change.DELETE)) == "entity.delete"
+    grant(plane, privilege)
+    send(plane, makes, changes)
+
+
 # policies, roles, groups
 
 

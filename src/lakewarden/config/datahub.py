@@ -18,14 +18,14 @@ class Datahub(Section):
     The switches have the variables of DataHub itself as well (`DATAHUB_VARIABLES`): `policies`
     (whether anything is decided), `rest` (whether REST calls and ingestion are), `constraints`
     (whether tags are asked about one by one), `domain_write` (whether the domains of the same
-    batch count), `view` (whether pages and search hits are guarded), `search_access` (whether a
-    search shows only what the caller has View Entity on). `unrestricted` are the types that both
-    leave open, in place of the usual ones, with those of `unrestricted_add` and without those of
-    `unrestricted_remove`. A policy counts from the next request on, so `cache_seconds` is
-    accepted and has no effect. Of an aspect of values in
-    time the newest are kept, `timeseries_values` of them for each entity. A patch of an aspect has
-    at most `patch_operations`. An entity has at most `entity_aspects`; aspects that DataHub's own
-    model does not have are kept, or refused (`unknown_aspects`).
+    batch count for what is new; `original`: for what is there and in no domain as well), `view`
+    (whether pages and search hits are guarded), `search_access` (whether a search shows only what
+    the caller has View Entity on). `unrestricted` are the types that both leave open, in place of
+    the usual ones, with those of `unrestricted_add` and without those of `unrestricted_remove`. A
+    policy counts from the next request on, so `cache_seconds` is accepted and has no effect. Of an
+    aspect of values in time the newest are kept, `timeseries_values` of them for each entity. A
+    patch of an aspect has at most `patch_operations`. An entity has at most `entity_aspects`;
+    aspects that DataHub's own model does not have are kept, or refused (`unknown_aspects`).
 
     With `auth` off, requests without credentials are those of the user `actor`; with `existence`
     a caller who is stored nowhere is turned away. `graphql_introspection` says who may ask for the
@@ -38,7 +38,7 @@ class Datahub(Section):
     policies: bool = True
     rest: bool = True
     constraints: bool = True
-    domain_write: bool = True
+    domain_write: bool | Literal["original"] = True
     view: bool = False
     cache_seconds: int | None = Field(default=None, ge=0)
     auth: bool = True

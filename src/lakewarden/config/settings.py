@@ -219,6 +219,11 @@ class Settings(BaseSettings):
         for name, what in _DATAHUB_SWITCHES:
             if not getattr(self.datahub, name):
                 said.append(f"`datahub.{name}` is off: {what}")
+        if self.datahub.domain_write == "original":
+            said.append(
+                "`datahub.domain_write` is `original`: who may change a domain may put anything"
+                " that is in none into it, and change that"
+            )
         if not self.cdap.security.enabled:
             said.append(
                 "`cdap.security.enabled` is off: callers need no credentials there, and everybody"

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypedDict, Unpack
+from typing import Any, Final, Literal, TypedDict, Unpack
 
 from lakewarden.aspects import patch
-from lakewarden.aspects.facts import stated, stored
+from lakewarden.aspects.facts import Placed, stated, stored
 from lakewarden.aspects.fields import untagged
 from lakewarden.aspects.rendering import is_immutable
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -31,13 +31,17 @@ CREDENTIAL: Final = "dataHubAccessToken"
 """The type of the entities as which tokens are kept, and how their URNs begin."""
 CREDENTIAL_PREFIX: Final = f"urn:li:{CREDENTIAL}:"
 
+ORIGINAL: Final = "original"
+"""How domains count as they do in DataHub itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Switches:
     """What the operator switched off.
 
-    `rest`: whether anything is decided at all; `constraints`: whether tags are asked about
-    one by one; `domains`: whether the domains of the same batch count. Beside that, so many
+    `rest`: whether anything is decided at all; `constraints`: whether tags are asked about one by
+    one; `domains`: whether the domains of the same batch count, and with `ORIGINAL` also for an
+    entity that is there and in none, without its being asked about as it is. Beside that, so many
     `values` in time of an aspect are kept, and a patch has so many operations at most. Of an entity
     so many aspects are kept (`entity_aspects`), among them, with `unknown_aspects`, such as
     DataHub's own model does not have.
@@ -45,7 +49,7 @@ class Switches:
 
     rest: bool = True
     constraints: bool = True
-    domains: bool = True
+    domains: bool | Literal["original"] = True
     values: int = timeseries.KEPT
     unknown_aspects: bool = True
     entity_aspects: int = 256
@@ -133,6 +137,11 @@ class Guard:
                 self.ask("query.create", lists={"subjects": self.named(aspect, "subject", new)})
             case "dataProductProperties" if is_there:
                 self._check_assets(new)
+            case "container" if is_there:
+                self._check_place("child.place", aspect, old, new)
+            case "domainProperties" | "glossaryNodeInfo" | "glossaryTermInfo":
+                operation = "child.place" if is_there else "child.create"
+                self._check_place(operation, aspect, old, new)
             case "logicalParent":
                 self._check_parent(new)
             case "globalTags" | "schemaMetadata" | "editableSchemaMetadata":
@@ -152,6 +161,19 @@ class Guard:
         if there != wanted:
             changed = tuple(sorted(there ^ wanted))
             self.ask("data_product.assets.change", lists={"assets": changed})
+
+    def _check_place(
+        self, operation: str, aspect: str, old: Value | None, new: Value | None
+    ) -> None:
+        """What is left is asked about, and what is entered."""
+        for place in sorted(self._places(aspect, old) ^ self._places(aspect, new)):
+            self.ask(operation, place)
+
+    def _places(self, aspect: str, value: Value | None) -> set[Entity]:
+        """Where an entity lies by an aspect's value."""
+        facts = self._stated(aspect, value)
+        lying = {fact.parent for fact in facts if isinstance(fact, Placed)}
+        return lying | set(self.named(aspect, "container", value))
 
     def _check_parent(self, new: Value | None) -> None:
         parents = self.named("logicalParent", "logical_parent", new)

@@ -21,7 +21,7 @@ from lakewarden.aspects.record_names import check_name, is_known
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service import aspects, native_user, presence, references, timeseries
-from lakewarden.service.aspect_guard import CREDENTIAL_PREFIX, Guard, Switches
+from lakewarden.service.aspect_guard import CREDENTIAL_PREFIX, ORIGINAL, Guard, Switches
 from lakewarden.service.aspects import Aspect, Value, Write
 from lakewarden.service.desk import Desk
 from lakewarden.service.effect import TokenChanged
@@ -51,10 +51,10 @@ def propose(
 ) -> list[Entity]:
     """Writes all of it, and returns the entities that were written.
 
-    `actor` is the caller as an entity. All is asked on the state before, but that an entity counts
-    as being in the domains that it is put into. Raises `NotAllowed` for the first proposal that the
-    caller may not make, `BadInput` for one that makes no sense; then the write must be given
-    up, for parts of it have been done.
+    `actor` is the caller as an entity. All is asked on the state before; an entity that is put
+    into domains is asked about there as well, and only there if it is new. Raises `NotAllowed` for
+    the first proposal that the caller may not make, `BadInput` for one that makes no sense; then
+    the write must be given up, for parts of it have been done.
     """
     by_entity: dict[Entity, list[Proposal]] = {}
     for one in proposals:
@@ -187,7 +187,7 @@ class _Guarded:
         self._before = before or {}
         self._after = dict(self._before)
         self._guard.check_credential()
-        if not self._is_seeded or "domains" in self._before:
+        if self._asks_before:
             if not self._is_there:
                 self._apply(_DECIDING)
             self._ask_all(self._operations, self._after)
@@ -258,6 +258,14 @@ class _Guarded:
     def _is_seeded(self) -> bool:
         in_domains = "domains" in self._by_aspect
         return bool(self._switches.domains) and in_domains and self.entity.type != "query"
+
+    @property
+    def _asks_before(self) -> bool:
+        """Whether the domains that are there decide: for what is there, unless as the original."""
+        if not self._is_seeded:
+            return True
+        is_original = self._switches.domains == ORIGINAL
+        return "domains" in self._before if is_original else self._is_there
 
     @property
     def _operations(self) -> set[str]:

@@ -25,7 +25,8 @@ GUIDE = (
     ("Performance considerations", (
         ("number of active policies",
          "policy-count repeated-privilege duplicate-statement shadowed-statement", ""),
-        ("domain resource filters", "domain-boundary deep-domain overlapping-domains", ""),
+        ("domain resource filters",
+         "domain-boundary deep-domain overlapping-domains editable-criterion", ""),
         ("container resource filters", "deep-container", ""),
         ("group membership", "many-groups busy-group crowded-user", ""),
         ("search under VBAC", "domain-boundary search-guard", ""),

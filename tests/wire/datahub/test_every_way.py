@@ -16,6 +16,11 @@ EVE = "urn:li:corpuser:eve"
 PRODUCT = "urn:li:dataProduct:p"
 QUERY = "urn:li:query:q"
 SHIPPED = "urn:li:dataHubPolicy:admin-platform-policy"
+HR, HR_PART, SALES, SALES_PART = (
+    f"urn:li:domain:{name}" for name in ("hr", "hr-part", "sales", "sales-part")
+)
+ROLE = "urn:li:dataHubRole:Reader"
+INTO_SALES = {"domains": [SALES]}
 
 Send = Callable[[Wire, str, str, dict[str, Any]], int]
 
@@ -87,8 +92,15 @@ FORBIDDEN: list[tuple[str, str, dict[str, Any]]] = [
     (STOCK, "datasetProperties", {"name": "mine"}),
     (PRODUCT, "dataProductProperties", {"assets": [{"destinationUrn": STOCK}]}),
     (QUERY, "querySubjects", {"subjects": [{"entity": STOCK}]}),
+    (STOCK, "domains", INTO_SALES),
+    (HR, "domains", INTO_SALES),
+    (HR_PART, "domains", INTO_SALES),
+    (HR_PART, "domainProperties", {"name": "x", "parentDomain": SALES}),
+    (SALES_PART, "domainProperties", {"name": "x", "parentDomain": HR}),
+    (ROLE, "domains", INTO_SALES),
+    (ROLE, "dataHubRoleInfo", {"name": "mine", "description": "", "editable": True}),
 ]
-"""What eve may not, though she may write users, and change ORDERS within limits."""
+"""What eve may not, though she may write users, all of sales, and ORDERS within limits."""
 
 
 @pytest.fixture
@@ -100,7 +112,13 @@ def small(wire: Wire) -> Wire:
         (PRODUCT, "dataProductProperties", {"assets": []}),
         (QUERY, "querySubjects", {"subjects": [{"entity": ORDERS}]}),
         (EVE, "corpUserInfo", {"active": True}),
+        (HR, "domainProperties", {"name": "hr"}),
+        (HR_PART, "domainProperties", {"name": "part", "parentDomain": HR}),
+        (SALES, "domainProperties", {"name": "sales"}),
+        (SALES_PART, "domainProperties", {"name": "part", "parentDomain": SALES}),
+        (ROLE, "dataHubRoleInfo", {"name": "Reader", "description": "", "editable": False}),
     )
+    wire.grant("sales", "EDIT_ENTITY", "CREATE_ENTITY", to="eve", DOMAIN=[SALES])
     wire.grant("people", "UPDATE_USERS", to="eve")
     wire.grant("queries", "EDIT_ENTITY_QUERIES", to="eve", URN=[ORDERS])
     wire.grant("product", "EDIT_ENTITY", "CREATE_ENTITY", to="eve", URN=[PRODUCT])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,45 @@ def damage(admin: Admin, sql: str) -> None:
 
 
 def test_a_trail_is_whole_while_nobody_touches_it(busy: Admin) -> None:
-    assert (busy("audit", "verify").code, busy("audit", "verify").out) == (0, "whole: 4 rows\n")
+    found = busy("audit", "verify")
+    assert (found.code, found.out) == (0, "whole: 4 rows\n")
+    assert "without anchors: rows can have been cut from the end" in found.err
     assert busy("audit", "verify", "--format", "json").json["whole"] is True
+
+
+def anchored(admin: Admin, file: Path) -> Path:
+    """A file with an anchor at the end of the trail."""
+    (last,) = json.loads(admin("audit", "tail", "--last", "1", "--format", "json").out)
+    anchor = {name: last[name] for name in ("seq", "digest", "seal")}
+    file.write_text(json.dumps({"time": 1.0, **anchor}) + "\n", "utf-8")
+    return file
+
+
+def test_anchors_tell_of_rows_that_were_cut_off_with_the_counter(
+    busy: Admin, tmp_path: Path
+) -> None:
+    file = anchored(busy, tmp_path / "anchors.jsonl")
+    whole = busy("audit", "verify", "--against", str(file))
+    assert (whole.code, whole.err) == (0, "")
+    damage(busy, "DELETE FROM audit WHERE seq > 2")
+    damage(busy, "UPDATE counter SET audit_seq = 2, audit_digest = "
+                 "(SELECT digest FROM audit WHERE seq = 2)")  # fmt: skip
+    assert busy("audit", "verify").code == 0
+    found = busy("audit", "verify", "--against", str(file))
+    assert found.code == 1
+    assert found.out.startswith("not whole: row 3 is missing; row 4 was anchored")
+    file.write_text("{}\n", "utf-8")
+    assert busy.ask("audit", "verify", "--against", str(file)).code == 2
+
+
+def test_a_trail_is_sealed_with_the_key_beside_the_database(busy: Admin) -> None:
+    key = Path(f"{busy.url.removeprefix('sqlite:///')}-key")
+    assert key.stat().st_mode & 0o077 == 0
+    rows = json.loads(busy("audit", "tail", "--format", "json").out)
+    assert len({row["seal"].partition(":")[0] for row in rows} - {""}) == 1
+    key.unlink()
+    found = busy("audit", "verify")
+    assert (found.code, "is sealed with key" in found.out) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +105,21 @@ def test_the_trail_is_exported_line_by_line(busy: Admin, tmp_path: Path) -> None
     assert [json.loads(line) for line in file.read_text("utf-8").splitlines()] == lines
     assert file.stat().st_mode & 0o077 == 0
     assert busy.ask("audit", "export", "--out", str(file)).code == 3
+
+
+def test_an_export_is_of_a_span_of_time(busy: Admin) -> None:
+    rows = [json.loads(line) for line in busy("audit", "export").lines]
+    time = rows[2]["event"]["time"]
+    at = datetime.fromtimestamp(time, UTC).isoformat()
+    later = [row["seq"] for row in rows if row["event"]["time"] >= time]
+    found = busy("audit", "export", "--since", at)
+    assert [json.loads(line)["seq"] for line in found.lines] == later
+    found = busy("audit", "export", "--until", at)
+    assert [json.loads(line)["seq"] for line in found.lines] == [
+        row["seq"] for row in rows if row["seq"] not in later
+    ]
+    assert busy("audit", "export", "--since", "2001-01-01", "--until", "2001-01-02").out == ""
+    assert busy.ask("audit", "export", "--since", "soon").code == 2
 
 
 def test_only_what_was_done_in_a_realm_is_shown(busy: Admin) -> None:

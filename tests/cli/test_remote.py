@@ -151,6 +151,24 @@ def test_without_a_credential_the_server_s_no_is_bad_input(cli: Cli, server: str
     assert "give a token in LAKEWARDEN_TOKEN" in found.err
 
 
+def test_a_server_s_trail_is_compared_with_anchors(cli: Cli, server: str, tmp_path: Path) -> None:
+    where = ("--server", server, "--user", "admin")
+    rows = [json.loads(line) for line in cli("audit", "export", *where).lines]
+    assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
+    last = {name: rows[-1][name] for name in ("seq", "digest", "seal")}
+    assert last["seal"]
+    file = tmp_path / "anchors.jsonl"
+    for anchor, code in (
+        (last, 0),
+        ({**last, "digest": "0" * 64}, 1),
+        ({**last, "seq": last["seq"] + 99}, 1),
+    ):
+        file.write_text(json.dumps({"time": 1.0, **anchor}), "utf-8")
+        found = cli("audit", "verify", "--against", str(file), *where)
+        assert found.code == code, found.out
+    assert "anchors" in cli("audit", "verify", *where).err
+
+
 def test_words_that_are_wrong_are_told_as_the_server_tells_them(cli: Cli, server: str) -> None:
     where = ("--server", server, "--realm", "lake", "--user", "admin")
     found = cli("check", "ana", "table.lload", TABLE, *where)

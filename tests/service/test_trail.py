@@ -9,9 +9,10 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import realms, trail
+from lakewarden.service.audit_check import Report
 from lakewarden.service.control import Denied
 from lakewarden.service.realm import Realm
-from lakewarden.service.trail import Part, Verdict
+from lakewarden.service.trail import Part
 from lakewarden.testing.draft import NOW
 from tests.service.planes import ADMIN, EVE, LAKE, opened
 
@@ -45,5 +46,5 @@ def test_who_may_not_read_is_told_so(tmp_path: Path) -> None:
         assert isinstance(trail.read(reading, plane.state, EVE, NOW, realm=LAKE), Denied)
         assert isinstance(trail.verify(reading, plane.state, EVE, NOW), Denied)
         verdict = trail.verify(reading, plane.state, ADMIN, NOW)
-        assert isinstance(verdict, Verdict)
+        assert isinstance(verdict, Report)
         assert verdict.fault is None

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -20,8 +21,8 @@ from typing import Final, cast
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from lakewarden.app import anchoring, health, indexed, log, metrics
 from lakewarden.app import dialects as shipped
-from lakewarden.app import health, indexed, log, metrics
 from lakewarden.app.address import address_of
 from lakewarden.app.connections import Connections
 from lakewarden.app.errors_watch import ErrorsWatch
@@ -48,6 +49,7 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.names.cdap import user_of
 from lakewarden.service.actor import ANONYMOUS
+from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.plane import Plane
 from lakewarden.service.ports import Store
 from lakewarden.service.resume import Compiled, start
@@ -95,6 +97,7 @@ class Application:
         self._table = Table(shipped.all_dialects(announced) if dialects is None else dialects)
         self._estate: Estate | None = None
         self._stops: list[Event] = []
+        self._anchoring: anchoring.Anchoring | None = None
         self._handlers = ThreadPoolExecutor(THREADS + _OWN_THREADS, "handler")
         self._asking = ThreadPoolExecutor(1, "freshness")
         self._keys: KeySet | None = None
@@ -266,7 +269,9 @@ class Application:
                 self.settings.database,
                 host_only=host_only,
                 document_bytes=self.settings.limits.document_bytes,
+                keys=self.parts.services.secret_keys,
             )
+            self._anchor(self._estate)
         # It is there; what lasts from here on is reading it.
         self._estate.store.revision()
         self.parts.is_away = False
@@ -281,6 +286,23 @@ class Application:
         self.parts.freshness.opened()
         self.parts.is_open = True
         log.get().info("ready", revision=plane.state.revision, realms=sorted(plane.state.realms))
+
+    def _anchor(self, estate: Estate) -> None:
+        """Has the end of the audit trail written down elsewhere, where the settings say so."""
+        audit = self.settings.audit
+        sends = anchoring.sends(audit, lambda told: log.get().info(LOGGED, **told))
+        if not sends:
+            return
+        self._anchoring = anchoring.Anchoring(
+            estate.store,
+            time.time,
+            sends,
+            lambda error: log.get().error("audit trail not anchored", why=str(error)),
+        )
+        if not audit.anchor_seconds:
+            estate.store.committed = self._anchoring.wake
+        self._anchoring.start(audit.anchor_seconds)
+        self._anchoring.wake()
 
     def _load(self, plane: Plane) -> None:
         """Loads the state, with the realms that have an index from there.
@@ -365,6 +387,8 @@ class Application:
         self._handlers.shutdown(wait=True)
         self._asking.shutdown(wait=True)
         self._write_usage()
+        if self._anchoring is not None:
+            self._anchoring.stop()
         if self._estate is not None:
             self._estate.close()
 

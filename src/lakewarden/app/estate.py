@@ -6,10 +6,12 @@ makes a plane over a stored database but through here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from lakewarden.app.keys import keys_of
 from lakewarden.app.word import MappedWord, word_of
+from lakewarden.service.audit_seal import Seals
 from lakewarden.service.plane import Plane
 from lakewarden.store import SqlStore, open_store
 
@@ -35,15 +37,18 @@ def open_estate(
     host_only: bool = False,
     makes: bool = True,
     document_bytes: int | None = None,
+    keys: Sequence[str] | None = None,
 ) -> Estate:
     """The store at a URL, its schema brought up to date.
 
     `host_only`: no other host writes to it. Unless it `makes` the schema of a database that has
-    none, such a one is refused. `document_bytes`: see `open_store`. Raises `BadInput` and
-    `Unavailable`.
+    none, such a one is refused. `document_bytes`: see `open_store`. The audit
+    trail is sealed with the first of the `keys`, by default those of `keys_of`. Raises `BadInput`
+    and `Unavailable`.
     """
     store = open_store(database, makes=makes, document_bytes=document_bytes)
     try:
+        store.seals = Seals(keys_of(database) if keys is None else keys)
         return Estate(store, word_of(database, host_only=host_only))
     except BaseException:
         store.close()

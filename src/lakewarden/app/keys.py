@@ -11,9 +11,13 @@ import os
 from base64 import urlsafe_b64encode
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from lakewarden.app.word import sqlite_file
-from lakewarden.config.settings import Settings
+from lakewarden.config.settings import PREFIX, Settings, load
+
+KEYS: Final = f"{PREFIX}SECRET_KEYS"
+"""The variable that holds the keys."""
 
 
 def secret_keys(settings: Settings) -> tuple[str, ...]:
@@ -23,6 +27,15 @@ def secret_keys(settings: Settings) -> tuple[str, ...]:
     if given or file is None:
         return given
     return (_kept(file.with_name(f"{file.name}-key")),)
+
+
+def keys_of(database: str) -> tuple[str, ...]:
+    """The keys where no settings were read: those of the variable, else of the key file.
+
+    Raises `BadInput` for a variable that holds no keys.
+    """
+    given = {name: os.environ[name] for name in (KEYS,) if name in os.environ}
+    return secret_keys(load(None, {"database": database}, given))
 
 
 def _kept(path: Path) -> str:

@@ -3,55 +3,109 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.at import NOWHERE, At, done, opened, operator, url_of
 from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
 from lakewarden.kernel.errors import BadInput
 
+if TYPE_CHECKING:
+    from lakewarden.cli.remote import Server
+    from lakewarden.service.audit_check import Anchor, Report
+
 PAGE = 1_000
 
+Since = Annotated[str | None, Parameter(help="Only what was done from this date or time on; UTC.")]
+Until = Annotated[str | None, Parameter(help="Only what was done before this date or time; UTC.")]
 InRealm = Annotated[str | None, Parameter(help="Only what was done in this realm, or to it.")]
 
 
-def verify(*, at: At = NOWHERE, format: As = "table") -> int:
+def verify(
+    *,
+    against: Annotated[
+        Path | None,
+        Parameter(
+            help="File with anchors, as the setting `audit.anchor_file` writes it; or a log."
+        ),
+    ] = None,
+    at: At = NOWHERE,
+    format: As = "table",
+) -> int:
     """Checks that no row of the trail was changed, removed, or put elsewhere.
 
-    Names the first row that is not what was written; exit code 1.
+    Names the first row that is not what was written; exit code 1. Of a whole trail it says what
+    may have been done to it without being seen: without anchors rows can have been cut from the
+    end, without the key of the seals everything can have been written anew.
 
     For example:
 
         lakewarden audit verify --database sqlite:///estate.db
+        lakewarden audit verify --against anchors.jsonl --database sqlite:///estate.db
     """
+    anchors = None if against is None else _anchors(against)
     remote = at.remote()
-    if remote is not None:
-        answer = remote.ask("POST", "/audit/verify")
-        row = answer.get("row")
-        verdict = {"whole": answer["whole"], "rows": answer["rows"], "row": row}
-        verdict["what"] = answer.get("what") or ""
-    else:
-        from lakewarden.service import trail
-
-        with opened(at.database) as plane, plane.reading() as reading:
-            found = done(trail.verify(reading, plane.state, operator(plane), plane.clock()))
-        fault = found.fault
-        verdict = {"whole": fault is None, "rows": found.rows}
-        verdict["row"] = None if fault is None else fault.seq
-        verdict["what"] = "" if fault is None else fault.what
+    verdict = _verdict(at, anchors) if remote is None else _remote_verdict(at, remote, anchors)
     if format == "json":
         show_json(verdict)
     elif verdict["whole"]:
         show(f"whole: {verdict['rows']:,} rows")
+        for doubt in verdict["doubts"]:
+            note(doubt)
     else:
         show(f"not whole: row {verdict['row']} {verdict['what']}")
     return YES if verdict["whole"] else NO
+
+
+def _anchors(file: Path) -> list[Anchor]:
+    from lakewarden.service.audit_check import read_anchors
+
+    with file.open(encoding="utf-8") as lines:
+        return read_anchors(lines, str(file))
+
+
+def _verdict(at: At, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
+    from lakewarden.app.keys import keys_of
+    from lakewarden.service import trail
+    from lakewarden.service.audit_seal import Seals
+
+    seals = Seals(keys_of(url_of(at.database)))
+    with opened(at.database) as plane, plane.reading() as reading:
+        checked = trail.verify(reading, plane.state, operator(plane), plane.clock(), seals, anchors)
+    return _said(done(checked))
+
+
+def _remote_verdict(at: At, remote: Server, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
+    """What the server says, and where there are anchors, whether its rows are those of them."""
+    from lakewarden.service.audit import AuditRow, Head
+    from lakewarden.service.audit_check import compare
+
+    answer = remote.ask("POST", "/audit/verify")
+    verdict: dict[str, Any] = {"whole": answer["whole"], "rows": answer["rows"]}
+    verdict |= {"row": answer.get("row"), "what": answer.get("what") or ""}
+    verdict["doubts"] = answer.get("doubts") or []
+    if anchors is None or not verdict["whole"]:
+        return verdict
+    rows = (AuditRow(row["seq"], row["revision"], "", row["digest"]) for row in _rows(at, None))
+    return _said(compare(rows, Head(verdict["rows"]), anchors, verdict["doubts"]))
+
+
+def _said(found: Report) -> dict[str, Any]:
+    fault = found.fault
+    return {
+        "whole": fault is None,
+        "rows": found.rows,
+        "row": None if fault is None else fault.seq,
+        "what": "" if fault is None else fault.what,
+        "doubts": list(found.doubts),
+    }
 
 
 def tail(
@@ -82,26 +136,45 @@ def export(
     *,
     out: Annotated[Path | None, Parameter(help="File to write; default: standard output.")] = None,
     realm: InRealm = None,
+    since: Since = None,
+    until: Until = None,
     at: At = NOWHERE,
 ) -> int:
-    """Writes the trail as JSON lines, one row each, with the digests that chain them.
+    """Writes the trail as JSON lines, one row each, with digests that chain them and seals.
+
+    Rows are written as they are read, whatever their number.
 
     For example:
 
         lakewarden audit export --database sqlite:///estate.db
+        lakewarden audit export --since 2026-11-01 --database sqlite:///estate.db
     """
+    first, last = _moment(since, "--since"), _moment(until, "--until")
+    rows = (row for row in _rows(at, realm) if first <= row["event"]["time"] < last)
     if out is None:
-        for row in _rows(at, realm):
+        for row in rows:
             print(json.dumps(row, ensure_ascii=True))
         return YES
     count = 0
     descriptor = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        for row in _rows(at, realm):
+        for row in rows:
             file.write(f"{json.dumps(row, ensure_ascii=True)}\n")
             count += 1
     note(f"{out}: {count:,} rows")
     return YES
+
+
+def _moment(text: str | None, where: str) -> float:
+    """The moment, seconds since the epoch; without one, before or after everything."""
+    if text is None:
+        return -math.inf if where == "--since" else math.inf
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        expected = "a date or a time as in `2026-11-23` or `2026-11-23T07:00:00Z`"
+        raise BadInput(f"expected {expected}", where=where) from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[str, Any]]:
@@ -142,6 +215,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
                     "seq": entry.seq,
                     "revision": entry.revision,
                     "digest": entry.digest,
+                    "seal": entry.seal,
                     "event": entry.event,
                 }
             after = part.after

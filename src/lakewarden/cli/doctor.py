@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -19,6 +20,7 @@ from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import Server
+    from lakewarden.service.audit_seal import Seals
     from lakewarden.service.plane import Plane
 
 Finding = Literal["ok", "bad", "unreachable", "not there"]
@@ -142,6 +144,8 @@ def _settings(report: Report, config: Path | None, url: str) -> None:
 
 
 def _database(report: Report, url: str) -> None:
+    from lakewarden.app.keys import keys_of
+    from lakewarden.service.audit_seal import Seals
     from lakewarden.service.plane import Plane
     from lakewarden.store import open_store
 
@@ -153,7 +157,7 @@ def _database(report: Report, url: str) -> None:
         plane = Plane(store)
         checks: dict[str, Callable[[Report, Plane], None]] = {
             "realms": _realms,
-            "audit trail": _audit,
+            "audit trail": partial(_audit, Seals(keys_of(url))),
             "change feed": _feed,
         }
         for name, check in checks.items():
@@ -177,16 +181,15 @@ def _realms(report: Report, plane: Plane) -> None:
         report.add("realms", "bad", "nobody administers lakewarden; `lakewarden init` names one")
 
 
-def _audit(report: Report, plane: Plane) -> None:
-    from lakewarden.service.audit import first_fault
+def _audit(seals: Seals, report: Report, plane: Plane) -> None:
+    from lakewarden.service.audit_check import examine
 
     with plane.reading() as reading:
-        head = reading.audit_head()
-        fault = first_fault(reading.audit(), head)
-    if fault is None:
-        report.add("audit trail", "ok", f"whole: {head.seq:,} rows")
+        found = examine(reading.audit(), reading.audit_head(), seals)
+    if found.fault is None:
+        report.add("audit trail", "ok", f"whole: {found.rows:,} rows")
     else:
-        report.add("audit trail", "bad", f"row {fault.seq} {fault.what}")
+        report.add("audit trail", "bad", f"row {found.fault.seq} {found.fault.what}")
 
 
 def _feed(report: Report, plane: Plane) -> None:

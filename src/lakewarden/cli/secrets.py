@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from lakewarden.cli.asking import As
 from lakewarden.cli.at import Url, opened, operator, url_of
 from lakewarden.cli.outcome import YES, show, show_json
+
+if TYPE_CHECKING:
+    from lakewarden.service.actor import Actor
+    from lakewarden.store import SqlStore
+    from lakewarden.store.secrets import Keys
 
 
 def rotate(*, database: Url = None, format: As = "table") -> int:
@@ -15,7 +21,8 @@ def rotate(*, database: Url = None, format: As = "table") -> int:
     So a key is changed while servers run: put the new key behind the old one everywhere, then
     before it, run this, and take the old key away. The keys are those that a server would use:
     `LAKEWARDEN_SECRET_KEYS`, or the key file beside an SQLite database. What was sealed with a key
-    that is not among them refuses the whole run. Works on a database only.
+    that is not among them refuses the whole run. The audit trail is sealed with the first key from
+    here on. Works on a database only.
 
     For example:
 
@@ -23,16 +30,32 @@ def rotate(*, database: Url = None, format: As = "table") -> int:
     """
     from lakewarden.app.keys import secret_keys
     from lakewarden.config.settings import load
-    from lakewarden.service.audit import AuditEvent
-    from lakewarden.service.realm import CONTROL
+    from lakewarden.service.audit_seal import Seals
     from lakewarden.store import open_store
-    from lakewarden.store.secrets import Keys, rewrap
+    from lakewarden.store.secrets import Keys
 
     url = url_of(database)
-    keys = Keys(secret_keys(load(None, {"database": url})))
+    configured = secret_keys(load(None, {"database": url}))
+    keys = Keys(configured)
     with opened(url) as plane:
         actor = operator(plane)
-    with open_store(url) as store, store.writing() as writing:
+    with open_store(url) as store:
+        store.seals = Seals(configured)
+        revision, count = _rotated(store, keys, actor)
+    if format == "json":
+        show_json({"secrets": count, "revision": revision})
+    else:
+        show(f"{count:,} secrets are sealed with the first key")
+    return YES
+
+
+def _rotated(store: SqlStore, keys: Keys, actor: Actor) -> tuple[int, int]:
+    """The revision of the write that sealed everything anew, and how many secrets there were."""
+    from lakewarden.service.audit import AuditEvent
+    from lakewarden.service.realm import CONTROL
+    from lakewarden.store.secrets import rewrap
+
+    with store.writing() as writing:
         count = rewrap(writing, keys)
         event = AuditEvent(
             time=time.time(),
@@ -45,9 +68,4 @@ def rotate(*, database: Url = None, format: As = "table") -> int:
             wire=actor.wire,
             details={"credential": actor.credential, "secrets": str(count)},
         )
-        revision = writing.commit([event])
-    if format == "json":
-        show_json({"secrets": count, "revision": revision})
-    else:
-        show(f"{count:,} secrets are sealed with the first key")
-    return YES
+        return writing.commit([event]), count

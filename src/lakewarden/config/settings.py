@@ -118,6 +118,19 @@ class Limits(Section):
     document_bytes: int = Field(default=16 * 1024 * 1024, ge=1_024)
 
 
+class Audit(Section):
+    """Where the end of the audit trail is written down beside the database, and how often.
+
+    To a file that is only appended to (`anchor_file`), to an address that takes a JSON object
+    (`anchor_url`), to our log (`anchor_log`): every `anchor_seconds`, with 0 after every write.
+    """
+
+    anchor_file: Path | None = None
+    anchor_url: str = ""
+    anchor_log: bool = False
+    anchor_seconds: float = Field(default=60.0, ge=0.0, le=86_400.0)
+
+
 class Settings(BaseSettings):
     """Everything that `lakewarden serve` needs to know.
 
@@ -157,6 +170,7 @@ class Settings(BaseSettings):
     datahub: Datahub = Datahub()
     cdap: Cdap = Cdap()
     limits: Limits = Limits()
+    audit: Audit = Audit()
     rate_limits: RateLimits = RateLimits()
 
     @classmethod
@@ -327,6 +341,9 @@ def check(settings: Settings) -> None:
                 )
         if oidc.jwks_url and not _is_trusted(oidc.jwks_url):
             raise BadInput("`oidc.jwks_url` is not `https://`, nor on this machine")
+    url = settings.audit.anchor_url
+    if url and not _is_trusted(url):
+        raise BadInput("`audit.anchor_url` is not `https://`, nor on this machine")
     root = settings.root_token
     if root is not None:
         check_root_token(root.get_secret_value())

@@ -2,7 +2,8 @@
 
 A row's digest covers the row before it, so a row that was changed, removed or put elsewhere is
 found. The digest of the last row is kept apart from the rows (`Head`), so that rows missing at
-the end are found as well.
+the end are found as well. Whoever can write the database can do all that anew; what tells then
+are seals (`lakewarden.service.audit_seal`) and anchors (`lakewarden.service.audit_check`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lakewarden.service.audit_seal import UNSEALED, Seals
 from lakewarden.service.effect import canonical
 
 START = "0" * 64
@@ -45,6 +47,7 @@ class AuditRow(NamedTuple):
     revision: int
     body: str
     digest: str
+    seal: str = ""
 
 
 class Head(NamedTuple):
@@ -61,16 +64,34 @@ class Fault(NamedTuple):
     what: str
 
 
-def follow(head: Head, revision: int, events: Iterable[AuditEvent]) -> list[AuditRow]:
-    """The rows of the events, behind the row that `head` stands for."""
+def follow(
+    head: Head, revision: int, events: Iterable[AuditEvent], seals: Seals = UNSEALED
+) -> list[AuditRow]:
+    """The rows of the events, behind the row that `head` stands for; sealed with a key there is."""
     rows: list[AuditRow] = []
     for event in events:
         seq = head.seq + 1
         body = canonical(_fields(event))
-        row = AuditRow(seq, revision, body, _digest(head.digest, seq, revision, body))
-        rows.append(row)
-        head = Head(seq, row.digest)
+        digest = _digest(head.digest, seq, revision, body)
+        rows.append(AuditRow(seq, revision, body, digest, seals.seal(digest)))
+        head = Head(seq, digest)
     return rows
+
+
+def sealed_from_here(head: Head, before: str, seals: Seals, now: float) -> AuditEvent:
+    """That from here on rows are sealed with the first key; `before` is the key of the last row.
+
+    Its seal covers all rows before it, as they are now.
+    """
+    return AuditEvent(
+        time=now,
+        actor="system",
+        operation="audit.seal",
+        target="server:lakewarden",
+        outcome="allow",
+        reason="another key" if before else "rows before were not sealed",
+        details={"rows": head.seq, "digest": head.digest, "key": seals.first, "before": before},
+    )
 
 
 def _fields(event: AuditEvent) -> dict[str, object]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
-from lakewarden.service.audit import Fault, first_fault
+from lakewarden.service.audit_check import Anchor, Report, examine
+from lakewarden.service.audit_seal import UNSEALED, Seals
 from lakewarden.service.control import SERVER, Denied
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import State
@@ -27,6 +29,7 @@ class Entry:
     revision: int
     digest: str
     event: dict[str, Any]
+    seal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
     at = start
     for row in reading.audit(start, _MOST_LOOKED_AT):
         at = row.seq
-        entry = Entry(row.seq, row.revision, row.digest, json.loads(row.body))
+        entry = Entry(row.seq, row.revision, row.digest, json.loads(row.body), row.seal)
         if realm is None or _concerns(entry, realm):
             entries.append(entry)
             if len(entries) == size:
@@ -78,18 +81,16 @@ def _concerns(entry: Entry, realm: str) -> bool:
     return entry.event.get("realm") == realm or entry.event.get("target") == f"realm:{realm}"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How many rows the trail has, and the first that is not what was written."""
-
-    rows: int
-    fault: Fault | None
-
-
-def verify(reading: Reading, state: State, actor: Actor, now: float) -> Verdict | Denied:
-    """Whether the trail is whole."""
+def verify(
+    reading: Reading,
+    state: State,
+    actor: Actor,
+    now: float,
+    seals: Seals = UNSEALED,
+    anchors: Sequence[Anchor] | None = None,
+) -> Report | Denied:
+    """Whether the trail is whole, as far as its chain, its seals and the anchors tell."""
     refused = control.denied(state, actor, "audit.verify", SERVER, now)
     if refused is not None:
         return refused
-    head = reading.audit_head()
-    return Verdict(head.seq, first_fault(reading.audit(), head))
+    return examine(reading.audit(), reading.audit_head(), seals, anchors)

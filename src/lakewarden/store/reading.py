@@ -179,8 +179,8 @@ class SqlReading:
     def audit(self, after: int = 0, limit: int | None = None) -> Iterator[AuditRow]:
         table = schema.audit
         query = sa.select(table).where(table.c.seq > after).order_by(table.c.seq).limit(limit)
-        for seq, revision, body, digest in self._each(query):
-            yield AuditRow(seq, revision, unescaped(body), digest)
+        for seq, revision, body, digest, seal in self._each(query):
+            yield AuditRow(seq, revision, unescaped(body), digest, seal)
 
     def audit_head(self) -> Head:
         counter = self._counter()

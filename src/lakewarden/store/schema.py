@@ -256,7 +256,9 @@ audit = sa.Table(
     _number("revision"),
     _text("body"),
     _text("digest"),
+    sa.Column("seal", Text, nullable=False, server_default=""),
 )
+"""`seal`: see `service.audit_seal`; empty for a row that was written without a key."""
 
 revisions = sa.Table(
     "revisions",

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.service.audit_seal import UNSEALED
 from lakewarden.service.cancellation import check, current
 from lakewarden.service.credential import Count
 from lakewarden.service.write_health import WriteHealth
@@ -39,7 +40,11 @@ _USAGE = ("day", "key", "realm", "user", "operation", "type", "name", "count")
 
 
 def open_store(
-    url: str, *, upgrade: bool = True, makes: bool = True, document_bytes: int | None = None
+    url: str,
+    *,
+    upgrade: bool = True,
+    makes: bool = True,
+    document_bytes: int | None = None,
 ) -> SqlStore:
     """The store at `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`.
 
@@ -70,6 +75,10 @@ class SqlStore:
 
     def __init__(self, engine: sa.Engine, *, document_bytes: int | None = None) -> None:
         self.engine = engine
+        self.seals = UNSEALED
+        """What seals the rows of the audit trail that are written through here."""
+        self.committed: Callable[[], None] | None = None
+        """Called after every write, when it counts; must not raise."""
         self._document_bytes = document_bytes
         self.write_health = WriteHealth()
         is_postgres = engine.dialect.name == POSTGRES
@@ -111,10 +120,13 @@ class SqlStore:
                     fresh if late else at_once(fresh),
                     late=late,
                     document_bytes=self._document_bytes,
+                    seals=self.seals,
                 ),
             )
             with _closing(connection):
                 yield writing
+        if self.committed is not None:
+            self.committed()
 
     def revision(self) -> int:
         """See `Store.revision`."""

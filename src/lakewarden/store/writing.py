@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
-from lakewarden.service.audit import AuditEvent, Head, follow
+from lakewarden.service.audit import AuditEvent, Head, follow, sealed_from_here
+from lakewarden.service.audit_seal import UNSEALED, Seals, key_id
 from lakewarden.service.credential import Credential
 from lakewarden.service.effect import DocumentChanged, Effect, Encoded, ValueChanged
 from lakewarden.store import schema
@@ -31,7 +32,7 @@ _WIDEST = 4
 _FEED = ("write", "seq", "scope", "kind", "key", "op", "row")
 _OF_ENTITY = ("scope", "entity_key", "kind")
 _CREDENTIAL = (*_OF_ENTITY, "type", "name", "value", "expires")
-_AUDIT = ("seq", "revision", "body", "digest")
+_AUDIT = ("seq", "revision", "body", "digest", "seal")
 
 
 class SqlWriting(SqlReading):
@@ -43,9 +44,15 @@ class SqlWriting(SqlReading):
     """
 
     def __init__(
-        self, connection: sa.Connection, *, late: bool, document_bytes: int | None = None
+        self,
+        connection: sa.Connection,
+        *,
+        late: bool,
+        document_bytes: int | None = None,
+        seals: Seals = UNSEALED,
     ) -> None:
         super().__init__(connection)
+        self._seals = seals
         self._document_bytes = document_bytes
         self._is_on_sqlite = connection.dialect.name == SQLITE
         self._is_late = late
@@ -147,12 +154,22 @@ class SqlWriting(SqlReading):
         return revision
 
     def _record(self, head: Head, revision: int, events: Sequence[AuditEvent]) -> Head:
-        rows = follow(head, revision, events)
-        if not rows:
+        if not events:
             return head
+        rows = follow(head, revision, [*self._seal_event(head, events), *events], self._seals)
         kept = [row._replace(body=escaped(row.body)) for row in rows]
         insert(self._connection, schema.audit, _AUDIT, kept)
         return Head(rows[-1].seq, rows[-1].digest)
+
+    def _seal_event(self, head: Head, events: Sequence[AuditEvent]) -> list[AuditEvent]:
+        """What is told where the row before was sealed with another key, or with none."""
+        if not self._seals or not head.seq:
+            return []
+        query = sa.select(schema.audit.c.seal).where(schema.audit.c.seq == head.seq)
+        before = key_id(self._connection.execute(query).scalar() or "")
+        if before == self._seals.first:
+            return []
+        return [sealed_from_here(head, before, self._seals, events[0].time)]
 
     def _check_open(self) -> None:
         if self._is_over:

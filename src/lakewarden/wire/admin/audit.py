@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lakewarden.service import trail
+from lakewarden.service.audit_seal import Seals
 from lakewarden.service.control import Denied
 from lakewarden.wire.admin.bodies import AuditPart, AuditRowGiven, AuditVerdict
 from lakewarden.wire.admin.endpoint import (
@@ -40,7 +41,9 @@ def read(exchange: Exchange) -> Answered:
     if isinstance(found, Denied):
         return found
     rows = [
-        AuditRowGiven(seq=row.seq, revision=row.revision, digest=row.digest, event=row.event)
+        AuditRowGiven(
+            seq=row.seq, revision=row.revision, digest=row.digest, event=row.event, seal=row.seal
+        )
         for row in found.entries
     ]
     return AuditPart(rows=rows, page=token_after(found.after, exchange.path, realm))
@@ -49,11 +52,12 @@ def read(exchange: Exchange) -> Answered:
 def verify(exchange: Exchange) -> Answered:
     """Whether the trail is whole."""
     with exchange.plane.reading() as reading:
-        found = trail.verify(reading, exchange.state, exchange.actor, exchange.now)
+        seals = Seals(exchange.services.secret_keys)
+        found = trail.verify(reading, exchange.state, exchange.actor, exchange.now, seals)
     if isinstance(found, Denied):
         return found
     if found.fault is None:
-        return AuditVerdict(whole=True, rows=found.rows)
+        return AuditVerdict(whole=True, rows=found.rows, doubts=found.doubts)
     return AuditVerdict(whole=False, rows=found.rows, row=found.fault.seq, what=found.fault.what)
 
 

@@ -530,6 +530,7 @@ class AuditRowGiven(Given, kw_only=True):
     seq: int
     revision: int
     digest: str
+    seal: str
     event: dict[str, Any]
 
 
@@ -541,9 +542,13 @@ class AuditPart(Given, kw_only=True):
 
 
 class AuditVerdict(Given, kw_only=True):
-    """Whether the trail is whole; else the first row that is not what was written."""
+    """Whether the trail is whole; else the first row that is not what was written.
+
+    `doubts` are what may have been done to a whole one without being seen.
+    """
 
     whole: bool
     rows: int
     row: int | None = None
     what: str = ""
+    doubts: tuple[str, ...] = ()

@@ -1,0 +1,136 @@
+"""The end of the audit trail, written down where whoever writes the database cannot change it.
+
+A thread of each process looks at the end of the trail every so many seconds, or after every write,
+and hands it on if it moved: to a file that is only appended to, to an address, to our log. What is
+handed on are anchors (`lakewarden.service.audit_check`), one JSON object each. One that cannot be
+handed on is tried again with the next look; the newest stands for all before it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from lakewarden.config.settings import Audit
+from lakewarden.kernel.errors import Unavailable, WardenError
+from lakewarden.service.audit_check import Anchor
+from lakewarden.service.ports import Clock, Store
+
+Send = Callable[[Anchor], None]
+"""Hands an anchor on; raises `Unavailable`."""
+
+_TIMEOUT_SECONDS: Final = 5.0
+
+
+def to_file(path: Path) -> Send:
+    """Appends a line to a file, which only its owner may read, and waits for the disk."""
+
+    def send(anchor: Anchor) -> None:
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(file, "ab", buffering=0) as out:
+                out.write(f"{anchor.line()}\n".encode())
+                os.fsync(out.fileno())
+        except OSError as error:
+            raise Unavailable(f"`{path}` cannot be written: {error.strerror}") from None
+
+    return send
+
+
+def to_url(url: str) -> Send:
+    """Posts it to an address, following no redirection."""
+    opener = urllib.request.build_opener(_NoRedirection, urllib.request.ProxyHandler({}))
+
+    def send(anchor: Anchor) -> None:
+        headers = {"Content-Type": "application/json"}
+        body = anchor.line().encode()
+        # The settings take https, or this machine.
+        request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310
+        try:
+            opener.open(request, timeout=_TIMEOUT_SECONDS).close()
+        except OSError as error:
+            raise Unavailable(f"`{url}` does not take it: {error}") from None
+
+    return send
+
+
+class _NoRedirection(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
+
+
+def sends(audit: Audit, log: Callable[[Mapping[str, Any]], None]) -> list[Send]:
+    """All ways that the settings name."""
+    found: list[Send] = []
+    if audit.anchor_file is not None:
+        found.append(to_file(audit.anchor_file))
+    if audit.anchor_url:
+        found.append(to_url(audit.anchor_url))
+    if audit.anchor_log:
+        found.append(lambda anchor: log(anchor._asdict()))
+    return found
+
+
+class Anchoring:
+    """Hands anchors on, to all of `sends`, until it is stopped."""
+
+    def __init__(
+        self, store: Store, clock: Clock, sends: Sequence[Send], failed: Callable[[Exception], None]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._sends = sends
+        self._failed = failed
+        self._sent = [0] * len(sends)
+        self._due = threading.Event()
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    def start(self, seconds: float) -> None:
+        """Looks every so many seconds; with 0 whenever `wake` is called."""
+
+        def run() -> None:
+            while not self._stopped:
+                self._due.wait(seconds or None)
+                self._due.clear()
+                self.look()
+
+        self._thread = threading.Thread(target=run, name="audit anchors", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Has it look now."""
+        self._due.set()
+
+    def stop(self) -> None:
+        """Looks a last time, and ends."""
+        self._stopped = True
+        self.wake()
+        if self._thread is not None:
+            self._thread.join()
+        self.look()
+
+    def look(self) -> None:
+        """Hands the end of the trail on wherever it was not yet."""
+        try:
+            with self._store.reading() as reading:
+                head = reading.audit_head()
+                last = next(iter(reading.audit(head.seq - 1, 1)), None) if head.seq else None
+        except WardenError as error:
+            self._failed(error)
+            return
+        if last is None:
+            return
+        anchor = Anchor(self._clock(), last.seq, last.digest, last.seal)
+        for index, send in enumerate(self._sends):
+            if self._sent[index] != last.seq:
+                try:
+                    send(anchor)
+                except Unavailable as error:
+                    self._failed(error)
+                else:
+                    self._sent[index] = last.seq

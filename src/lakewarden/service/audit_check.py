@@ -1,0 +1,197 @@
+"""Whether the audit trail is what was written: its chain, its seals, and anchors from outside.
+
+| what was done to it                              | what tells                                |
+|--------------------------------------------------|-------------------------------------------|
+| a row changed, removed or put elsewhere          | the chain                                 |
+| the same, and the rows after it chained anew     | the seals; anchors                        |
+| chained anew and sealed with another key         | the key is none of ours; anchors          |
+| rows cut from the end, and the counter with them | anchors                                   |
+| rows cut from the beginning                      | the chain, which begins at row 1; anchors |
+
+An anchor is the number and digest of a row that was the last at some moment, kept where whoever
+writes the database cannot: see `lakewarden.app.anchoring`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.audit import AuditRow, Fault, Head, first_fault
+from lakewarden.service.audit_seal import UNSEALED, Sealed, Seals, key_id
+
+LOGGED: Final = "audit anchor"
+"""What the log calls an anchor."""
+
+_ANEW: Final = "whoever can write the database can have written any row anew"
+_NO_ANCHORS: Final = "without anchors: rows can have been cut from the end"
+
+_MEMBERS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "time": (int, float),
+    "seq": int,
+    "digest": str,
+    "seal": str,
+}
+
+
+class Anchor(NamedTuple):
+    """The last row at a moment (seconds since the epoch), as it was written down elsewhere."""
+
+    time: float
+    seq: int
+    digest: str
+    seal: str = ""
+
+    def line(self) -> str:
+        """As a line of JSON."""
+        return json.dumps(self._asdict(), sort_keys=True)
+
+
+def read_anchors(lines: Iterable[str], where: str) -> list[Anchor]:
+    """The anchors that lines of JSON hold: a file of anchors, or our log, whose other lines pass.
+
+    Raises `BadInput` for a line that is neither.
+    """
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            anchor = _anchor(line, f"{where}, line {number}")
+            found += [] if anchor is None else [anchor]
+    return found
+
+
+def _anchor(line: str, where: str) -> Anchor | None:
+    try:
+        said = json.loads(line)
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        raise BadInput("expected a JSON object", where=where)
+    if said.get("event", LOGGED) != LOGGED:
+        return None
+    for name, kind in _MEMBERS.items():
+        if not isinstance(said.get(name), kind) or isinstance(said[name], bool):
+            raise BadInput(f"expected `{name}` of an anchor", where=where)
+    return Anchor(*(said[name] for name in _MEMBERS))
+
+
+class Report(NamedTuple):
+    """How many rows there are, what is wrong first, and what may be wrong without being seen."""
+
+    rows: int
+    fault: Fault | None
+    doubts: tuple[str, ...]
+
+
+def examine(
+    rows: Iterable[AuditRow],
+    head: Head,
+    seals: Seals = UNSEALED,
+    anchors: Sequence[Anchor] | None = None,
+) -> Report:
+    """Looks at every row once, in the order of their numbers, from the first one on."""
+    watch = _Watch(seals, anchors or ())
+    chain = first_fault(watch.passing(rows), head)
+    faults = [*watch.faults(), *([] if chain is None else [chain])]
+    fault = min(faults, default=None)
+    doubts = () if fault else tuple(watch.doubts(head, has_anchors=anchors is not None))
+    return Report(head.seq, fault, doubts)
+
+
+def compare(
+    rows: Iterable[AuditRow], head: Head, anchors: Sequence[Anchor], doubts: Iterable[str]
+) -> Report:
+    """Whether rows of a trail that was found whole elsewhere are those of the anchors.
+
+    `doubts` are what was said there; of cut rows the anchors say it instead.
+    """
+    watch = _Watch(UNSEALED, anchors)
+    for _ in watch.passing(rows):
+        pass
+    fault = min(watch.faults(), default=None)
+    kept = (one for one in doubts if one != _NO_ANCHORS)
+    return Report(head.seq, fault, () if fault else (*kept, *watch.after_anchors(head)))
+
+
+class _Watch:
+    """What the rows that pass say beside their chain."""
+
+    def __init__(self, seals: Seals, anchors: Sequence[Anchor]) -> None:
+        self._seals = seals
+        self._anchors: dict[int, list[Anchor]] = {}
+        for anchor in anchors:
+            self._anchors.setdefault(anchor.seq, []).append(anchor)
+        self._newest = max((anchor.seq for anchor in anchors), default=0)
+        self._found: list[Fault] = []
+        self._last = 0
+        self._vouched = 0
+        self._loose: tuple[int, str] | None = None
+        self._gaps: list[tuple[int, int]] = []
+
+    def passing(self, rows: Iterable[AuditRow]) -> Iterator[AuditRow]:
+        """The same rows, each looked at."""
+        for row in rows:
+            self._last = row.seq
+            self._take(row)
+            yield row
+
+    def _take(self, row: AuditRow) -> None:
+        for anchor in self._anchors.pop(row.seq, ()):
+            if anchor.digest != row.digest:
+                self._found.append(
+                    Fault(row.seq, f"is not the row that was anchored {_at(anchor)}")
+                )
+        match self._seals.examine(row.digest, row.seal):
+            case Sealed.GOOD:
+                if self._loose is not None:
+                    self._gaps.append((self._loose[0], row.seq - 1))
+                self._vouched, self._loose = row.seq, None
+            case Sealed.FORGED:
+                what = f"does not have the seal of key {key_id(row.seal)}: it was written anew"
+                self._found.append(Fault(row.seq, what))
+            case Sealed.UNKNOWN_KEY | Sealed.NOT:
+                if self._loose is None or (row.seal and not self._loose[1]):
+                    first = row.seq if self._loose is None else self._loose[0]
+                    self._loose = (first, key_id(row.seal))
+
+    def faults(self) -> Iterator[Fault]:
+        """What is wrong, in no order."""
+        yield from self._found
+        for seq, anchors in self._anchors.items():
+            after = seq if seq <= self._last else self._last + 1
+            yield Fault(after, f"is missing; row {seq} was anchored {_at(anchors[0])}")
+        if not self._seals or self._loose is None:
+            return
+        first, key = self._loose
+        if key:
+            yield Fault(first, f"is sealed with key {key}, which is not configured")
+        elif self._vouched:
+            yield Fault(first, "is not sealed, though rows before it are")
+
+    def doubts(self, head: Head, *, has_anchors: bool) -> Iterator[str]:
+        """What a trail without a fault may still hide."""
+        if not self._seals:
+            yield f"no key is configured: {_ANEW}"
+        elif not self._vouched and head.seq:
+            yield f"no row is sealed: {_ANEW}"
+        for first, last in self._gaps:
+            yield (
+                f"rows {first} to {last} have no seal of a configured key: they are what they were"
+                f" when row {last + 1} was sealed"
+            )
+        if has_anchors:
+            yield from self.after_anchors(head)
+        else:
+            yield _NO_ANCHORS
+
+    def after_anchors(self, head: Head) -> Iterator[str]:
+        """What no anchor tells of."""
+        if self._newest < head.seq:
+            yield f"rows after {self._newest} were not anchored: the last can have been cut off"
+
+
+def _at(anchor: Anchor) -> str:
+    return datetime.fromtimestamp(anchor.time, UTC).isoformat(" ", "seconds").removesuffix("+00:00")

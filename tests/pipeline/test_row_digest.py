@@ -25,7 +25,7 @@ _LONGEST = 90
 def test_the_digest_of_a_row_is_the_one_that_spark_documents() -> None:
     cells = {"a": ["Spark"], "b": pa.array([[123]], pa.list_(pa.int32())), "c": [2]}
     schema = pa.schema([("a", pa.string()), ("b", pa.list_(pa.int32())), ("c", pa.int32())])
-    assert row_digests(pa.table(cells, schema=schema)).tolist() == [5602566077635097486]
+    assert row_digests(pa.table(cells, schema=schema))[0].tolist() == [5602566077635097486]
 
 
 def test_a_column_of_a_type_that_no_table_has_is_refused() -> None:
@@ -38,7 +38,7 @@ def test_a_table_in_slices_and_dictionaries_has_the_same_digest() -> None:
     encoded = table.set_column(3, "s", table.column("s").dictionary_encode())
     parts = pa.concat_tables([encoded.slice(0, 7), encoded.slice(7)])
     assert row_digests(parts).tolist() == row_digests(table).tolist()
-    assert row_digests(table.slice(5, 20)).tolist() == row_digests(table).tolist()[5:25]
+    assert row_digests(table.slice(5, 20)).tolist() == row_digests(table)[:, 5:25].tolist()
 
 
 def test_a_table_has_the_content_that_spark_finds(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ Source: XXH64 (https://xxhash.com), chained from column to column as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,10 @@ from lakewarden.pipeline.index.columns import flags, ints
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
+_Read = Callable[[Places, int], Words]
+"""Numbers of so many bytes, from some places on."""
+
+_FIRST: Final[Places] = np.zeros(1, dtype=np.int64)
 
 SEED: Final = 42
 """Where Spark begins."""
@@ -28,7 +33,6 @@ SEED: Final = 42
 OTHER: Final = "other"
 """The text that stands before the cells of each row in the second digest."""
 
-_MASK: Final = (1 << 64) - 1
 _P1, _P2, _P3, _P4, _P5 = map(
     np.uint64,
     (
@@ -44,61 +48,91 @@ _WORD: Final = 8
 _HALF: Final = 4
 
 
-def row_digests(table: pa.Table, first: str | None = None) -> Words:
-    """For each row Spark's `xxhash64` of its cells; `first` is a text hashed before them.
+def row_digests(table: pa.Table) -> Words:
+    """For each row two digests: Spark's `xxhash64` of its cells, and the same behind `OTHER`.
 
     Columns are of booleans, integers, texts, bytes, and lists of these. Raises `TypeError` for
-    a column of another type.
+    a column of another type. The first axis of what is returned tells the two apart.
     """
-    seeds = np.full(table.num_rows, SEED, dtype=np.uint64)
-    if first is not None:
-        seeds = _hashed(pa.repeat(pa.scalar(first), table.num_rows), seeds)
+    start = np.full((1, 1), SEED, dtype=np.uint64)
+    other = _hashed(_Cells.of(pa.array([OTHER])), start, _FIRST)
+    seeds = np.repeat(np.concatenate([start, other]), table.num_rows, axis=1)
     for column in table.columns:
-        seeds = _of_chunks(column, seeds)
+        at = 0
+        for chunk in column.chunks:
+            seeds[:, at : at + len(chunk)] = _with_cells(chunk, seeds[:, at : at + len(chunk)])
+            at += len(chunk)
     return seeds
 
 
 def totals(table: pa.Table) -> tuple[int, int]:
     """The sum of the row digests, and the exclusive or of the second ones; of 64 bits each."""
-    total = int(np.add.reduce(row_digests(table), initial=np.uint64(0)))
-    other = int(np.bitwise_xor.reduce(row_digests(table, OTHER), initial=np.uint64(0)))
-    return total & _MASK, other & _MASK
+    first, second = row_digests(table)
+    total = np.add.reduce(first, initial=np.uint64(0))
+    return int(total), int(np.bitwise_xor.reduce(second, initial=np.uint64(0)))
 
 
-def _of_chunks(column: pa.ChunkedArray, seeds: Words) -> Words:
-    found = seeds.copy()
-    at = 0
-    for chunk in column.chunks:
-        found[at : at + len(chunk)] = _hashed(chunk, seeds[at : at + len(chunk)])
-        at += len(chunk)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Cells of a column as they lie in memory; where `valid` is false, there is nothing.
+
+    Numbers are in `numbers`, with `wide` those of 64 bits. Of texts and bytes, `offsets` tell where
+    in `data` each begins and ends.
+    """
+
+    size: int
+    valid: NDArray[np.bool_] | None
+    numbers: Words | None = None
+    wide: bool = False
+    offsets: Places | None = None
+    data: Bytes | None = None
+
+    @staticmethod
+    def of(cells: pa.Array) -> _Cells:
+        kind, size = cells.type, len(cells)
+        valid = flags(pa.chunked_array([cells.is_valid()])) if cells.null_count else None
+        if pa.types.is_boolean(kind) or pa.types.is_int32(kind):
+            halves = ints(cells.cast(pa.int32())).view(np.uint32)
+            return _Cells(size, valid, halves.astype(np.uint64))
+        if pa.types.is_int64(kind):
+            words = np.frombuffer(cells.buffers()[1] or b"", np.uint64)
+            return _Cells(size, valid, words[cells.offset : cells.offset + size], wide=True)
+        if pa.types.is_string(kind) or pa.types.is_binary(kind):
+            return _Cells(size, valid, offsets=_ends(cells, 1), data=_bytes(cells.buffers()[2]))
+        raise TypeError(f"a column of the type `{kind}` has no digest")
 
 
-def _hashed(cells: pa.Array, seeds: Words) -> Words:
+def _with_cells(cells: pa.Array, seeds: Words) -> Words:
     """The digests with one more cell each."""
-    if not cells.null_count:
-        return _valid(cells, seeds)
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if not pa.types.is_list(cells.type):
+        return _hashed(_Cells.of(cells), seeds, np.arange(len(cells)))
+    return _lists(cells, seeds)
+
+
+def _hashed(cells: _Cells, seeds: Words, places: Places) -> Words:
+    """The digests with one more cell each: those at some places."""
+    if cells.valid is None:
+        return _valid(cells, seeds, places)
+    here = np.flatnonzero(cells.valid[places])
     found = seeds.copy()
-    here = np.flatnonzero(flags(pa.chunked_array([cells.is_valid()])))
-    found[here] = _valid(cells.drop_null(), seeds[here])
+    found[:, here] = _valid(cells, seeds[:, here], places[here])
     return found
 
 
-def _valid(cells: pa.Array, seeds: Words) -> Words:
-    if not len(cells):
+def _valid(cells: _Cells, seeds: Words, places: Places) -> Words:
+    if not len(places):
         return seeds
-    kind = cells.type
-    if pa.types.is_dictionary(kind):
-        cells, kind = cells.dictionary_decode(), kind.value_type
-    if pa.types.is_boolean(kind) or pa.types.is_int32(kind):
-        return _ints(ints(cells.cast(pa.int32())), seeds)
-    if pa.types.is_int64(kind):
-        return _longs(np.frombuffer(cells.buffers()[1], np.uint64)[cells.offset :], seeds)
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        return _texts(cells, seeds)
-    if pa.types.is_list(kind):
-        return _lists(cells, seeds)
-    raise TypeError(f"a column of the type `{kind}` has no digest")
+    if cells.numbers is None:
+        assert cells.offsets is not None  # noqa: S101 — INVARIANT: what are no numbers are texts
+        assert cells.data is not None  # noqa: S101 — INVARIANT: as above
+        at = cells.offsets[places]
+        return _texts(at, cells.offsets[places + 1] - at, seeds, _reader(cells.data))
+    numbers = cells.numbers[places]
+    if cells.wide:
+        return _mixed(_with_word(seeds + _P5 + np.uint64(_WORD), numbers))
+    return _mixed(_with_half(seeds + _P5 + np.uint64(_HALF), numbers))
 
 
 def _rotated(words: Words, by: int) -> Words:
@@ -120,101 +154,108 @@ def _with_word(found: Words, words: Words) -> Words:
     return _rotated(found ^ (_rotated(words * _P2, 31) * _P1), 27) * _P1 + _P4
 
 
-def _ints(cells: NDArray[np.int32], seeds: Words) -> Words:
-    halves = cells.view(np.uint32).astype(np.uint64)
-    return _mixed(_with_half(seeds + _P5 + np.uint64(_HALF), halves))
-
-
-def _longs(cells: Words, seeds: Words) -> Words:
-    return _mixed(_with_word(seeds + _P5 + np.uint64(_WORD), cells[: len(seeds)]))
-
-
 # lists: the elements one after the other, of all rows that have so many
 
 
-def _lists(cells: pa.Array, seeds: Words) -> Words:
-    offsets = ints(cells.offsets).astype(np.int64)
+def _lists(cells: pa.ListArray, seeds: Words) -> Words:
+    offsets = _ends(cells, 1)
+    elements, codes = _elements(cells.values)
     sizes = np.diff(offsets)
+    if cells.null_count:
+        sizes[~flags(pa.chunked_array([cells.is_valid()]))] = 0
     order, found = _by_size(sizes, seeds)
     starts = offsets[:-1][order]
     for step, count in enumerate(_counts(sizes[order], 1)):
-        elements = cells.values.take(pa.array(starts[:count] + step))
-        found[:count] = _hashed(elements, found[:count])
+        places = starts[:count] + step
+        places = places if codes is None else codes[places]
+        found[:, :count] = _hashed(elements, found[:, :count], places)
     return _unsorted(order, found)
+
+
+def _elements(values: pa.Array) -> tuple[_Cells, Places | None]:
+    """The elements of lists; with codes, these tell the place of each among those that differ.
+
+    Lists name few texts many times: those stay in the processor's cache.
+    """
+    if not pa.types.is_string(values.type):
+        return _Cells.of(values), None
+    encoded = values.dictionary_encode()
+    texts = pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())])
+    codes = ints(encoded.indices.fill_null(len(texts) - 1)).astype(np.int64)
+    return _Cells.of(texts), codes
 
 
 def _by_size(sizes: Places, seeds: Words) -> tuple[Places, Words]:
     """The rows, the largest first, so that those of so many steps are the first ones."""
     order = np.argsort(-sizes, kind="stable")
-    return order, seeds[order]
+    return order, seeds[:, order]
 
 
 def _unsorted(order: Places, found: Words) -> Words:
     whole = np.empty_like(found)
-    whole[order] = found
+    whole[:, order] = found
     return whole
 
 
-def _counts(sizes: Places, width: int) -> Iterable[int]:
+def _counts(sizes: Places, width: int) -> list[int]:
     """How many rows have a first, a second, … whole step; sizes descend."""
     steps = sizes // width
     most = int(steps[0]) if len(steps) else 0
     # Of ascending negated steps, those below -n are the rows that have more than n.
-    return np.searchsorted(-steps, -np.arange(most), side="left").tolist()
+    counts: list[int] = np.searchsorted(-steps, -np.arange(most), side="left").tolist()
+    return counts
 
 
 # texts and bytes
 
 
-def _texts(cells: pa.Array, seeds: Words) -> Words:
-    offsets, data = _buffers(cells)
-    sizes = np.diff(offsets)
-    order, seeds = _by_size(sizes, seeds)
-    sizes, at = sizes[order], offsets[:-1][order]
-    read = _reader(data)
-    found = _striped(sizes, at, seeds, read) + sizes.astype(np.uint64)
-    at = at + sizes // _STRIPE * _STRIPE
+def _texts(at: Places, sizes: Places, seeds: Words, read: _Read) -> Words:
+    """The digests with one more text each, of which `at` and `sizes` tell where it lies."""
+    most = int(sizes.max())
+    if most < _STRIPE:
+        found = seeds + (_P5 + sizes.astype(np.uint64))
+    else:
+        order, seeds = _by_size(sizes, seeds)
+        found = _unsorted(order, _striped(sizes[order], at[order], seeds, read))
+        found += sizes.astype(np.uint64)
+        at = at + sizes // _STRIPE * _STRIPE
     left = sizes % _STRIPE
-    for step in range(_STRIPE // _WORD - 1):
+    for step in range(min(most, _STRIPE - 1) // _WORD):
         here = np.flatnonzero(left >= (step + 1) * _WORD)
         words = read(at[here] + step * _WORD, _WORD)
-        found[here] = _with_word(found[here], words)
+        found[:, here] = _with_word(found[:, here], words)
     at, left = at + left // _WORD * _WORD, left % _WORD
     here = np.flatnonzero(left >= _HALF)
-    found[here] = _with_half(found[here], read(at[here], _HALF))
+    found[:, here] = _with_half(found[:, here], read(at[here], _HALF))
     at, left = at + left // _HALF * _HALF, left % _HALF
     for step in range(_HALF - 1):
         here = np.flatnonzero(left > step)
-        found[here] = _rotated(found[here] ^ (read(at[here] + step, 1) * _P5), 11) * _P1
-    return _unsorted(order, _mixed(found))
+        byte = read(at[here] + step, 1)
+        found[:, here] = _rotated(found[:, here] ^ (byte * _P5), 11) * _P1
+    return _mixed(found)
 
 
-def _striped(
-    sizes: Places, at: Places, seeds: Words, read: Callable[[Places, int], Words]
-) -> Words:
+def _striped(sizes: Places, at: Places, seeds: Words, read: _Read) -> Words:
     """The digests behind the last stripe of 32 bytes; sizes descend."""
     found = seeds + _P5
-    counts = list(_counts(sizes, _STRIPE))
-    if not counts:
-        return found
+    counts = _counts(sizes, _STRIPE)
     long = counts[0]
-    start = seeds[:long]
+    start = seeds[:, :long]
     lanes = [start + _P1 + _P2, start + _P2, start.copy(), start - _P1]
     for step, count in enumerate(counts):
         for place, lane in enumerate(lanes):
             words = read(at[:count] + (step * _STRIPE + place * _WORD), _WORD)
-            lane[:count] = _rotated(lane[:count] + words * _P2, 31) * _P1
-    joined = sum(
-        (_rotated(lane, by) for lane, by in zip(lanes[1:], (7, 12, 18), strict=True)),
-        _rotated(lanes[0], 1),
-    )
+            lane[:, :count] = _rotated(lane[:, :count] + words * _P2, 31) * _P1
+    joined = _rotated(lanes[0], 1)
+    for lane, by in zip(lanes[1:], (7, 12, 18), strict=True):
+        joined = joined + _rotated(lane, by)
     for lane in lanes:
         joined = (joined ^ (_rotated(lane * _P2, 31) * _P1)) * _P1 + _P4
-    found[:long] = joined
+    found[:, :long] = joined
     return found
 
 
-def _reader(data: Bytes) -> Callable[[Places, int], Words]:
+def _reader(data: Bytes) -> _Read:
     """Reads little-endian numbers of so many bytes from wherever they begin."""
     kinds = {_WORD: np.dtype("<u8"), _HALF: np.dtype("<u4"), 1: np.dtype("u1")}
 
@@ -229,10 +270,14 @@ def _reader(data: Bytes) -> Callable[[Places, int], Words]:
     return read
 
 
-def _buffers(cells: pa.Array) -> tuple[Places, Bytes]:
-    """Where each text begins and ends, and the bytes of all."""
-    _, offsets, data = cells.buffers()
-    size = len(cells)
-    ends = np.frombuffer(offsets, np.int32, size + 1, cells.offset * _HALF).astype(np.int64)
-    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return ends, content
+def _ends(cells: pa.Array, buffer: int) -> Places:
+    """Where each text, or list, begins, and where the last one ends."""
+    content = cells.buffers()[buffer]
+    if content is None:
+        return np.zeros(1, dtype=np.int64)
+    found = np.frombuffer(content, np.int32, len(cells) + 1, cells.offset * _HALF)
+    return found.astype(np.int64)
+
+
+def _bytes(buffer: pa.Buffer | None) -> Bytes:
+    return np.zeros(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8)

@@ -19,11 +19,13 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
+from lakewarden.pipeline import small
 from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.review import run as job
 from lakewarden.pipeline.review.question import CLASSES
 from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, Result, make_review
 from lakewarden.pipeline.review.schemas import SCHEMAS
+from lakewarden.pipeline.session import Deferred
 from lakewarden.testing.draft import NOW
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.index import worlds
@@ -315,6 +317,25 @@ def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_vers
     assert (again.is_new, again.manifest) == (False, first.manifest)
     rows = pq.read_table(folder_of(tmp_path / "review", first.manifest) / "questions")
     assert set(rows.column("name").to_pylist()) == {"READ"}
+
+
+@pytest.mark.slow
+def test_a_single_block_is_reviewed_here_as_spark_reviews_it(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (world,) = some("cdap", 40, 1, SIZE)
+    whole = compiled(world)
+    index = tmp_path / "index"
+    worlds.index(index, whole, world.system, world.facts.statements, bits=17)
+    here: Any = None  # whatever is asked of Spark fails
+    tables = []
+    for name, session in (("here", Deferred(here, is_here=True)), ("spark", spark)):
+        if session is spark:
+            monkeypatch.setattr(small, "ROWS", 0)
+        made: Any = make_review(index, tmp_path / name, spark=session, operations=["none"])  # type: ignore[arg-type]  # stands for one
+        tables.append(made.manifest.tables)
+    assert tables[0] == tables[1]
+    assert tables[0]["review"].rows > 0
 
 
 def test_an_unknown_name_and_a_folder_without_an_index_are_refused(tmp_path: Path) -> None:

@@ -6,13 +6,15 @@ is wanted are slices of the files, and nothing is copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput
@@ -42,6 +44,15 @@ def own_rows(folder: Path, bits: int, count: int) -> Mapping[int, pa.Table]:
     if not rows or not np.array_equal(ints(rows[ENTITY].column("id")), np.arange(count)):
         raise BadInput("is not whole; make the index anew", where=str(folder))
     return rows
+
+
+def own_where(folder: Path, bits: int, chosen: ds.Expression, columns: Sequence[str]) -> pa.Table:
+    """Columns of the rows that are chosen, in any order; those of guests are left out."""
+    rows = ds.dataset(folder, format="parquet")
+    wanted = list(dict.fromkeys(("block", "id", *columns)))
+    found = rows.to_table(columns=wanted, filter=chosen)
+    is_own = pc.equal(pc.shift_right(found.column("id"), bits), found.column("block"))
+    return found.filter(is_own).select(list(columns))
 
 
 def _joined(parts: list[tuple[int, pa.Table]]) -> pa.Table:

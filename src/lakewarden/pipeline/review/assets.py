@@ -1,45 +1,43 @@
-"""The tables of a review that have a row for each asset, and what is counted from them."""
+"""The tables of a review that have a row for each asset, and what is counted from them.
+
+Everything here is done batch by batch, so that never all assets are in memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyroaring import BitMap
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.model import WAYS
-from lakewarden.pipeline.index.block import EDGE, ENTITY
+from lakewarden.pipeline.index.columns import flags, ints
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.found import Found
+from lakewarden.pipeline.review.labels import Labels
 from lakewarden.pipeline.review.question import Chosen
-from lakewarden.pipeline.review.row import ASSET
-from lakewarden.pipeline.review.schemas import BY_CONTAINER, BY_DOMAIN, BY_TAG, GROUPS
+from lakewarden.pipeline.review.schemas import (
+    BY_ASSET,
+    BY_CONTAINER,
+    BY_DOMAIN,
+    BY_TAG,
+    GROUPS,
+    ORPHANS,
+    SCHEMAS,
+)
 from lakewarden.pipeline.review.words import words
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-Batches = Iterator[pa.RecordBatch]
-
-DOMAINS: Final = ("domain", "product_domain")
-TAGS: Final = ("tag",)
-"""The relations that lead to domains, and to tags, in the models that have them."""
 
 NO_OWNER: Final = "no owner"
 NOT_STORED: Final = "no owner is stored"
 INACTIVE: Final = "every owner was removed"
 
-ASSETS: Final = (
-    "id int, type string, name string, container string, owners array<string>, reason string,"
-    " keys array<binary>, counts array<long>"
-)
-"""Assets with their owners by name; `reason` says why one is an orphan."""
-
+FOUND_COLUMNS: Final = ("id", "type", "text", "container", "owners", "keys", "counts")
+"""What is needed of the assets that blocks found."""
 
 Reached = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, BitMap]]]
 """By way and type of what is coarse, and by container: a group, and who is let in on any of it.
@@ -61,16 +59,106 @@ def reached(found: Found, chosen: Chosen) -> Reached:
     return known
 
 
-def assets(found: DataFrame, people: People, gone: frozenset[int], coarse: Reached) -> DataFrame:
-    """The assets that blocks found; the columns are `ASSETS`."""
-    sizes = {
-        at: {name: (key, len(users)) for name, (key, users) in of.items()}
-        for at, of in coarse.items()
-    }
-    rows = found.where(F.col("what") == ASSET).select(
-        "id", "type", F.col("text").alias("name"), "container", "owners", "keys", "counts"
-    )
-    return rows.mapInArrow(_described(people, gone, sizes), ASSETS)
+class Describing:
+    """Describes the assets that blocks found, and counts them on the way.
+
+    `owners` counts the assets of each owner, by name; `groups` those of each class by what they
+    belong to: the table, the name, the way and the class.
+    """
+
+    def __init__(
+        self, people: People, gone: frozenset[int], coarse: Reached, labels: Labels
+    ) -> None:
+        acting, model = people.acting, people.model
+        self._names = pa.array([words(principal) for principal in acting.principals], pa.string())
+        self._stored, self._active = sorted(acting.stored), sorted(acting.stored - gone)
+        self._unowned = sorted(n for n, declared in model.types.items() if not declared.owned)
+        self._coarse = {
+            at: {name: (key, len(users)) for name, (key, users) in of.items()}
+            for at, of in coarse.items()
+        }
+        self._labels = labels
+        self.owners: Counter[str] = Counter()
+        self.groups: Counter[tuple[str, str, int, bytes | None]] = Counter()
+
+    def tables(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+        """The rows of `by_asset` and of `orphans`; the columns of a batch are `FOUND_COLUMNS`."""
+        ids = ints(batch.column("id"))
+        keys, counts = _by_group(batch, self._coarse)
+        by_way = [pc.list_element(keys, way) for way in range(len(WAYS))]
+        owners = self._named(batch.column("owners"))
+        belongs = {
+            BY_CONTAINER: batch.column("container"),
+            BY_DOMAIN: self._labels.domains(ids),
+            BY_TAG: self._labels.tags(ids),
+        }
+        self._count(owners, belongs, by_way)
+        columns = [
+            *(batch.column(name) for name in ("id", "type", "text")),
+            *(*belongs.values(), owners),
+            *map(_hex, by_way),
+            *(pc.list_element(counts, way) for way in range(len(WAYS))),
+        ]
+        whole = pa.Table.from_arrays(columns, schema=SCHEMAS[BY_ASSET])
+        reasons = self._reasons(batch)
+        orphaned = whole.append_column("reason", reasons).filter(reasons.is_valid())
+        return whole, orphaned.select(SCHEMAS[ORPHANS].names)
+
+    def _named(self, owners: pa.ListArray) -> pa.ListArray:
+        return pa.ListArray.from_arrays(_offsets(owners), self._names.take(owners.flatten()))
+
+    def _reasons(self, batch: pa.RecordBatch) -> pa.Array:
+        """Why each asset is an orphan; null for one that is none."""
+        owners = batch.column("owners")
+        offsets, numbers = ints(_offsets(owners)), ints(owners.flatten())
+        codes = np.full(len(batch), -1, dtype=np.int32)
+        codes[_none(offsets, np.isin(numbers, self._active))] = 2
+        codes[_none(offsets, np.isin(numbers, self._stored))] = 1
+        codes[np.diff(offsets) == 0] = 0
+        unowned = pa.array(self._unowned, pa.string())
+        codes[_places(pc.is_in(batch.column("type"), value_set=unowned))] = -1
+        known = pa.array([NO_OWNER, NOT_STORED, INACTIVE], pa.string())
+        return known.take(pa.array(codes, mask=codes < 0))
+
+    def _count(
+        self, owners: pa.ListArray, belongs: Mapping[str, pa.Array], keys: Sequence[pa.Array]
+    ) -> None:
+        for name, n in _counted([owners.flatten()]):
+            self.owners[name] += n
+        for group, names in belongs.items():
+            if pa.types.is_list(names.type):
+                rows, flat = pc.list_parent_indices(names), names.flatten()
+            else:
+                rows, flat = pc.indices_nonzero(names.is_valid()), names.drop_null()
+            for way, column in enumerate(keys):
+                for name, key, n in _counted([flat, column.take(rows)]):
+                    self.groups[group, name, way, key] += n
+
+
+def _offsets(cells: pa.ListArray) -> pa.Array:
+    """Where each list begins and ends among the elements of all; none is null."""
+    found = ints(cells.offsets)
+    return pa.array(found - found[0])
+
+
+def _places(truths: pa.BooleanArray) -> NDArray[np.int64]:
+    return np.flatnonzero(flags(truths))
+
+
+def _counted(columns: Sequence[pa.Array]) -> Iterator[tuple[Any, ...]]:
+    """The different rows, and how many there are of each."""
+    names = [str(place) for place, _ in enumerate(columns)]
+    table = pa.table(dict(zip(names, columns, strict=True)))
+    found = table.group_by(names).aggregate([([], "count_all")])
+    cells = (found.column(name).to_pylist() for name in (*names, "count_all"))
+    return zip(*cells, strict=True)
+
+
+def _hex(keys: pa.Array) -> pa.Array:
+    """The keys as they are written; few of them differ."""
+    codes = keys.dictionary_encode()
+    shown = [key.hex() for key in codes.dictionary.to_pylist()]
+    return pa.array(shown, pa.string()).take(codes.indices)
 
 
 _Sizes = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, int]]]
@@ -83,12 +171,11 @@ def _by_group(batch: pa.RecordBatch, coarse: _Sizes) -> tuple[pa.Array, pa.Array
     if not coarse:
         return lists
     keys, counts = (_cells(column) for column in lists)
-    types = batch.column("type").to_numpy(zero_copy_only=False)
     above = batch.column("container").dictionary_encode()
     names = [*above.dictionary.to_pylist(), None]
-    codes = above.indices.fill_null(len(names) - 1).to_numpy()
+    codes = ints(above.indices.fill_null(len(names) - 1))
     for (way, type), groups in coarse.items():
-        rows = np.flatnonzero(types == type)
+        rows = _places(pc.equal(batch.column("type"), type))
         found = [groups.get(name, (None, 0)) for name in names]
         keys[rows, way] = np.array([key for key, _ in found], dtype=object)[codes[rows]]
         counts[rows, way] = np.array([n for _, n in found], dtype=object)[codes[rows]]
@@ -105,87 +192,10 @@ def _cells(column: pa.Array) -> _Cells:
     return flat.reshape(-1, len(WAYS))
 
 
-def _described(
-    people: People, gone: frozenset[int], coarse: _Sizes
-) -> Callable[[Batches], Batches]:
-    """Names the owners, and says who is an orphan."""
-    acting, model = people.acting, people.model
-    names = [words(principal) for principal in acting.principals]
-    stored, active = sorted(acting.stored), sorted(acting.stored - gone)
-    unowned = sorted(name for name, declared in model.types.items() if not declared.owned)
-
-    def describe(batches: Batches) -> Batches:
-        known = pa.array(names, pa.string())
-        for batch in batches:
-            owners = batch.column("owners")
-            flat = owners.flatten()
-            offsets = owners.offsets.to_numpy() - owners.offsets[0].as_py()
-            named = pa.ListArray.from_arrays(pa.array(offsets), known.take(flat))
-            numbers = flat.to_numpy()
-            reasons = np.full(len(batch), None, dtype=object)
-            reasons[_none(offsets, np.isin(numbers, active))] = INACTIVE
-            reasons[_none(offsets, np.isin(numbers, stored))] = NOT_STORED
-            reasons[np.diff(offsets) == 0] = NO_OWNER
-            types = batch.column("type").to_numpy(zero_copy_only=False)
-            reasons[np.isin(types.astype(str), unowned)] = None
-            columns = {
-                **{name: batch.column(name) for name in ("id", "type", "name", "container")},
-                "owners": named,
-                "reason": pa.array(reasons, pa.string()),
-                **dict(zip(("keys", "counts"), _by_group(batch, coarse), strict=True)),
-            }
-            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-    return describe
-
-
 def _none(offsets: Any, marks: Any) -> Any:
     """For each list whether none of its elements is marked."""
     before = np.concatenate([[0], np.cumsum(marks)])
     return before[offsets[1:]] == before[offsets[:-1]]
-
-
-def labelled(assets: DataFrame, blocks: DataFrame, bits: int) -> DataFrame:
-    """The assets with their domains and tags."""
-    own = blocks.where(F.shiftright("id", bits) == F.col("block"))
-    edges = own.where((F.col("what") == EDGE) & F.col("s").isin(*DOMAINS, *TAGS))
-    edges = edges.select("id", F.col("s").isin(*TAGS).alias("is_tag"), F.col("a").alias("target"))
-    named = own.where(F.col("what") == ENTITY).select(
-        F.col("id").alias("target"), F.concat_ws(":", "s", "t").alias("label")
-    )
-    named = named.join(F.broadcast(edges.select("target").distinct()), "target", "left_semi")
-    pairs = edges.join(F.broadcast(named), "target")
-    label = F.col("label")
-    found = pairs.groupBy("id").agg(
-        F.sort_array(F.collect_set(F.when(~F.col("is_tag"), label))).alias("domains"),
-        F.sort_array(F.collect_set(F.when(F.col("is_tag"), label))).alias("tags"),
-    )
-    nothing = F.array().cast("array<string>")
-    return (
-        assets.join(found, "id", "left")
-        .withColumn("domains", F.coalesce("domains", nothing))
-        .withColumn("tags", F.coalesce("tags", nothing))
-    )
-
-
-def by_asset(labelled: DataFrame) -> DataFrame:
-    """The table of assets."""
-    keys = [F.lower(F.hex(F.col("keys")[n])).alias(f"{way}_class") for n, way in enumerate(WAYS)]
-    counts = [F.col("counts")[n].alias(f"{way}_users") for n, way in enumerate(WAYS)]
-    names = ("id", "type", "name", "container", "domains", "tags", "owners")
-    return labelled.select(*names, *keys, *counts)
-
-
-def orphans(labelled: DataFrame) -> DataFrame:
-    """The assets that nobody answers for, and why."""
-    found = labelled.where("reason is not null")
-    return found.select("id", "type", "name", "container", "reason", "owners")
-
-
-def owners(labelled: DataFrame) -> DataFrame:
-    """Who owns how many assets, by the owner's name."""
-    found = labelled.select(F.explode("owners").alias("owner"))
-    return found.groupBy("owner").agg(F.count("*").alias("assets"))
 
 
 def standing(people: People, gone: frozenset[int]) -> Mapping[str, tuple[bool, bool]]:
@@ -195,31 +205,15 @@ def standing(people: People, gone: frozenset[int]) -> Mapping[str, tuple[bool, b
     return {words(principal): (id in acting.stored, id in gone) for id, principal in known}
 
 
-def groups(labelled: DataFrame) -> DataFrame:
-    """How many assets of each class belong to what, by way: table, name, way, key, n."""
-    parts = [
-        labelled.select(
-            F.lit(BY_CONTAINER).alias("group"), F.col("container").alias("name"), "keys"
-        ),
-        *(
-            labelled.select(F.lit(group).alias("group"), F.explode(column).alias("name"), "keys")
-            for group, column in ((BY_DOMAIN, "domains"), (BY_TAG, "tags"))
-        ),
-    ]
-    every = reduce(lambda one, other: one.unionAll(other), parts).where("name is not null")
-    each = every.select("group", "name", F.posexplode("keys").alias("way", "key"))
-    return each.groupBy("group", "name", "way", "key").agg(F.count("*").alias("n"))
-
-
 def group_rows(
-    rows: Sequence[tuple[str, str, int, bytes | None, int]], found: Found, coarse: Reached
+    counted: Mapping[tuple[str, str, int, bytes | None], int], found: Found, coarse: Reached
 ) -> Mapping[str, list[tuple[Any, ...]]]:
     """The rows of the tables that count assets by what they belong to."""
     residues = {one.key: one.residue for classes in found.classes.values() for one in classes}
     by_group = {(way, key): users for (way, _), of in coarse.items() for key, users in of.values()}
     sizes: dict[tuple[str, str], int] = {}
     users: dict[tuple[str, str, int], BitMap] = {}
-    for group, name, way, key, n in rows:
+    for (group, name, way, key), n in counted.items():
         if way == 0:
             sizes[group, name] = sizes.get((group, name), 0) + n
         at = group, name, way

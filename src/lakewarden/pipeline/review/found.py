@@ -27,6 +27,7 @@ from lakewarden.pipeline.review.row import (
     MOST,
     RESIDUE,
 )
+from lakewarden.pipeline.review.schemas import MEMBERS, SCHEMAS
 
 Counts = NDArray[np.int64]
 
@@ -190,6 +191,43 @@ def _classes(
         found.setdefault((type, matter), []).append(Class(key, numbers[key], n, id))
     ordered = ((at, sorted(found[at], key=lambda c: (-c.entities, c.key))) for at in sorted(found))
     return {at: tuple(classes) for at, classes in ordered}
+
+
+def class_counts(folder: Path) -> dict[At, dict[int, int]]:
+    """By matter: how many classes it has (`CLASS`), and whether it has groups (`GROUP`)."""
+    rows = ds.dataset(folder, format="parquet")
+    by = ["type", "matter", "what"]
+    table = rows.to_table(columns=[*by, "key"], filter=ds.field("what").isin([CLASS, GROUP]))
+    table = table.group_by(by).aggregate([("key", "count_distinct")])
+    found: dict[At, dict[int, int]] = {}
+    columns = (table.column(name).to_pylist() for name in (*by, "key_count_distinct"))
+    for type, matter, what, n in zip(*columns, strict=True):
+        found.setdefault((type, matter), {})[what] = n
+    return found
+
+
+def members(folders: Iterable[Path], matters: pa.Table, bits: int) -> Iterator[pa.Table]:
+    """The rows of the table `members`, part by part.
+
+    `matters` has type, place, number and form, see `Tables.matters`; blocks have 2 to the power
+    of `bits` ids.
+    """
+    rows = ds.dataset([ds.dataset(folder, format="parquet") for folder in folders])
+    columns = ["what", "type", "matter", "key", "id", "n", "bits"]
+    chosen = ds.field("what").isin([CLASS, GROUP])
+    for batch in rows.to_batches(columns=columns, filter=chosen):
+        part = pa.Table.from_batches([batch]).rename_columns({"matter": "place"})
+        part = part.join(matters, ["type", "place"], join_type="inner")
+        is_group = pc.equal(part.column("what"), GROUP)
+        part = part.filter(pc.equal(is_group, part.column("coarse")))
+        made = {
+            "matter": part.column("matter"),
+            "class": [key.hex() for key in part.column("key").to_pylist()],
+            "block": pc.shift_right(part.column("id"), bits),
+            "n": part.column("n"),
+            "bits": part.column("bits"),
+        }
+        yield pa.table(made, schema=SCHEMAS[MEMBERS])
 
 
 def _names(rows: ds.Dataset, ids: Iterable[int]) -> dict[int, str]:

@@ -13,29 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import written
-from lakewarden.pipeline.index.estate import blocks_of, each_block, estate_of
+from lakewarden.pipeline.index.estate import Estate, Judge, estate_of, judge_each
 from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import Content, Draft, Manifest, draft, key_of, place
 from lakewarden.pipeline.review import assets
 from lakewarden.pipeline.review.audience import Telling, people_of
 from lakewarden.pipeline.review.finding import TOLD, Plan, finder, teller, telling
-from lakewarden.pipeline.review.found import At, Found, gathered
+from lakewarden.pipeline.review.found import At, Found, class_counts, gathered, members
+from lakewarden.pipeline.review.labels import labels_of
 from lakewarden.pipeline.review.page import page
 from lakewarden.pipeline.review.population import age_of, facts_of, input_of
 from lakewarden.pipeline.review.question import CLASSES, Chosen, chosen, told
-from lakewarden.pipeline.review.row import CLASS, FOUND, GROUP
+from lakewarden.pipeline.review.row import ASSET, CLASS, FOUND, GROUP
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
     MEMBERS,
@@ -50,15 +51,13 @@ from lakewarden.pipeline.review.tables import Tables, table
 from lakewarden.pipeline.review.use import Use, use_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 KIND: Final = "review"
 STAGES: Final = ("ask", "find", "coarse", "assets", "merge", "write")
 
 REPORT: Final = "review.html"
 SPREADSHEETS: Final = "csv"
-
-_LABELLED: Final = f"{assets.ASSETS}, domains array<string>, tags array<string>"
 
 
 class Result(NamedTuple):
@@ -117,7 +116,7 @@ def _said(names: frozenset[str] | None) -> str:
     return "all" if names is None else " ".join(sorted(names)) or "none"
 
 
-@dataclass(slots=True)
+@dataclass
 class _Job:
     """One run: what it reads, and where it writes."""
 
@@ -147,9 +146,12 @@ class _Job:
         """What readers have to know beside the tables."""
         return facts_of(self.index, self._gathered())
 
-    @property
-    def _blocks(self) -> DataFrame:
-        return blocks_of(self.index, self.spark)
+    @cached_property
+    def _estate(self) -> Estate:
+        return estate_of(self.index)
+
+    def _judge(self, judge: Judge, schema: str, place: Path) -> None:
+        judge_each(self.index, self._estate, judge, schema, place, self.spark)
 
     def _telling(self) -> Telling:
         kept = self.draft.kept("ask") / "told"
@@ -162,7 +164,7 @@ class _Job:
     def _gathered(self) -> Found:
         """What was found, read once."""
         if self._found is None:
-            people = people_of(estate_of(self.index))
+            people = people_of(self._estate)
             folders = self._folders()
             self._found = gathered(folders, people, self._telling(), self._matters_by_group())
         return self._found
@@ -177,21 +179,15 @@ class _Job:
         known = self.draft.stages["coarse"].found["at"]
         return frozenset((type, matter) for type, matter in known)
 
-    def _rows(self) -> DataFrame:
-        return written.union([self._read(folder, FOUND) for folder in self._folders()])
-
     def _ask(self, folder: Path) -> dict[str, Any]:
         asked = told(self.index.system.model)
         if asked:
-            estate = estate_of(self.index)
-            written.write(each_block(self._blocks, estate, teller(asked), TOLD), folder / "told")
+            self._judge(teller(asked), TOLD, folder / "told")
         return {"told": len(asked)}
 
     def _find(self, folder: Path) -> dict[str, Any]:
-        estate = estate_of(self.index)
-        judge = finder(estate, self._plan)
-        written.write(each_block(self._blocks, estate, judge, FOUND), folder / "found")
-        return {"rows": self._read(folder / "found", FOUND).count()}
+        self._judge(finder(self._estate, self._plan), FOUND, folder / "found")
+        return {"rows": ds.dataset(folder / "found", format="parquet").count_rows()}
 
     @property
     def _plan(self) -> Plan:
@@ -199,52 +195,43 @@ class _Job:
 
     def _coarse(self, folder: Path) -> dict[str, Any]:
         """Which matters have too many classes; by groups also where a block has few of them."""
-        rows = self._read(self.draft.kept("find") / "found", FOUND)
-        by = rows.where(F.col("what").isin(CLASS, GROUP)).groupBy("type", "matter")
-        counted = by.agg(
-            F.count_distinct(F.when(F.col("what") == CLASS, F.col("key"))).alias("classes"),
-            F.max("what").alias("what"),
-        ).collect()
         limit = self.classes
-        wide = [c for c in counted if limit and (c["what"] == GROUP or c["classes"] > limit)]
-        again = frozenset((c["type"], c["matter"]) for c in wide if c["classes"])
+        counted = class_counts(self.draft.kept("find") / "found") if limit else {}
+        wide = {at: of for at, of in counted.items() if GROUP in of or of[CLASS] > limit}
+        again = frozenset(at for at, of in wide.items() if of.get(CLASS))
         if again:
-            estate = estate_of(self.index)
-            judge = finder(estate, replace(self._plan, again=again))
-            written.write(each_block(self._blocks, estate, judge, FOUND), folder / "found")
-        return {"matters": len(wide), "at": sorted([c["type"], c["matter"]] for c in wide)}
-
-    def _read(self, folder: Path, schema: str) -> DataFrame:
-        return written.read(self.spark, folder, schema)
+            judge = finder(self._estate, replace(self._plan, again=again))
+            self._judge(judge, FOUND, folder / "found")
+        return {"matters": len(wide), "at": sorted(map(list, wide))}
 
     def _assets(self, folder: Path) -> dict[str, Any]:
         found = self._gathered()
-        rows = self._read(self.draft.kept("find") / "found", FOUND)
         coarse = assets.reached(found, self.chosen)
-        described = assets.assets(rows, found.people, found.gone, coarse)
-        bits = int(self.index.manifest.facts["bits"])
-        labelled = assets.labelled(described, self._blocks, bits)
-        written.write(labelled, folder / "labelled")
-        labelled = self._read(folder / "labelled", _LABELLED)
-        written.write(assets.by_asset(labelled), folder / BY_ASSET)
-        written.write(assets.orphans(labelled), folder / ORPHANS)
-        self._owners(assets.owners(labelled), found, folder)
-        counted = assets.groups(labelled).toArrow().select(["group", "name", "way", "key", "n"])
-        cells = list(zip(*(column.to_pylist() for column in counted.columns), strict=True))
-        for group, made in assets.group_rows(cells, found, coarse).items():
-            _put(table(group, zip(*made, strict=True)), folder / group)
-        sizes = {"assets": BY_ASSET, "orphans": ORPHANS}
-        return {
-            word: pq.read_table(folder / name, columns=["id"]).num_rows
-            for word, name in sizes.items()
-        }
-
-    def _owners(self, frame: DataFrame, found: Found, folder: Path) -> None:
-        rows = frame.toArrow()
-        owners, counts = rows.column("owner").to_pylist(), rows.column("assets").to_pylist()
+        made = assets.Describing(found.people, found.gone, coarse, labels_of(self.index))
+        sizes = self._put_assets(made, folder)
         known = assets.standing(found.people, found.gone)
-        made = sorted((o, n, *known[o]) for o, n in zip(owners, counts, strict=True))
-        _put(table(OWNERS, zip(*made, strict=True)), folder / OWNERS)
+        owners = sorted((owner, n, *known[owner]) for owner, n in made.owners.items())
+        _put(table(OWNERS, zip(*owners, strict=True)), folder / OWNERS)
+        for group, rows in assets.group_rows(made.groups, found, coarse).items():
+            _put(table(group, zip(*rows, strict=True)), folder / group)
+        return sizes
+
+    def _put_assets(self, made: assets.Describing, folder: Path) -> dict[str, Any]:
+        """Writes the tables of assets, as they are described batch by batch."""
+        rows = ds.dataset(self.draft.kept("find") / "found", format="parquet")
+        columns, chosen = list(assets.FOUND_COLUMNS), ds.field("what") == ASSET
+        sizes = {"assets": 0, "orphans": 0}
+        with (
+            written.writer(SCHEMAS[BY_ASSET], folder / BY_ASSET) as by_asset,
+            written.writer(SCHEMAS[ORPHANS], folder / ORPHANS) as orphans,
+        ):
+            for batch in rows.to_batches(columns=columns, filter=chosen):
+                described, orphaned = made.tables(batch)
+                by_asset.write_table(described)
+                orphans.write_table(orphaned)
+                sizes["assets"] += described.num_rows
+                sizes["orphans"] += orphaned.num_rows
+        return sizes
 
     def _merge(self, folder: Path) -> dict[str, Any]:
         tables = Tables(self._gathered(), self.chosen, self.use)
@@ -252,31 +239,17 @@ class _Job:
         for name, made in tables.others():
             _put(made, folder / name)
             sizes[name] = made.num_rows
-        written.write(self._members(tables), folder / MEMBERS)
-        return sizes
-
-    def _members(self, tables: Tables) -> DataFrame:
         bits = int(self.index.manifest.facts["bits"])
-        numbers = F.broadcast(self.spark.createDataFrame(tables.matters()))
-        rows = self._rows().where(F.col("what").isin(CLASS, GROUP))
-        rows = rows.withColumnRenamed("matter", "place").join(numbers, ["type", "place"])
-        return rows.where((F.col("what") == GROUP) == F.col("coarse")).select(
-            "matter",
-            F.lower(F.hex("key")).alias("class"),
-            F.shiftright("id", bits).alias("block"),
-            "n",
-            "bits",
-        )
+        parts = members(self._folders(), tables.matters(), bits)
+        _put_each(parts, folder / MEMBERS)
+        return sizes
 
     def _publish(self) -> dict[str, Content]:
         """Puts the tables where the version is written."""
-        tables = {}
         for name in SCHEMAS:
             stage = "merge" if (self.draft.kept("merge") / name).exists() else "assets"
             place(self.draft.kept(stage) / name, self.draft.folder / name)
-            frame = self.spark.read.parquet(read_from(self.draft.folder / name))
-            tables[name] = written.content(frame)
-        return tables
+        return written.contents_of(self.draft.folder, SCHEMAS, self.spark)
 
     def _write(self, folder: Path) -> dict[str, Any]:
         source = Source(self.index.manifest, self.facts(), self.age)
@@ -289,10 +262,8 @@ class _Job:
 
 def _put_each(parts: Iterable[pa.Table], folder: Path) -> int:
     """Writes a table part by part; returns how many rows it has."""
-    folder.mkdir()
     count = 0
-    file = folder / "part-00000.parquet"
-    with pq.ParquetWriter(file, SCHEMAS[folder.name], compression="zstd") as out:
+    with written.writer(SCHEMAS[folder.name], folder) as out:
         for rows in parts:
             out.write_table(rows)
             count += rows.num_rows
@@ -300,5 +271,4 @@ def _put_each(parts: Iterable[pa.Table], folder: Path) -> int:
 
 
 def _put(rows: pa.Table, folder: Path) -> None:
-    folder.mkdir()
-    pq.write_table(rows, folder / "part-00000.parquet", compression="zstd")
+    _put_each([rows], folder)

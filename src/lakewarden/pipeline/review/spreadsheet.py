@@ -48,6 +48,11 @@ MEMBERS: Final = 25
 
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _APART: Final = "; "
+_ROOM: Final = 40
+"""Characters that are left for how many more there are."""
+
+_MAYBE_RISKY: Final = r"^[\s\x{a0}\x{feff}]*[=+\-@\t\r\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
+"""Finds every text that `safe` changes, and perhaps others, which it leaves as they are."""
 
 
 def safe(text: str) -> str:
@@ -98,15 +103,39 @@ def write(file: Path, table: pa.Table) -> None:
 
 
 def _cells(column: pa.Array) -> list[object]:
-    if not pa.types.is_list(column.type):
+    kind = column.type
+    if pa.types.is_string(kind):
+        return _safe(column.fill_null("")).to_pylist()
+    if not pa.types.is_list(kind):
         return [_cell(value) for value in column.to_pylist()]
-    # Of long lists only what is shown is taken over into Python.
-    sizes = pc.list_value_length(column).to_pylist()
-    begins = pc.list_slice(column, 0, MEMBERS).to_pylist()
-    return [
-        "" if begin is None else safe(_listed(begin, size))
-        for begin, size in zip(begins, sizes, strict=True)
-    ]
+    # Of long lists only what is shown is taken over into Python, and as one text.
+    begins = pc.list_slice(column, 0, MEMBERS)
+    joined = pc.binary_join(begins, _APART).fill_null("")
+    sizes = pc.list_value_length(column).fill_null(0)
+    texts: list[object] = _safe(_with_more(joined, sizes)).to_pylist()
+    room = LONGEST - _ROOM - len(_APART)
+    for place in pc.indices_nonzero(pc.greater(pc.utf8_length(joined), room)).to_pylist():
+        texts[place] = safe(_listed(begins[place].as_py(), sizes[place].as_py()))
+    return texts
+
+
+def _with_more(joined: pa.Array, sizes: pa.Array) -> pa.Array:
+    """The members as texts, of so many each, with how many there are more."""
+    codes = sizes.dictionary_encode()
+    more = [size - MEMBERS for size in codes.dictionary.to_pylist()]
+    ends = [f"{_APART}and {n:,} more" if n > 0 else "" for n in more]
+    return pc.binary_join_element_wise(joined, pa.array(ends, pa.string()).take(codes.indices), "")
+
+
+def _safe(texts: pa.Array) -> pa.Array:
+    """The texts, each as `safe` has it."""
+    risky = pc.indices_nonzero(pc.match_substring_regex(texts, _MAYBE_RISKY))
+    if not len(risky):
+        return texts
+    changed = texts.to_pylist()
+    for place in risky.to_pylist():
+        changed[place] = safe(changed[place])
+    return pa.array(changed, pa.string())
 
 
 def _cell(value: object) -> object:
@@ -124,7 +153,7 @@ def _cell(value: object) -> object:
 def _listed(values: Sequence[object], size: int) -> str:
     """The members in one text: the first ones of so many, as far as a cell holds them."""
     kept: list[str] = []
-    room = LONGEST - 40
+    room = LONGEST - _ROOM
     for text in map(str, values):
         room -= len(text) + len(_APART)
         if room < 0:

@@ -50,18 +50,30 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A class, or a group, of a matter: whom statements let in on any of it, and on all.
+class _Said:
+    """What a class, or a group, comes to: whom statements let in on any of it, and on all.
 
     `sets` are the role sets of the former.
     """
 
-    of: Class | Group
     some: BitMap
     every: BitMap
     sets: BitMap
     atoms: frozenset[Residue]
     opens: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A class, or a group, of a matter, what it comes to, and the cells that say so."""
+
+    of: Class | Group
+    said: _Said
+    cells: tuple[Any, ...]
+
+
+_KNOWN: Final = 1 << 13
+"""Of so many residues the cells are remembered, for several matters leave the same ones."""
 
 
 class Tables:
@@ -78,6 +90,7 @@ class Tables:
         self._matters = {at: number for number, at in enumerate(matters(found, chosen))}
         self._sets = RoleSets(found.people, found.audience)
         self._asked: list[tuple[Any, ...]] = []
+        self._known: dict[int, tuple[_Said, tuple[Any, ...]]] = {}
         self._reach: dict[int, Counts] = {}
         self._surely: dict[int, Counts] = {}
 
@@ -103,11 +116,9 @@ class Tables:
             parts = list(self._parts(at))
             self._count(at, parts)
             self._asked += (self._question_cells(row, parts) for row in asked)
-            cells = [self._part_cells(one) for one in parts] if asked else []
-            for row in asked:
-                head = (row.number, row.question.kind, row.question.name, at[0])
-                rows = ((*head, *more) for more in cells)
-                yield table(REVIEW, zip(*rows, strict=True))
+            if asked:
+                rows = _tailed(map(self._part_cells, parts))
+                yield pa.concat_tables([_headed(row, rows) for row in asked])
 
     def others(self) -> Iterator[tuple[str, pa.Table]]:
         """Every other table, by name; `review` has been asked for before."""
@@ -120,22 +131,32 @@ class Tables:
     # questions and classes
 
     def _parts(self, at: At) -> Iterator[_Part]:
-        audience, residues, sets = self._found.audience, self._found.residues, self._sets.of
         for one in self._found.classes.get(at, ()):
-            users = audience.stated(one.residue)
-            atoms = residues.leaves(one.residue)
-            yield _Part(one, users, users, sets(users), atoms, audience.opens(one.residue))
+            yield _Part(one, *self._of_residue(one.residue))
         for group in self._found.groups(at) if at in self._found.coarse else ():
             if group.some or group.opens:
-                found = sets(group.some)
-                yield _Part(group, group.some, group.every, found, group.atoms, group.opens)
+                sets = self._sets.of(group.some)
+                said = _Said(group.some, group.every, sets, group.atoms, group.opens)
+                yield _Part(group, said, self._said_cells(said))
+
+    def _of_residue(self, number: int) -> tuple[_Said, tuple[Any, ...]]:
+        known = self._known.get(number)
+        if known is None:
+            audience = self._found.audience
+            users, atoms = audience.stated(number), self._found.residues.leaves(number)
+            said = _Said(users, users, self._sets.of(users), atoms, audience.opens(number))
+            if len(self._known) == _KNOWN:
+                self._known.clear()
+            known = self._known[number] = said, self._said_cells(said)
+        return known
 
     def _count(self, at: At, parts: Sequence[_Part]) -> None:
         """On how many entities each role set may, by statements: at most, and at least."""
         most, least = (np.zeros(len(self._sets), dtype=np.int64) for _ in range(2))
         for one in parts:
-            surely = one.sets if one.every is one.some else self._sets.of(one.every)
-            most[np.asarray(one.sets.to_array())] += one.of.entities
+            said = one.said
+            surely = said.sets if said.every is said.some else self._sets.of(said.every)
+            most[np.asarray(said.sets.to_array())] += one.of.entities
             least[np.asarray(surely.to_array())] += one.of.entities
         if most.any():
             self._reach[self._matters[at]], self._surely[self._matters[at]] = most, least
@@ -152,30 +173,35 @@ class Tables:
             row.at in self._found.coarse,
             self._found.census[row.at[0]],
             len(parts),
-            sum(one.of.entities for one in parts if one.some),
-            len(BitMap.union(BitMap(), *(one.some for one in parts))),
+            sum(one.of.entities for one in parts if one.said.some),
+            len(BitMap.union(BitMap(), *(one.said.some for one in parts))),
         )
 
     def _part_cells(self, one: _Part) -> tuple[Any, ...]:
         is_group = isinstance(one.of, Group)
-        users = canonical(one.some)
-        stated = (a for a in one.atoms if isinstance(a, (Given, Free, Owned)))
         return (
             COARSE if is_group else EXACT,
             one.of.key.hex(),
             one.of.container if isinstance(one.of, Group) else None,
             one.of.entities,
             self._found.names.get(one.of.first, ""),
-            len(one.some),
-            len(one.every),
-            len(one.sets),
-            list(one.opens),
-            self._names(self._people.named(one.atoms, Effect.ALLOW)),
-            self._names(self._people.named(one.atoms, Effect.DENY)),
+            *one.cells,
+        )
+
+    def _said_cells(self, said: _Said) -> tuple[Any, ...]:
+        users = canonical(said.some)
+        stated = (a for a in said.atoms if isinstance(a, (Given, Free, Owned)))
+        return (
+            len(said.some),
+            len(said.every),
+            len(said.sets),
+            list(said.opens),
+            self._names(self._people.named(said.atoms, Effect.ALLOW)),
+            self._names(self._people.named(said.atoms, Effect.DENY)),
             sorted({id for atom in stated for id in atom.statements}),
             users,
-            users if one.every is one.some else canonical(one.every),
-            canonical(one.sets),
+            users if said.every is said.some else canonical(said.every),
+            canonical(said.sets),
         )
 
     def _names(self, ids: Iterable[int]) -> list[str]:
@@ -237,6 +263,30 @@ class Tables:
                 unused = self._used.reason(principal)
                 if unused:
                     yield user, *principal, unused
+
+
+def _tailed(cells: Iterable[tuple[Any, ...]]) -> pa.Table:
+    """The columns of `review` behind those that name the question."""
+    schema = pa.schema(list(SCHEMAS[REVIEW])[_HEAD:])
+    found = list(zip(*cells, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, of.type) for column, of in zip(found, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _headed(row: _Row, rows: pa.Table) -> pa.Table:
+    """The rows of a question."""
+    cells = (row.number, row.question.kind, row.question.name, row.at[0])
+    schema = SCHEMAS[REVIEW]
+    fields = list(schema)[:_HEAD]
+    head = [
+        pa.repeat(pa.scalar(cell, of.type), rows.num_rows)
+        for cell, of in zip(cells, fields, strict=True)
+    ]
+    return pa.Table.from_arrays([*head, *rows.columns], schema=schema)
+
+
+_HEAD: Final = 4
+"""So many columns of `review` name the question."""
 
 
 def _sparse(counts: Mapping[int, Counts], size: int, *more: Mapping[int, Counts]) -> list[pa.Array]:

@@ -1,0 +1,98 @@
+"""The domains and tags of assets, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+from numpy.typing import NDArray
+
+from lakewarden.pipeline.index.block import EDGE, ENTITY
+from lakewarden.pipeline.index.columns import ints
+from lakewarden.pipeline.index.index import BLOCKS, Index
+from lakewarden.pipeline.index.own import own_where
+
+DOMAINS: Final = ("domain", "product_domain")
+TAGS: Final = ("tag",)
+"""The relations that lead to domains, and to tags, in the models that have them."""
+
+Ids = NDArray[np.int32]
+Pairs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """From entities to labels: `entities` ascend, `labels` are places among the names."""
+
+    entities: Pairs
+    labels: Pairs
+
+    def of(self, ids: Ids, names: pa.Array) -> pa.ListArray:
+        """The labels of each of some entities, in order."""
+        first = np.searchsorted(self.entities, ids, side="left")
+        sizes = np.searchsorted(self.entities, ids, side="right") - first
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], sizes)
+        found = names.take(pa.array(self.labels[places]))
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), found)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What every entity of an index is labelled with."""
+
+    _names: pa.Array
+    _domains: _Edges
+    _tags: _Edges
+
+    def domains(self, ids: Ids) -> pa.ListArray:
+        """The names of the domains of each entity, in order."""
+        return self._domains.of(ids, self._names)
+
+    def tags(self, ids: Ids) -> pa.ListArray:
+        """The names of the tags of each entity, in order."""
+        return self._tags.of(ids, self._names)
+
+
+def labels_of(index: Index) -> Labels:
+    """The labels of an index; read where its model has any."""
+    domains, tags = (_edges(index, kinds) for kinds in (DOMAINS, TAGS))
+    targets = np.unique(np.concatenate([domains[1], tags[1]]))
+    names = _names(index, targets)
+    # What a label is called decides its place, so that the labels of an entity are in order.
+    order = sorted(range(len(names)), key=names.__getitem__)
+    places = np.empty(len(names), dtype=np.int64)
+    places[order] = np.arange(len(names))
+    made = []
+    for entities, found in (domains, tags):
+        labels = places[np.searchsorted(targets, found)]
+        pairs = np.unique(entities.astype(np.int64) * max(1, len(names)) + labels)
+        made.append(_Edges(*np.divmod(pairs, max(1, len(names)))))
+    return Labels(pa.array([names[place] for place in order], pa.string()), *made)
+
+
+def _edges(index: Index, kinds: Sequence[str]) -> tuple[Ids, Ids]:
+    """Where relations of these kinds lead from, and to; a block's guests left out."""
+    wanted = [kind for kind in kinds if kind in index.system.model.relations]
+    if not wanted:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    rows = _own(index, (ds.field("what") == EDGE) & ds.field("s").isin(wanted), "id", "a")
+    return ints(rows.column("id")), ints(rows.column("a"))
+
+
+def _names(index: Index, ids: Ids) -> list[str]:
+    """The types and names of some entities, in the order of their ids."""
+    if not len(ids):
+        return []
+    is_one = ds.field("id").isin(pa.array(ids))
+    rows = _own(index, (ds.field("what") == ENTITY) & is_one, "id", "s", "t").sort_by("id")
+    cells = (rows.column(name).to_pylist() for name in ("s", "t"))
+    return [":".join(pair) for pair in zip(*cells, strict=True)]
+
+
+def _own(index: Index, chosen: ds.Expression, *columns: str) -> pa.Table:
+    return own_where(index.folder / BLOCKS, int(index.manifest.facts["bits"]), chosen, columns)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -257,7 +257,11 @@ def _striped(sizes: Places, at: Places, seeds: Words, read: _Read) -> Words:
 
 def _reader(data: Bytes) -> _Read:
     """Reads little-endian numbers of so many bytes from wherever they begin."""
-    kinds = {_WORD: np.dtype("<u8"), _HALF: np.dtype("<u4"), 1: np.dtype("u1")}
+    kinds: dict[int, np.dtype[Any]] = {
+        _WORD: np.dtype("<u8"),
+        _HALF: np.dtype("<u4"),
+        1: np.dtype("u1"),
+    }
 
     def read(at: Places, width: int) -> Words:
         kind = kinds[width]

@@ -196,7 +196,9 @@ class _Job:
     def _coarse(self, folder: Path) -> dict[str, Any]:
         """Which matters have too many classes; by groups also where a block has few of them."""
         limit = self.classes
-        counted = class_counts(self.draft.kept("find") / "found") if limit else {}
+        if limit is None:
+            return {"matters": 0, "at": []}
+        counted = class_counts(self.draft.kept("find") / "found")
         wide = {at: of for at, of in counted.items() if GROUP in of or of[CLASS] > limit}
         again = frozenset(at for at, of in wide.items() if of.get(CLASS))
         if again:

@@ -105,7 +105,8 @@ def write(file: Path, table: pa.Table) -> None:
 def _cells(column: pa.Array) -> list[object]:
     kind = column.type
     if pa.types.is_string(kind):
-        return _safe(column.fill_null("")).to_pylist()
+        plain: list[object] = _safe(column.fill_null("")).to_pylist()
+        return plain
     if not pa.types.is_list(kind):
         return [_cell(value) for value in column.to_pylist()]
     # Of long lists only what is shown is taken over into Python, and as one text.

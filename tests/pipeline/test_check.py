@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +25,7 @@ from lakewarden.aspects.row import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
+from lakewarden.pipeline import check_here
 from lakewarden.pipeline.check import MAX_LEVELS, Key, asked_of_all, check, on_cycles
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.system import load_system
@@ -64,7 +67,56 @@ def checked(spark: SparkSession, rows: Iterable[Row], model: Model) -> dict[Row,
         found.setdefault(Row(row["table"], cells), []).append(row["reason"] or "")
         assert bool(row["reason"]) == bool(row["detail"])
     assert sum(map(len, found.values())) == len(given)
+    assert became_here(given, model) == Counter(map(tuple, frame.select(*OUTCOME).collect()))
     return {row: sorted(reasons) for row, reasons in found.items()}
+
+
+OUTCOME = ("table", *CELLS, "reason", "detail")
+
+
+def became_here(rows: Iterable[Row], model: Model) -> Counter[tuple[str | None, ...]]:
+    """What the checks in this process say: table, cells, reason and detail of each row."""
+    return Counter(
+        (row.table, *padded(row), row.reason or None, row.detail or None)
+        for row in check_here.check(rows, model)
+    )
+
+
+def padded(row: Row) -> tuple[str | None, ...]:
+    return (*row.cells, *(None,) * (len(CELLS) - len(row.cells)))
+
+
+@pytest.mark.parametrize("name", ["datahub", "gravitino"])
+def test_random_rows_become_the_same_here_and_in_spark(spark: SparkSession, name: str) -> None:
+    model = load_system(name).model
+    rows = list(drawn(Random(1), model))
+    reasons = {row.reason for row in check_here.check(rows, model)}
+    assert len(reasons) > 4, reasons
+    assert checked(spark, rows, model)
+
+
+def drawn(random: Random, model: Model) -> Iterator[Row]:
+    """Rows about few names, so that much of it repeats, dangles, and leads in circles."""
+    kinds = {
+        "datahub": ("container", "domain", "dataset", "query"),
+        "gravitino": ("metalake", "catalog", "schema", "table"),
+    }[model.name]
+    entities = [Entity(kind, f"{n}") for kind in kinds for n in range(20)]
+    people = [Principal(kind, f"{n}") for kind in ("user", "group", "role") for n in range(3)]
+    relations = sorted({*model.relations, "subject"})
+    for number in range(400):
+        place = f"line {random.randrange(500)} of {number}"
+        one, other = random.choices(entities, k=2)
+        member, of = random.choices(people, k=2)
+        rows = [
+            entity_row(one, place),
+            placement_row(one, other, place),
+            relation_row(random.choice([*relations, *["subject"] * 9]), one, other, place),
+            owner_row(one, of, "", place),
+            membership_row(member, of, place),
+        ]
+        row = random.choice(rows)
+        yield row.rejected("bad name", "drawn") if random.random() < 0.05 else row
 
 
 def at(row: Row) -> Row:

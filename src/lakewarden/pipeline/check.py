@@ -44,11 +44,17 @@ MAX_LEVELS: Final = 64
 Key = tuple[str, str]
 """Type (or kind) and name."""
 
-_ABOUT = ("relations", "attributes", "owners", PLACEMENTS)
+ABOUT: Final = ("relations", "attributes", "owners", PLACEMENTS)
 """Tables whose rows are about an entity."""
 
+NESTING_KINDS: Final = (GROUP, ROLE)
+"""Kinds of principals that can be members of one another."""
 
-class _Bad(NamedTuple):
+KEPT_ONCE: Final = "the first is kept"
+OTHER_EDGE: Final = "another edge of the entity was set aside"
+
+
+class Bad(NamedTuple):
     """A row that does not pass, known by all its cells."""
 
     table: str
@@ -81,7 +87,7 @@ def _rejected(rows: DataFrame, bad: Column, reason: str, detail: Column) -> Data
 
 def _repeated(rows: DataFrame) -> DataFrame:
     same = Window.partitionBy("table", *CELLS, F.col("reason").isNull()).orderBy("place")
-    return _rejected(rows, F.row_number().over(same) > 1, REPEATED, F.lit("the first is kept"))
+    return _rejected(rows, F.row_number().over(same) > 1, REPEATED, F.lit(KEPT_ONCE))
 
 
 def _placed_once(rows: DataFrame) -> DataFrame:
@@ -106,28 +112,34 @@ def _tuples(frame: DataFrame) -> list[tuple[str, ...]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def _off_tree(rows: DataFrame, model: Model) -> Iterator[_Bad]:
-    """Places that lead back to where they began, or too far down.
+def _off_tree(rows: DataFrame, model: Model) -> Iterator[Bad]:
+    """Places that lead back to where they began, or too far down."""
+    nested = nesting(model)
+    if nested:
+        inner = F.col("c0").isin(nested) & F.col("c2").isin(nested)
+        yield from misplaced(_tuples(_sound(rows, PLACEMENTS).filter(inner)))
 
-    Only types that may lie below their own kind can do so, and these are few.
-    """
-    nested = sorted(type for type in model.types if _may_nest(model, type))
-    if not nested:
-        return
-    inner = F.col("c0").isin(nested) & F.col("c2").isin(nested)
+
+def nesting(model: Model) -> list[str]:
+    """The types that may lie below their own kind: only these can lead back; they are few."""
+    return sorted(type for type in model.types if _may_nest(model, type))
+
+
+def misplaced(placements: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
+    """Of the places of types that nest, those that lead back, or too far down."""
     parents = {
         (type, name): (parent_type, parent_name)
-        for type, name, parent_type, parent_name in _tuples(_sound(rows, PLACEMENTS).filter(inner))
+        for type, name, parent_type, parent_name in placements
     }
     circular = on_cycles({child: [parent] for child, parent in parents.items()})
     levels = _levels({c: p for c, p in parents.items() if c not in circular})
     for child, parent in parents.items():
         cells = (*child, *parent)
         if child in circular:
-            yield _Bad(PLACEMENTS, cells, CYCLE, f"`{child[1]}` is below itself")
+            yield Bad(PLACEMENTS, cells, CYCLE, f"`{child[1]}` is below itself")
         elif levels[child] >= MAX_LEVELS:
             detail = f"level {levels[child]}, at most {MAX_LEVELS - 1} for what has members"
-            yield _Bad(PLACEMENTS, cells, TOO_DEEP, detail)
+            yield Bad(PLACEMENTS, cells, TOO_DEEP, detail)
 
 
 def _may_nest(model: Model, type: str) -> bool:
@@ -198,12 +210,15 @@ def _levels(parents: Mapping[Key, Key]) -> dict[Key, int]:
     return levels
 
 
-def _circular_memberships(rows: DataFrame) -> Iterator[_Bad]:
+def _circular_memberships(rows: DataFrame) -> Iterator[Bad]:
     """Memberships among groups and roles by which somebody would be below himself."""
-    kinds = (GROUP, ROLE)
-    found = _tuples(
-        _sound(rows, "memberships").filter(F.col("c0").isin(*kinds) & F.col("c2").isin(*kinds))
-    )
+    inner = F.col("c0").isin(*NESTING_KINDS) & F.col("c2").isin(*NESTING_KINDS)
+    yield from circular(_tuples(_sound(rows, "memberships").filter(inner)))
+
+
+def circular(memberships: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
+    """Of the memberships among groups and roles, those on a cycle."""
+    found = list(memberships)
     edges: dict[Key, list[Key]] = {}
     for kind, name, of_kind, of_name in found:
         edges.setdefault((kind, name), []).append((of_kind, of_name))
@@ -211,12 +226,12 @@ def _circular_memberships(rows: DataFrame) -> Iterator[_Bad]:
     for kind, name, of_kind, of_name in found:
         if component.get((kind, name), -1) == component.get((of_kind, of_name), -2):
             detail = f"`{name}` would be a member of itself"
-            yield _Bad("memberships", (kind, name, of_kind, of_name), CYCLE, detail)
+            yield Bad("memberships", (kind, name, of_kind, of_name), CYCLE, detail)
 
 
-def _dangling(rows: DataFrame, model: Model) -> Iterator[_Bad]:
+def _dangling(rows: DataFrame, model: Model) -> Iterator[Bad]:
     """Entities whose parent is not stored, and all below them, where that denies."""
-    denied = _denied(model)
+    denied = denied_types(model)
     if not denied:
         return
     placements = _sound(rows, PLACEMENTS)
@@ -227,21 +242,30 @@ def _dangling(rows: DataFrame, model: Model) -> Iterator[_Bad]:
         .select(*CELLS[:4])
     )
     while lost:
-        for type, name, parent_type, parent_name in lost:
-            detail = f"`{parent_type}:{parent_name}` is not stored"
-            yield _Bad("entities", (type, name), DANGLING_PARENT, detail)
-            yield _Bad(PLACEMENTS, (type, name, parent_type, parent_name), DANGLING_PARENT, detail)
+        for placement in lost:
+            yield from dangling(placement)
         gone = pa.table({"c2": [row[0] for row in lost], "c3": [row[1] for row in lost]})
         below = rows.sparkSession.createDataFrame(gone)
         lost = _tuples(placements.join(below, ["c2", "c3"], "left_semi").select(*CELLS[:4]))
 
 
-def _denied(model: Model) -> list[str]:
+def dangling(placement: tuple[str, ...]) -> Iterator[Bad]:
+    """An entity whose parent is not stored, or goes itself, with its place."""
+    detail = f"{_named(*placement[2:])} is not stored"
+    yield Bad("entities", placement[:2], DANGLING_PARENT, detail)
+    yield Bad(PLACEMENTS, placement, DANGLING_PARENT, detail)
+
+
+def _named(type: str, name: str) -> str:
+    return f"`{type}:{name}`"
+
+
+def denied_types(model: Model) -> list[str]:
     """The types whose names are denied when they are not stored."""
     return sorted(type for type in model.types if not model.judged(type))
 
 
-def _marked(rows: DataFrame, bad: Iterable[_Bad]) -> DataFrame:
+def _marked(rows: DataFrame, bad: Iterable[Bad]) -> DataFrame:
     """`rows`, with the reasons of those that were found on the driver."""
     found = list(bad)
     if not found:
@@ -260,7 +284,7 @@ def _marked(rows: DataFrame, bad: Iterable[_Bad]) -> DataFrame:
     )
 
 
-def _bad_frame(spark: SparkSession, found: Iterable[_Bad]) -> DataFrame:
+def _bad_frame(spark: SparkSession, found: Iterable[Bad]) -> DataFrame:
     columns: dict[str, list[str | None]] = {f"bad_{name}": [] for name in ("table", *CELLS)}
     columns |= {"bad_reason": [], "bad_detail": []}
     for row in dict.fromkeys(found):
@@ -275,12 +299,12 @@ def _bad_frame(spark: SparkSession, found: Iterable[_Bad]) -> DataFrame:
 def _about_stored(rows: DataFrame, model: Model) -> DataFrame:
     """`rows`, those rejected that are about, or name, what is not stored where it has to be."""
     stored = _sound(rows, "entities")
-    about = F.col("table").isin(*_ABOUT)
+    about = F.col("table").isin(*ABOUT)
     second = F.col("table") == "relations"
     type = F.when(second, F.col("c1")).otherwise(F.col("c0"))
     name = F.when(second, F.col("c2")).otherwise(F.col("c1"))
     rows = _joined(rows, stored, (type, name), about, NOT_STORED)
-    denied = _denied(model)
+    denied = denied_types(model)
     if not denied or not model.relations:
         return rows
     named = second & F.col("c3").isin(denied)
@@ -312,7 +336,7 @@ def _whole(rows: DataFrame, model: Model) -> DataFrame:
     edges = Window.partitionBy("table", "c0", "c1", "c2")
     lost = F.col("reason").isNotNull() & (F.col("reason") != REPEATED)
     bad = asked & (F.count(F.when(asked & lost, True)).over(edges) > 0)
-    return _rejected(rows, bad, INCOMPLETE, F.lit("another edge of the entity was set aside"))
+    return _rejected(rows, bad, INCOMPLETE, F.lit(OTHER_EDGE))
 
 
 def asked_of_all(model: Model) -> list[str]:

@@ -29,13 +29,14 @@ ENTITIES = "type,name\nmetalake,lk\ncatalog,lk:c\ncatalog,lk:c\nschema,lk:d.s\n"
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from lakewarden.pipeline import check
+from lakewarden.pipeline import check_here
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.tabular import Tabular
-from lakewarden.pipeline.session import spark_session
-check.check = lambda rows, model: os.kill(os.getpid(), signal.SIGKILL)
+from lakewarden.pipeline.session import Deferred
+check_here.check = lambda rows, model: os.kill(os.getpid(), signal.SIGKILL)
 source, out = map(Path, sys.argv[1:])
-ingest(Tabular(source, "csv", "gravitino"), out, spark=spark_session("killed", "local[1]"))
+no_session = Deferred(sys.exit, is_here=True)
+ingest(Tabular(source, "csv", "gravitino"), out, spark=no_session)
 """
 
 
@@ -69,7 +70,7 @@ def test_a_killed_run_is_taken_up_behind_its_last_finished_stage(
             with pytest.raises(KeyboardInterrupt):
                 ingest(source, out, spark=spark)
 
-    cut(Draft, "write")
+    cut(Draft, "put")
     cut(run, "_report")
     result = ingest(source, out, spark=spark)
     assert result.report.reused == ("read", "check", "write")
@@ -89,7 +90,7 @@ def test_a_stage_is_taken_over_only_for_the_same_input(
 ) -> None:
     source, out = lake(tmp_path / "in"), tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr("lakewarden.pipeline.check.check", stop)
+        patch.setattr("lakewarden.pipeline.check_here.check", stop)
         with pytest.raises(KeyboardInterrupt):
             ingest(source, out, spark=spark)
     settings: dict[str, str] = {}
@@ -140,7 +141,7 @@ def test_a_running_system_is_not_asked_again_for_what_it_answered(
     with scripted(SCRIPT) as server:
         source = Live("gravitino", server.address, Credential(token="s3cret-token"))
         with monkeypatch.context() as patch:
-            patch.setattr("lakewarden.pipeline.check.check", stop)
+            patch.setattr("lakewarden.pipeline.check_here.check", stop)
             with pytest.raises(KeyboardInterrupt):
                 ingest(source, out, spark=spark)
         asked = len(server.asked)

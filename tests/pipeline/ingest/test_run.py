@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from lakewarden.service.warden import Warden
 from tests.pipeline.directories import write_directory
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from lakewarden.pipeline.directory_manifest import Content
 
@@ -224,15 +224,15 @@ def test_the_same_input_makes_no_new_version_and_failures_leave_the_old_one(
     assert left(out / "versions") == ["1"]
 
     written(tmp_path / "in", {"a.json": [*FIRST, proposal(data("new"), "status", {})]})
-    write = Draft.write
+    put = Draft.put
 
-    def failing(self: Draft, table: str, frame: DataFrame, rows: int) -> Content:
+    def failing(self: Draft, table: str, rows: Iterable[Sequence[str | None]]) -> Content:
         if table == "owners":
             raise OSError("no space left on device")
-        return write(self, table, frame, rows)
+        return put(self, table, rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Draft, "write", failing)
+        patch.setattr(Draft, "put", failing)
         with pytest.raises(OSError, match="no space left"):
             ingest(source, out, spark=spark)
     with monkeypatch.context() as patch:
@@ -243,7 +243,7 @@ def test_the_same_input_makes_no_new_version_and_failures_leave_the_old_one(
     assert read_manifest(out) == first.manifest
     assert load(out).manifest == first.manifest
     with monkeypatch.context() as patch:
-        patch.setattr("lakewarden.pipeline.check.check", lambda rows, model: rows.limit(3))
+        patch.setattr("lakewarden.pipeline.check_here.check", lambda rows, _: list(rows)[:3])
         with pytest.raises(WardenError, match=r"rows do not add up: .* after the checks"):
             ingest(source, out, spark=spark, fresh=True)
     assert left(out) == ["manifest.json", "versions"]

@@ -103,6 +103,8 @@ class CdapFile:
     ) -> Reading:
         """See `Source`. Single privileges become statements at the end."""
         read = exchanges.read(self.path, rows, spark, system, scratch, progress)
+        if isinstance(read, exchanges.Few):
+            return replace(read.reading, rows=list(_few_with_statements(read.rows)))
         return replace(read.reading, rows=_with_statements(read.rows))
 
 
@@ -138,6 +140,34 @@ def _with_statements(found: DataFrame) -> DataFrame:
         "detail",
     )
     return exchanges.union(exchanges.union(others, statements), set_aside)
+
+
+def _few_with_statements(found: Sequence[Row]) -> Iterator[Row]:
+    """As `_with_statements`."""
+    held: dict[str, list[tuple[str, ...]]] = {}
+    for row in found:
+        if row.table == "memberships" and row.cells[2] == ROLE and not row.reason:
+            held.setdefault(row.cells[3], []).append(row.cells[:2])
+    single = [row for row in found if row.table == _PRIVILEGES and not row.reason]
+    through = {
+        (*holder, *row.cells[2:])
+        for row in single
+        if row.cells[0] == ROLE
+        for holder in held.get(row.cells[1], ())
+    }
+    grouped: dict[tuple[str, ...], list[Row]] = {}
+    for row in found:
+        if row.table != _PRIVILEGES:
+            yield row
+        elif row.reason:
+            kind, name, _, text, action = row.cells
+            cells = (f"{kind}:{name}/{text}", f"{action} {text}")
+            yield row._replace(table="statements", cells=cells)
+        elif row.cells not in through:
+            grouped.setdefault(row.cells[:4], []).append(row)
+    for (kind, name, key, text), rows in grouped.items():
+        actions = sorted({row.cells[4] for row in rows})
+        yield _statement(kind, name, key, text, actions, min(row.place for row in rows))
 
 
 def _stated(groups: Batches) -> Batches:

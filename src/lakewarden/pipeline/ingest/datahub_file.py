@@ -7,6 +7,7 @@ file is read by one task, so a large export is best kept in several files.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,11 +20,13 @@ from lakewarden.aspects.change import Change
 from lakewarden.aspects.row import Row, error_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
+from lakewarden.pipeline import small
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import replay
 from lakewarden.pipeline.ingest.files import (
     Batches,
     File,
+    bytes_of,
     find,
     inputs_of,
     per_file,
@@ -90,6 +93,8 @@ class DatahubFile:
 
         files = find(self.path, SUFFIXES)
         progress("read", 1, _STEPS, f"{len(files)} files")
+        if small.has_little(bytes_of(files), spark):
+            return _few(files, system.model, progress)
         place = scratch / "writes"
         settings = tuple(sorted(system.model.settings.items()))
         per_file(spark, files, reader(files, settings), _SPARK_SCHEMA).write.parquet(
@@ -119,6 +124,35 @@ class DatahubFile:
             .mapInArrow(replayer(settings), SPARK_SCHEMA)
         )
         return Reading(rows, ignored=dict(sorted(ignored.items())))
+
+
+def _few(files: Sequence[File], model: Model, progress: Progress) -> Reading:
+    """The same of small files, in this process."""
+    lines = [line for number, file in enumerate(files) for line in _read(number, file, model)]
+    refuse_errors((line.place, line.error) for line in lines if line.error is not None)
+    ignored = Counter(_meaningless(line) for line in lines)
+    del ignored[""]
+    progress("read", 2, _STEPS, f"{ignored.total()} aspects without meaning here")
+    by_urn: dict[str, list[Write]] = {}
+    for line in lines:
+        if line.write is not None:
+            by_urn.setdefault(line.write.urn, []).append(line.write)
+    rows: list[Row] = []
+    for group in by_urn.values():
+        try:
+            rows += list(replay.rows(group, model))
+        except BadInput as error:
+            rows.append(error_row(error.message, error.where))
+    return Reading(rows, ignored=dict(sorted(ignored.items())))
+
+
+def _meaningless(line: _Line) -> str:
+    """What a line is that means nothing here; empty for one that means something."""
+    write = line.write
+    if write is None:
+        return line.ignored or ""
+    is_ignored = not (write.value or write.problem) and write.change is not Change.DELETE
+    return f"aspect {write.aspect}" if is_ignored else ""
 
 
 @lru_cache(maxsize=4)

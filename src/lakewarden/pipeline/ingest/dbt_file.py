@@ -43,7 +43,6 @@ from lakewarden.pipeline.ingest.dbt_manifest import Dbt, Node, Owner, read
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.grants import stored
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:
@@ -110,8 +109,9 @@ class DbtFile:
                 before = described.get(type, (0, 0))
                 described[type] = (before[0] + count, before[1] + of)
             progress("read", done, len(files) + 1, f"{len(manifest.nodes)} relations")
-        frame = frame_of(spark, list(_once(rows)))
-        return Reading(frame, ignored=dict(sorted(ignored.items())), described=described)
+        return Reading(
+            list(_once(rows)), ignored=dict(sorted(ignored.items())), described=described
+        )
 
     def meaning(self, manifest: Dbt) -> InDatahub | InGravitino:
         """The manifest under the model that was chosen."""

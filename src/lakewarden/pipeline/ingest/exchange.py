@@ -10,6 +10,7 @@ one must not go by unread.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -19,9 +20,10 @@ from lakewarden.aspects.row import CELLS, Row, error_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.section import Section
 from lakewarden.names.canonical import quoted, split_path
+from lakewarden.pipeline import small
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import identity
-from lakewarden.pipeline.ingest.files import Batches, File, find, inputs_of, per_file
+from lakewarden.pipeline.ingest.files import Batches, File, bytes_of, find, inputs_of, per_file
 from lakewarden.pipeline.ingest.json_file import records
 from lakewarden.pipeline.ingest.row import SCHEMA, SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
@@ -61,6 +63,13 @@ class Exchange(NamedTuple):
 
 Reader = Callable[[Exchange, System], Iterator[Row]]
 """What the replies of one system mean, as rows; raises `BadInput` for a malformed one."""
+
+
+class Few(NamedTuple):
+    """Everything that small files say, in this process; and the reading but for its rows."""
+
+    rows: list[Row]
+    reading: Reading
 
 
 class Read(NamedTuple):
@@ -107,12 +116,14 @@ def read(
     system: System,
     scratch: Path,
     progress: Progress,
-) -> Read:
-    """Reads the files at `path`, one Spark task for each. Raises `BadInput`."""
+) -> Read | Few:
+    """Reads the files at `path`, one Spark task for each; small ones here. Raises `BadInput`."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     files = find(path, SUFFIXES)
     progress("read", 1, _STEPS, f"{len(files)} files")
+    if small.has_little(bytes_of(files), spark):
+        return _few(files, reader, system, progress)
     place = scratch / "replies"
     key = (system.model.name, tuple(sorted(system.model.settings.items())))
     found = per_file(spark, files, _tasks(files, reader, key), SPARK_SCHEMA)
@@ -125,6 +136,23 @@ def read(
     progress("read", 2, _STEPS, f"{sum(ignored.values())} replies without meaning here")
     rows = once.filter(F.col("table") != IGNORED)
     return Read(rows, Reading(rows, ignored=dict(sorted(ignored.items()))))
+
+
+def _few(files: list[File], reader: Reader, system: System, progress: Progress) -> Few:
+    once: dict[tuple[object, ...], Row] = {}
+    ignored = Counter[str]()
+    for file in files:
+        for row in rows(file.path, file.name, reader, system):
+            if row.table == IGNORED:
+                ignored[row.cells[0]] += 1
+                continue
+            key = (row.table, tuple(row.cells), row.reason, row.detail)
+            known = once.get(key)
+            if known is None or row.place < known.place:
+                once[key] = row
+    progress("read", 2, _STEPS, f"{ignored.total()} replies without meaning here")
+    found = list(once.values())
+    return Few(found, Reading(found, ignored=dict(sorted(ignored.items()))))
 
 
 Key = tuple[str, tuple[tuple[str, str], ...]]

@@ -65,6 +65,15 @@ def _sha256(file: Path) -> str:
         raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
 
 
+def bytes_of(files: Iterable[File]) -> int:
+    """How large the files are together. Raises `BadInput` for one that is gone."""
+    try:
+        return sum(file.path.stat().st_size for file in files)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=str(error.filename)) from None
+
+
 def per_file(
     spark: SparkSession, files: Sequence[File], function: Callable[[Batches], Batches], schema: str
 ) -> DataFrame:

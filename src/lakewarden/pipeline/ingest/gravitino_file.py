@@ -11,6 +11,7 @@ SOURCE: gravitino reference 1.1 to 1.3, 3, 4.3, 6.1.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -94,6 +95,8 @@ class GravitinoFile:
     ) -> Reading:
         """See `Source`. Grants on what is not stored are told from the others at the end."""
         read = exchanges.read(self.path, rows, spark, system, scratch, progress)
+        if isinstance(read, exchanges.Few):
+            return replace(read.reading, rows=list(_few_on_stored(read.rows)))
         return replace(read.reading, rows=_on_stored(read.rows))
 
 
@@ -115,6 +118,17 @@ def _on_stored(found: DataFrame) -> DataFrame:
             "detail": F.when(lost, detail).otherwise(F.col("detail")),
         }
     ).select(*found.columns)
+
+
+def _few_on_stored(found: Sequence[Row]) -> Iterator[Row]:
+    """As `_on_stored`."""
+    stored = {":".join(r.cells[:2]) for r in found if r.table == "entities" and not r.reason}
+    for row in found:
+        on = None
+        if row.table == STATEMENTS and not row.reason:
+            on = json.loads(row.cells[1]).get("on")
+        lost = on is not None and on not in stored
+        yield row.rejected(NOT_STORED, f"`{on}` is not stored") if lost else row
 
 
 def rows(exchange: Exchange, system: System) -> Iterator[Row]:

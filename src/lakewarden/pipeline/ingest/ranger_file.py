@@ -50,7 +50,6 @@ from lakewarden.pipeline.ingest.ranger_policy import (
 )
 from lakewarden.pipeline.ingest.ranger_scope import SERVICES, Place, Scopes
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class RangerFile:
         meaning = self.meaning(ranger)
         ignored = {"disabled policies": ranger.disabled} if ranger.disabled else {}
         not_read = [f"policies of the service {name}" for name in meaning.others]
-        return Reading(frame_of(spark, list(meaning.rows())), ignored=ignored, not_read=not_read)
+        return Reading(list(meaning.rows()), ignored=ignored, not_read=not_read)
 
     def meaning(self, ranger: Ranger) -> Meaning:
         """What the policies come to. Raises `BadInput` where they cannot be kept apart."""

@@ -17,18 +17,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakewarden.aspects.row import COUNTED, DELETED, ERRORS, NOTES
+from lakewarden.aspects.row import COUNTED, DELETED, ERRORS, NOTES, Row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import ownership as owning
+from lakewarden.pipeline import small
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.files import refuse_errors
+from lakewarden.pipeline.ingest.local import Local, local
 from lakewarden.pipeline.ingest.quality import named_only, quality
-from lakewarden.pipeline.ingest.report import MAX_NOTES, Note, Report, Rows
-from lakewarden.pipeline.ingest.row import SPARK_SCHEMA
+from lakewarden.pipeline.ingest.report import MAX_NOTES, Report
+from lakewarden.pipeline.ingest.report import Rows as Counted
+from lakewarden.pipeline.ingest.rows import Distributed, Rows, distributed
 from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
 from lakewarden.pipeline.ingest.stages import FETCHED, Found, Stages, digest
+from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
-from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, table, write
+from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, write
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.system import System, load_system
 
@@ -51,7 +55,7 @@ class _Read(NamedTuple):
     `key` is the digest of everything that the rows depend on.
     """
 
-    rows: DataFrame
+    rows: Rows
     counts: Mapping[str, int]
     inputs: tuple[Input, ...]
     ignored: Mapping[str, int]
@@ -104,7 +108,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
             raise BadInput(message, where=str(out))
         run = _Run(spark, system, one, Stages(one.scratch), progress)
         local = _fetched(source, run)
-        read = _read(local, run)
+        read = _read(local, run, for_spark=rules is not None)
         checked = _check(read, run)
         ruled_key = digest(read.key, ruled)
         owned = _own(checked, rules, ruled_key, run)
@@ -150,8 +154,11 @@ def _fetched(source: Source | Distant, run: _Run) -> Source:
     return source.copied(run.draft.scratch / "fetch", found["missing"])
 
 
-def _read(source: Source, run: _Run) -> _Read:
-    """The source's rows, computed once and kept; raises `BadInput` when any is an error."""
+def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
+    """The source's rows, computed once and kept; raises `BadInput` when any is an error.
+
+    `for_spark`: what follows needs them there, however few they are.
+    """
     known = source.inputs()
 
     def read(folder: Path) -> Found:
@@ -159,13 +166,14 @@ def _read(source: Source, run: _Run) -> _Read:
         below.mkdir()
         reading = source.read(run.spark, run.system, below, run.progress)
         inputs = reading.inputs if known is None else known
-        rows = _kept(reading.rows, folder / "rows")
-        counts = {row["table"]: row["count"] for row in rows.groupBy("table").count().collect()}
+        found = _taken(reading.rows, run.spark, for_spark=for_spark)
+        rows = found.kept(folder / "rows")
+        counts = rows.counts()
         if counts.get(ERRORS):
-            errors = rows.filter(rows["table"] == ERRORS).select("place", "c0").collect()
-            refuse_errors(sorted(((row[0], row[1]) for row in errors), key=natural))
+            refuse_errors(sorted(rows.errors(), key=natural))
         shutil.rmtree(below)
         return {
+            "here": isinstance(rows, Local),
             "counts": counts,
             "inputs": [asdict(one) for one in inputs],
             "ignored": dict(reading.ignored),
@@ -174,12 +182,12 @@ def _read(source: Source, run: _Run) -> _Read:
         }
 
     key = None if known is None else _key(source, known, run.system)
-    found = run.stages.run("read", key, read)
+    found = run.stages.run("read", key and digest(key, for_spark), read)
     inputs = tuple(Input(**one) for one in found["inputs"])
     total = sum(found["counts"].get(name, 0) for name in COUNTED)
     run.progress("read", 1, 1, f"{total} rows{_again('read', run)}")
     return _Read(
-        rows=_rows(run.spark, run.draft.scratch / "read" / "rows"),
+        rows=_reopened(run, "read", here=found["here"]),
         counts=found["counts"],
         inputs=inputs,
         ignored=found["ignored"],
@@ -205,27 +213,28 @@ def natural(error: tuple[str, str]) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
 
 
-def _kept(rows: DataFrame, place: Path) -> DataFrame:
-    """The same rows, written down, so that they are computed once."""
-    rows.write.partitionBy("table").parquet(written_to(place))
-    return _rows(rows.sparkSession, place)
+def _taken(rows: DataFrame | Sequence[Row], spark: SparkSession, *, for_spark: bool) -> Rows:
+    """The rows of a source, where they are worked on."""
+    if not isinstance(rows, Sequence):
+        return Distributed(rows)
+    if small.has_few(len(rows), spark) and not for_spark:
+        return Local(rows)
+    return Distributed(frame_of(spark, rows))
 
 
-def _rows(spark: SparkSession, place: Path) -> DataFrame:
-    """Rows that were written down."""
-    schema = spark.createDataFrame([], SPARK_SCHEMA).schema
-    read = spark.read.schema(schema).parquet(read_from(place))
-    return read.select(*schema.names)
+def _reopened(run: _Run, stage: str, *, here: bool) -> Rows:
+    """What a stage kept."""
+    place = run.draft.scratch / stage / "rows"
+    return local(place) if here else distributed(run.spark, place)
 
 
 def _check(read: _Read, run: _Run) -> Checked:
-    from lakewarden.pipeline.check import check
+    here = isinstance(read.rows, Local)
 
     def judge(folder: Path) -> Found:
-        counted = read.rows.filter(read.rows["table"].isin(*COUNTED))
-        rows = _kept(check(counted, run.system.model), folder / "rows")
+        rows = read.rows.checked(COUNTED, run.system.model).kept(folder / "rows")
         passed, failed, reasons = Counter[str](), Counter[str](), Counter[str]()
-        for name, reason, count in rows.groupBy("table", "reason").count().collect():
+        for name, reason, count in rows.outcomes():
             if reason is None:
                 passed[name] += count
             else:
@@ -236,24 +245,24 @@ def _check(read: _Read, run: _Run) -> Checked:
             expect(f"{name} after the checks", judged, read.counts.get(name, 0))
         return {"passed": passed, "failed": failed, "reasons": reasons}
 
-    found = run.stages.run("check", read.key, judge)
+    found = run.stages.run("check", digest(read.key, here), judge)
     aside = sum(found["failed"].values())
     run.progress("check", 1, 1, f"{aside} rows set aside{_again('check', run)}")
-    rows = _rows(run.spark, run.draft.scratch / "check" / "rows")
+    rows = _reopened(run, "check", here=here)
     return Checked(rows, found["passed"], found["failed"], found["reasons"])
 
 
 def _own(checked: Checked, rules: owning.Ownership | None, key: str, run: _Run) -> Owned:
-    before = table(checked.rows, "owners")
     if rules is None:
         run.stages.seconds["own"] = 0.0
-        return Owned(before, checked.passed.get("owners", 0))
-    schema = spark_schema("owners")
+        return Owned(checked.rows, checked.passed.get("owners", 0))
+    rows = checked.rows
+    assert isinstance(rows, Distributed)  # noqa: S101 — INVARIANT: `_read` was told of the rules
+    before, schema = rows.owners, spark_schema("owners")
     place = run.draft.scratch / "own" / "rows"
 
     def own(_: Path) -> Found:
-        entities = table(checked.rows, "entities")
-        owning.apply(before, entities, rules).write.parquet(written_to(place))
+        owning.apply(before, rows.table("entities"), rules).write.parquet(written_to(place))
         after = run.spark.read.schema(schema).parquet(read_from(place))
         added = after.join(before, before.columns, "left_anti").count()
         removed = before.join(after, before.columns, "left_anti").count()
@@ -262,7 +271,8 @@ def _own(checked: Checked, rules: owning.Ownership | None, key: str, run: _Run) 
     found = run.stages.run("own", key, own)
     said = f"{found['added']} owners added, {found['removed']} removed"
     run.progress("own", 1, 1, said + _again("own", run))
-    return Owned(run.spark.read.schema(schema).parquet(read_from(place)), **found)
+    after = run.spark.read.schema(schema).parquet(read_from(place))
+    return Owned(rows.with_owners(after), **found)
 
 
 def _written(
@@ -280,11 +290,9 @@ def _written(
 def _report(read: _Read, checked: Checked, owned: Owned, run: _Run) -> Report:
     counts = read.counts
     rows = {
-        name: Rows(counts.get(name, 0), checked.passed.get(name, 0), checked.failed.get(name, 0))
+        name: Counted(counts.get(name, 0), checked.passed.get(name, 0), checked.failed.get(name, 0))
         for name in COUNTED
     }
-    notes = read.rows.filter(read.rows["table"] == NOTES).select("c0", "c1").orderBy("c0", "c1")
-    found = notes.limit(MAX_NOTES).collect() if counts.get(NOTES) else []
     named = named_only(checked)
     return Report(
         rows=rows,
@@ -293,7 +301,7 @@ def _report(read: _Read, checked: Checked, owned: Owned, run: _Run) -> Report:
         owners_removed=owned.removed,
         named=named,
         ignored=read.ignored,
-        notes=[Note(row[0], row[1]) for row in found],
+        notes=read.rows.notes(MAX_NOTES) if counts.get(NOTES) else [],
         note_count=counts.get(NOTES, 0),
         not_read=list(read.not_read),
         quality=quality(checked, owned, run.system.model, named, read.described),
@@ -306,6 +314,5 @@ def _deleted(read: _Read, system: System) -> tuple[str, ...]:
     """The default statements that the source deleted, as far as they can be."""
     if not read.counts.get(DELETED):
         return ()
-    rows = read.rows.filter(read.rows["table"] == DELETED).select("c0").collect()
     editable = {str(t["id"]) for t in system.model.defaults if t.get("editable", False)}
-    return tuple(sorted({row[0] for row in rows} & editable))
+    return tuple(sorted(read.rows.deleted() & editable))

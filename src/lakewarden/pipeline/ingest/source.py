@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from lakewarden.aspects.row import Row
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.service.system import System
 
@@ -31,14 +32,15 @@ def silent(stage: str, done: int, total: int, message: str) -> None:
 class Reading:
     """What a source gave.
 
-    `rows` has the schema of `lakewarden.pipeline.ingest.row` and can be computed again with
-    the same result. `inputs` is empty where the source's own `inputs` told them before.
+    `rows` are a frame of the schema of `lakewarden.pipeline.ingest.row`, which can be computed
+    again with the same result, or those that are in this process, since they are few or came so.
+    `inputs` is empty where the source's own `inputs` told them before.
     `ignored` counts what was read and means nothing here, by what it is. `not_read` says what
     the source has and nobody looked at. `described` counts entities with and all entities that
     could have a description, by type, where the source knows them.
     """
 
-    rows: DataFrame
+    rows: DataFrame | Sequence[Row]
     inputs: Sequence[Input] = ()
     ignored: Mapping[str, int] = field(default_factory=dict)
     not_read: Sequence[str] = ()

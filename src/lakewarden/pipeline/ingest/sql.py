@@ -34,7 +34,6 @@ from lakewarden.pipeline.ingest import mysql_grants as mysql
 from lakewarden.pipeline.ingest import postgres_grants as postgres
 from lakewarden.pipeline.ingest.grants import Catalog, Grants, stored
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ class Sql:
         rows, not_read, name = self.rows(system, progress)
         text = json.dumps(sorted(rows), ensure_ascii=False)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return Reading(frame_of(spark, rows), [Input(name, digest)], not_read=not_read)
+        return Reading(rows, [Input(name, digest)], not_read=not_read)
 
     def rows(self, system: System, progress: Progress) -> tuple[list[Row], list[str], str]:
         """The rows, what was not looked at, and the database's name without any secret.

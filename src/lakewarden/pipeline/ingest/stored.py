@@ -33,7 +33,6 @@ from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.source import Reading as Given
-from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.effect import RealmChanged, decode
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
@@ -181,7 +180,7 @@ class Stored:
         progress("read", 0, 1, f"revision {self.snapshot.revision}")
         told = [f"read at revision {self.snapshot.revision} of the store"]
         told.append("documents, tokens, secrets and links: they decide nothing in the realm")
-        return Given(frame_of(spark, self._all()), not_read=told)
+        return Given(self._all(), not_read=told)
 
     def _all(self) -> list[Row]:
         if not self._rows:

@@ -45,9 +45,18 @@ from lakewarden.kernel.relations import TABLES
 from lakewarden.kernel.statement_file import read_principal, read_statements
 from lakewarden.names import datahub
 from lakewarden.names.canonical import check_text, quoted
+from lakewarden.pipeline import small
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES
-from lakewarden.pipeline.ingest.files import Batches, File, find, inputs_of, named, per_file
+from lakewarden.pipeline.ingest.files import (
+    Batches,
+    File,
+    bytes_of,
+    find,
+    inputs_of,
+    named,
+    per_file,
+)
 from lakewarden.pipeline.ingest.json_file import parse
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
@@ -99,7 +108,10 @@ class Tabular:
         statements = self.path / STATEMENT_LINES
         progress("read", 0, 1, f"{sum(map(len, tables.values()))} files")
         key = (system.model.name, tuple(sorted(system.model.settings.items())))
-        frames = [_statement_frame(spark, statements, system)] if statements.is_file() else []
+        stated = _statements(statements, system) if statements.is_file() else []
+        if self._is_small(tables, spark):
+            return Reading([*stated, *_few(tables, self.format, system)])
+        frames = [frame_of(spark, stated)] if stated else []
         if self.format == CSV:
             listed = [(table, file) for table, found in tables.items() for file in found]
             if listed:
@@ -107,10 +119,19 @@ class Tabular:
                 frames.append(per_file(spark, only, csv_reader(listed, key), SPARK_SCHEMA))
         else:
             frames += [_parquet_frame(spark, t, found, key) for t, found in tables.items() if found]
-        rows = frames[0]
+        rows = frames[0] if frames else frame_of(spark, [])
         for frame in frames[1:]:
             rows = rows.unionByName(frame)
         return Reading(rows)
+
+    def _is_small(self, tables: Mapping[str, list[File]], spark: SparkSession) -> bool:
+        if self.format == CSV:
+            return small.has_little(bytes_of(f for found in tables.values() for f in found), spark)
+        for table, found in tables.items():
+            if found:
+                _common_header(table, found)
+        rows = (pq.read_metadata(f.path).num_rows for found in tables.values() for f in found)
+        return small.has_few(sum(rows), spark)
 
 
 def _tables(path: Path, format: str) -> dict[str, list[File]]:
@@ -132,6 +153,28 @@ def _tables(path: Path, format: str) -> dict[str, list[File]]:
     if not any(tables.values()) and not (path / STATEMENT_LINES).is_file():
         raise BadInput(f"holds no table; expected `entities{suffix}`", where=str(path))
     return tables
+
+
+def _few(tables: Mapping[str, list[File]], format: str, system: System) -> Iterator[Row]:
+    """The rows of small files, in this process."""
+    for table, files in tables.items():
+        if format == CSV:
+            for file in files:
+                yield from _csv_rows(table, file, system)
+        elif files:
+            header = _common_header(table, files)
+            for file in files:
+                yield from _parquet_rows(table, _cells_of(file, header), system)
+
+
+def _cells_of(file: File, header: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The cells of a Parquet file, each row with its place."""
+    with pq.ParquetFile(file.path) as parquet:
+        number = 0
+        for batch in parquet.iter_batches(columns=list(header)):
+            for cells in batch.to_pylist():
+                yield {**cells, _PLACE: f"{file.path.name}: row {number}"}
+                number += 1
 
 
 @lru_cache(maxsize=4)
@@ -206,15 +249,20 @@ def _parquet_frame(
     """The rows of a table's files; their schemas are looked at first, on the driver."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-    header = {_parquet_header(table, file) for file in files}
-    if len(header) != 1:
-        raise BadInput("its files have different columns", where=files[0].name)
+    header = _common_header(table, files)
     frame = spark.read.parquet(*(read_from(file.path) for file in files))
     place = F.concat(
         F.col("_metadata.file_name"), F.lit(": row "), F.col("_metadata.row_index").cast("string")
     )
-    chosen = frame.select(*header.pop(), place.alias(_PLACE))
+    chosen = frame.select(*header, place.alias(_PLACE))
     return chosen.mapInArrow(parquet_reader(table, key), SPARK_SCHEMA)
+
+
+def _common_header(table: str, files: Sequence[File]) -> tuple[str, ...]:
+    header = {_parquet_header(table, file) for file in files}
+    if len(header) != 1:
+        raise BadInput("its files have different columns", where=files[0].name)
+    return header.pop()
 
 
 def _parquet_header(table: str, file: File) -> tuple[str, ...]:
@@ -251,7 +299,7 @@ def _parquet_rows(table: str, found: Iterable[dict[str, Any]], system: System) -
             yield error_row(error.message, error.where)
 
 
-def _statement_frame(spark: SparkSession, file: Path, system: System) -> DataFrame:
+def _statements(file: Path, system: System) -> list[Row]:
     """The statements in a file of lines; malformed ones refuse the input."""
     try:
         lines = file.read_text("utf-8").split("\n")
@@ -266,11 +314,10 @@ def _statement_frame(spark: SparkSession, file: Path, system: System) -> DataFra
             raise BadInput("expected an object", where=where)
         tables.append(table)
     read_statements(tables, system.model, system.spelling, STATEMENT_LINES)
-    rows = [
+    return [
         statement_row(table, f"{STATEMENT_LINES}: line {number}")
         for (number, _), table in zip(numbered, tables, strict=True)
     ]
-    return frame_of(spark, rows)
 
 
 def frame_of(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:

@@ -12,12 +12,13 @@ import fcntl
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
@@ -85,6 +86,18 @@ class Draft:
             place.mkdir(parents=True)
             empty = arrow_schema(table).empty_table()
             pq.write_table(empty, place / "part-00000.parquet", compression="zstd")
+        return content_of(place, table)
+
+    def put(self, table: str, rows: Iterable[Sequence[str | None]]) -> Content:
+        """As `write`, from this process: the order of texts is that of their bytes, nulls first."""
+        place = self.folder / table
+        place.mkdir(parents=True)
+        schema = arrow_schema(table)
+        ordered = sorted(rows, key=lambda row: [(cell is not None, cell or "") for cell in row])
+        columns = list(zip(*ordered, strict=True)) or [()] * len(schema)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+        found = pa.table(arrays, schema=schema)
+        pq.write_table(found, place / "part-00000.parquet", compression="zstd")
         return content_of(place, table)
 
     def write_statements(self, text: str) -> Content:

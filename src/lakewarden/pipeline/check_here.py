@@ -1,0 +1,147 @@
+"""The checks of `lakewarden.pipeline.check` of rows that are few, in this process.
+
+What that module says of rows in Spark's words holds here word for word; a test compares both on
+random rows. Whatever has to be followed from row to row is the same function.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from lakewarden.aspects.row import PLACEMENTS, Row
+from lakewarden.kernel.model import Model
+from lakewarden.pipeline.check import (
+    ABOUT,
+    DANGLING_TARGET,
+    INCOMPLETE,
+    KEPT_ONCE,
+    NESTING_KINDS,
+    NOT_STORED,
+    OTHER_EDGE,
+    REPEATED,
+    TWO_PARENTS,
+    Bad,
+    asked_of_all,
+    circular,
+    dangling,
+    denied_types,
+    misplaced,
+    nesting,
+)
+
+RELATIONS: Final = "relations"
+Cells = tuple[str, ...]
+
+
+def check(rows: Iterable[Row], model: Model) -> list[Row]:
+    """The same rows, with `reason` and `detail` where one does not pass."""
+    found = _placed_once(_repeated(sorted(rows, key=lambda row: row.place)))
+    found = _marked(found, [*_off_tree(found, model), *_circular(found), *_dangling(found, model)])
+    return _whole(_about_stored(found, model), model)
+
+
+def _repeated(rows: Iterable[Row]) -> Iterator[Row]:
+    met: set[tuple[str, Cells]] = set()
+    for row in rows:
+        key = row.table, tuple(row.cells)
+        if row.reason:
+            yield row
+        elif key in met:
+            yield row.rejected(REPEATED, KEPT_ONCE)
+        else:
+            met.add(key)
+            yield row
+
+
+def _placed_once(rows: Iterable[Row]) -> list[Row]:
+    found = list(rows)
+    places = Counter(cells[:2] for cells in _sound(found, PLACEMENTS))
+    return [
+        row.rejected(TWO_PARENTS, f"one of {places[row.cells[:2]]}")
+        if row.table == PLACEMENTS and not row.reason and places[row.cells[:2]] > 1
+        else row
+        for row in found
+    ]
+
+
+def _sound(rows: Iterable[Row], table: str) -> Iterator[Cells]:
+    return (row.cells for row in rows if row.table == table and not row.reason)
+
+
+def _off_tree(rows: Sequence[Row], model: Model) -> Iterator[Bad]:
+    nested = set(nesting(model))
+    yield from misplaced(c for c in _sound(rows, PLACEMENTS) if {c[0], c[2]} <= nested)
+
+
+def _circular(rows: Sequence[Row]) -> Iterator[Bad]:
+    kinds = set(NESTING_KINDS)
+    yield from circular(c for c in _sound(rows, "memberships") if {c[0], c[2]} <= kinds)
+
+
+def _dangling(rows: Sequence[Row], model: Model) -> Iterator[Bad]:
+    denied = set(denied_types(model))
+    if not denied:
+        return
+    stored = set(_sound(rows, "entities"))
+    below: dict[Cells, list[Cells]] = {}
+    for placement in _sound(rows, PLACEMENTS):
+        below.setdefault(placement[2:], []).append(placement)
+    gone = [parent for parent in below if parent[0] in denied and parent not in stored]
+    reached: set[Cells] = set()
+    while gone:
+        placements = below.get(gone.pop(), ())
+        for placement in placements:
+            if placement not in reached:
+                reached.add(placement)
+                yield from dangling(placement)
+                gone.append(placement[:2])
+
+
+def _marked(rows: Iterable[Row], bad: Iterable[Bad]) -> list[Row]:
+    known = {(one.table, one.cells): (one.reason, one.detail) for one in bad}
+    return [
+        row.rejected(*known[key])
+        if not row.reason and (key := (row.table, row.cells)) in known
+        else row
+        for row in rows
+    ]
+
+
+def _about_stored(rows: Sequence[Row], model: Model) -> Iterator[Row]:
+    stored = set(_sound(rows, "entities"))
+    denied = set(denied_types(model)) if model.relations else set[str]()
+    for row in rows:
+        if row.reason or row.table not in ABOUT:
+            yield row
+            continue
+        is_edge = row.table == RELATIONS
+        about = row.cells[1:3] if is_edge else row.cells[:2]
+        if about not in stored:
+            yield row.rejected(NOT_STORED, _lost(about))
+        elif is_edge and row.cells[3] in denied and row.cells[3:5] not in stored:
+            yield row.rejected(DANGLING_TARGET, _lost(row.cells[3:5]))
+        else:
+            yield row
+
+
+def _lost(entity: Cells) -> str:
+    return f"`{entity[0]}:{entity[1]}` is not stored"
+
+
+def _whole(rows: Iterable[Row], model: Model) -> list[Row]:
+    found, kinds = list(rows), set(asked_of_all(model))
+    if not kinds:
+        return found
+    lost = {
+        row.cells[:3]
+        for row in found
+        if row.table == RELATIONS and row.cells[0] in kinds and row.reason not in ("", REPEATED)
+    }
+    return [
+        row.rejected(INCOMPLETE, OTHER_EDGE)
+        if row.table == RELATIONS and not row.reason and row.cells[:3] in lost
+        else row
+        for row in found
+    ]

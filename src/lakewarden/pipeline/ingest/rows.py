@@ -1,0 +1,213 @@
+"""The normalised rows of a run, wherever they are: in Spark, or few of them in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from lakewarden.aspects.row import CELLS, DELETED, ERRORS, NOTES, PLACEMENTS, STATEMENTS
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import IMPLIED
+from lakewarden.pipeline.directory_manifest import Content
+from lakewarden.pipeline.ingest.report import Note, Share
+from lakewarden.pipeline.ingest.row import SPARK_SCHEMA
+from lakewarden.pipeline.ingest.version import Draft, read_from, written_to
+from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+class Outcome(NamedTuple):
+    """How many rows of a table passed (no reason), or were set aside for a reason."""
+
+    table: str
+    reason: str | None
+    rows: int
+
+
+class Rows(Protocol):
+    """Normalised rows, see `lakewarden.aspects.row`."""
+
+    def kept(self, place: Path) -> Rows:
+        """The same rows, written to a folder, so that they are computed once."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """How many rows each table has."""
+        ...
+
+    def errors(self) -> list[tuple[str, str]]:
+        """Place and message of what makes the whole input be refused."""
+        ...
+
+    def checked(self, tables: Sequence[str], model: Model) -> Rows:
+        """The rows of the tables after the checks, see `lakewarden.pipeline.check`."""
+        ...
+
+    def outcomes(self) -> list[Outcome]:
+        """What the checks came to."""
+        ...
+
+    def write(self, table: str, count: int, one: Draft) -> Content:
+        """Writes a table of a version, which has so many rows, from checked rows."""
+        ...
+
+    def statements(self) -> list[tuple[str, str]]:
+        """Id and text of the statements that passed, by id."""
+        ...
+
+    def notes(self, most: int) -> list[Note]:
+        """The first of what has no counterpart."""
+        ...
+
+    def deleted(self) -> set[str]:
+        """The ids of statements that the source deleted."""
+        ...
+
+    def named_only(self) -> dict[str, int]:
+        """By type: names that are a parent or a target, passed, and are not stored."""
+        ...
+
+    def owned(self) -> dict[str, Share]:
+        """By type: how many entities have no owner of their own, of how many."""
+        ...
+
+    def strangers(self) -> dict[str, int]:
+        """By kind: owners, and names in memberships, that are no stored principal."""
+        ...
+
+
+class Distributed:
+    """Rows in Spark. `owners` are those after rules about owners, where there are any."""
+
+    def __init__(self, frame: DataFrame, owners: DataFrame | None = None) -> None:
+        self.frame = frame
+        self._owners = owners
+
+    def kept(self, place: Path) -> Distributed:
+        """See `Rows`."""
+        self.frame.write.partitionBy("table").parquet(written_to(place))
+        return distributed(self.frame.sparkSession, place)
+
+    def counts(self) -> dict[str, int]:
+        """See `Rows`."""
+        return {row["table"]: row["count"] for row in self.frame.groupBy("table").count().collect()}
+
+    def errors(self) -> list[tuple[str, str]]:
+        """See `Rows`."""
+        found = self.frame.filter(self.frame["table"] == ERRORS).select("place", "c0")
+        return [(row[0], row[1]) for row in found.collect()]
+
+    def checked(self, tables: Sequence[str], model: Model) -> Distributed:
+        """See `Rows`."""
+        from lakewarden.pipeline.check import check
+
+        return Distributed(check(self.frame.filter(self.frame["table"].isin(*tables)), model))
+
+    def outcomes(self) -> list[Outcome]:
+        """See `Rows`."""
+        return [Outcome(*row) for row in self.frame.groupBy("table", "reason").count().collect()]
+
+    def with_owners(self, owners: DataFrame) -> Distributed:
+        """The same rows, but with these owners."""
+        return Distributed(self.frame, owners)
+
+    @property
+    def owners(self) -> DataFrame:
+        """The owners that passed, or that the rules made of them."""
+        return self.table("owners") if self._owners is None else self._owners
+
+    def table(self, name: str) -> DataFrame:
+        """The rows of one table that passed, under the names of its columns."""
+        names = ["type", "name"] if name == "entities" else [c.name for c in COLUMNS[name]]
+        return self.frame.filter(self._is(name)).select(*CELLS[: len(names)]).toDF(*names)
+
+    def _is(self, name: str) -> Column:
+        """Whether a row is of the table and passed."""
+        return (self.frame["table"] == name) & self.frame["reason"].isNull()
+
+    def write(self, table: str, count: int, one: Draft) -> Content:
+        """See `Rows`."""
+        made = {"entities": self._placed, QUARANTINE: self._quarantine}
+        frame = self.owners if table == "owners" else made.get(table, lambda: self.table(table))()
+        return one.write(table, frame, count)
+
+    def _placed(self) -> DataFrame:
+        """The entities with their places."""
+        places = self.frame.filter(self._is(PLACEMENTS)).select(*CELLS[:4])
+        named = places.toDF("type", "name", "parent_type", "parent_name")
+        return self.table("entities").join(named, ["type", "name"], "left")
+
+    def _quarantine(self) -> DataFrame:
+        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+        return self.frame.filter("reason is not null").select(
+            "table",
+            F.to_json(F.array_compact(F.array(*CELLS))).alias("row"),
+            "reason",
+            F.coalesce("detail", F.lit("")).alias("detail"),
+            "place",
+        )
+
+    def statements(self) -> list[tuple[str, str]]:
+        """See `Rows`."""
+        rows = self.frame.filter(self._is(STATEMENTS))
+        found = rows.select("c0", "c1").orderBy("c0").toArrow()
+        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def notes(self, most: int) -> list[Note]:
+        """See `Rows`."""
+        notes = self.frame.filter(self.frame["table"] == NOTES).select("c0", "c1")
+        return [Note(row[0], row[1]) for row in notes.orderBy("c0", "c1").limit(most).collect()]
+
+    def deleted(self) -> set[str]:
+        """See `Rows`."""
+        rows = self.frame.filter(self.frame["table"] == DELETED).select("c0").collect()
+        return {row[0] for row in rows}
+
+    def named_only(self) -> dict[str, int]:
+        """See `Rows`."""
+        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+        sound = self.frame.filter("reason is null")
+        parents = sound.filter(F.col("table") == PLACEMENTS).select("c2", "c3")
+        targets = sound.filter("table = 'relations'").select("c3", "c4")
+        named = parents.union(targets).toDF("type", "name").distinct()
+        lost = named.join(self.table("entities"), ["type", "name"], "left_anti")
+        counted = lost.groupBy("type").count().orderBy("type")
+        return {row["type"]: row["count"] for row in counted.collect()}
+
+    def owned(self) -> dict[str, Share]:
+        """See `Rows`."""
+        from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+        having = self.owners.select("type", "name", F.lit(1).alias("has")).distinct()
+        entities = self.table("entities").join(having, ["type", "name"], "left")
+        counted = entities.groupBy("type").agg(
+            F.count("*").alias("of"), F.count("has").alias("has")
+        )
+        found = counted.orderBy("type").collect()
+        return {row["type"]: Share(row["of"] - row["has"], row["of"]) for row in found}
+
+    def strangers(self) -> dict[str, int]:
+        """See `Rows`."""
+        memberships = self.table("memberships")
+        named: DataFrame = (
+            self.owners.select("owner_kind", "owner_name")
+            .union(memberships.select("member_kind", "member_name"))
+            .union(memberships.select("of_kind", "of_name"))
+            .toDF("kind", "name")
+            .distinct()
+        )
+        lost = named.filter(named["kind"] != IMPLIED)
+        lost = lost.join(self.table("principals"), ["kind", "name"], "left_anti")
+        return {row["kind"]: row["count"] for row in lost.groupBy("kind").count().collect()}
+
+
+def distributed(spark: SparkSession, place: Path) -> Distributed:
+    """Rows that Spark wrote down."""
+    schema = spark.createDataFrame([], SPARK_SCHEMA).schema
+    read = spark.read.schema(schema).parquet(read_from(place))
+    return Distributed(read.select(*schema.names))

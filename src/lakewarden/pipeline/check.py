@@ -50,8 +50,11 @@ ABOUT: Final = ("relations", "attributes", "owners", PLACEMENTS)
 NESTING_KINDS: Final = (GROUP, ROLE)
 """Kinds of principals that can be members of one another."""
 
-KEPT_ONCE: Final = "the first is kept"
-OTHER_EDGE: Final = "another edge of the entity was set aside"
+DETAILS: Final = {
+    REPEATED: "the first is kept",
+    INCOMPLETE: "another edge of the entity was set aside",
+}
+"""What is said of a row beside a reason, where it is the same of all rows."""
 
 
 class Bad(NamedTuple):
@@ -87,7 +90,7 @@ def _rejected(rows: DataFrame, bad: Column, reason: str, detail: Column) -> Data
 
 def _repeated(rows: DataFrame) -> DataFrame:
     same = Window.partitionBy("table", *CELLS, F.col("reason").isNull()).orderBy("place")
-    return _rejected(rows, F.row_number().over(same) > 1, REPEATED, F.lit(KEPT_ONCE))
+    return _rejected(rows, F.row_number().over(same) > 1, REPEATED, F.lit(DETAILS[REPEATED]))
 
 
 def _placed_once(rows: DataFrame) -> DataFrame:
@@ -336,7 +339,7 @@ def _whole(rows: DataFrame, model: Model) -> DataFrame:
     edges = Window.partitionBy("table", "c0", "c1", "c2")
     lost = F.col("reason").isNotNull() & (F.col("reason") != REPEATED)
     bad = asked & (F.count(F.when(asked & lost, True)).over(edges) > 0)
-    return _rejected(rows, bad, INCOMPLETE, F.lit(OTHER_EDGE))
+    return _rejected(rows, bad, INCOMPLETE, F.lit(DETAILS[INCOMPLETE]))
 
 
 def asked_of_all(model: Model) -> list[str]:

@@ -15,11 +15,10 @@ from lakewarden.kernel.model import Model
 from lakewarden.pipeline.check import (
     ABOUT,
     DANGLING_TARGET,
+    DETAILS,
     INCOMPLETE,
-    KEPT_ONCE,
     NESTING_KINDS,
     NOT_STORED,
-    OTHER_EDGE,
     REPEATED,
     TWO_PARENTS,
     Bad,
@@ -49,7 +48,7 @@ def _repeated(rows: Iterable[Row]) -> Iterator[Row]:
         if row.reason:
             yield row
         elif key in met:
-            yield row.rejected(REPEATED, KEPT_ONCE)
+            yield row.rejected(REPEATED, DETAILS[REPEATED])
         else:
             met.add(key)
             yield row
@@ -140,7 +139,7 @@ def _whole(rows: Iterable[Row], model: Model) -> list[Row]:
         if row.table == RELATIONS and row.cells[0] in kinds and row.reason not in ("", REPEATED)
     }
     return [
-        row.rejected(INCOMPLETE, OTHER_EDGE)
+        row.rejected(INCOMPLETE, DETAILS[INCOMPLETE])
         if row.table == RELATIONS and not row.reason and row.cells[:3] in lost
         else row
         for row in found

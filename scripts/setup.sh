@@ -8,6 +8,10 @@ stamp=$1
 home=$(pwd)
 venv=$home/.venv
 
+say() {
+    echo "setup: $*" >&2
+}
+
 is_new_enough() {
     "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 }
@@ -32,6 +36,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         echo "setup: on Debian or Ubuntu run: apt-get install python$version-venv" >&2
         exit 1
     fi
+    say "installing python$version-venv"
     apt-get -qq -o DPkg::Lock::Timeout=300 update
     DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
         install "python$version-venv" >/dev/null
@@ -44,12 +49,14 @@ if [ -e "$venv/.installing" ] ||
     ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 ||
     ! is_new_enough "$venv/bin/python" ||
     ! grep -qF "$venv" "$venv/bin/pip" 2>/dev/null; then
+    say "making .venv with $("$python" --version)"
     rm -rf "$venv"
     "$python" -m venv "$venv"
 fi
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 touch "$venv/.installing"
+say "installing $(grep -c '^[a-z0-9]' requirements/dev.txt) packages, Spark among them: about two minutes the first time"
 if ! "$venv/bin/python" -m pip install --quiet --use-pep517 --require-hashes -r requirements/dev.txt; then
     rm "$venv/.installing"
     echo "setup: installing the locked packages failed; the lines above say which one." >&2
@@ -57,7 +64,9 @@ if ! "$venv/bin/python" -m pip install --quiet --use-pep517 --require-hashes -r 
     echo "setup: apt-get install openjdk-17-jre-headless" >&2
     exit 1
 fi
+say "installing lakewarden itself"
 "$venv/bin/python" -m pip install --quiet --no-deps -e .
+say "checking what was installed"
 "$venv/bin/python" -m pip check >/dev/null || {
     "$venv/bin/python" -m pip check >&2
     exit 1
@@ -65,3 +74,4 @@ fi
 "$venv/bin/python" -c 'import lakewarden, numpy, pyroaring, pyspark, pytest'
 rm "$venv/.installing"
 touch "$stamp"
+say "done"

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ import pytest
 from lakewarden import __version__, sample
 from lakewarden.cli import demo, main
 from lakewarden.cli.demo import QUESTIONS, default_folder
+from lakewarden.pipeline import job
 from tests.cli.realms import Cli
 
 SURPRISES = {"hugo": False, "pia": False, "igor": False, "ana": True, "ella": True, "paul": True}
@@ -50,6 +52,52 @@ def test_the_second_run_starts_no_spark_and_says_the_same(
     again = cli("demo", "--once", "--dir", str(estate))
     assert again.out.split("The same in a store")[0] == found.out.split("The same in a store")[0]
     assert again.lines[-3:] == [f"    {name}: as it was" for name in demo._SOURCES]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--port", "70000"), "`port`: input should be less than or equal to 65535"),
+        (("--port", "-1"), "`port`: input should be greater than or equal to 0"),
+        (("--dir", "{file}"), "--dir {file}: cannot be made a folder: file exists"),
+        (("--dir", "{file}/x"), "--dir {file}/x: cannot be made a folder: not a directory"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused_before_anything_is_read(
+    cli: Cli, tmp_path: Path, option: tuple[str, str], said: str
+) -> None:
+    file, out = tmp_path / "file", tmp_path / "out"
+    file.write_text("mine", "utf-8")
+    words = ["--dir", str(out), *(word.format(file=file) for word in option)]
+    found = cli("demo", *(words if option[0] == "--port" else words[2:]))
+    assert (found.code, found.out) == (2, "")
+    assert said.format(file=file) in found.err
+    assert not out.exists() or list(out.iterdir()) == []
+    assert file.read_text("utf-8") == "mine"
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_read(cli: Cli, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = cli("demo", "--dir", str(tmp_path), "--port", str(port))
+    assert (found.code, found.out) == (3, "")
+    assert f"cannot listen on `127.0.0.1` port {port}" in found.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_says_what_it_does_while_it_sets_up_and_needs_no_spark(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_spark(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(job, "spark_session", no_spark)
+    found = cli("demo", "--once", "--dir", str(tmp_path))
+    assert found.code == 0, found.err
+    assert f"Reading exports of gravitino, datahub, cdap into {tmp_path}:" in found.lines
+    for name in demo._SOURCES:
+        assert re.search(rf"^    {name}: [0-9,]+ rows in [0-9.]+ s$", found.out, re.MULTILINE)
+        assert f"{name}: check: " in found.err
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.says)

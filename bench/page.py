@@ -134,6 +134,7 @@ DATAHUB = (
 PIPELINE = (
     ("pipeline", "The pipeline: the access index"),
     ("pipeline_jobs", "The pipeline: every job"),
+    ("pipeline_small", "The pipeline: a small estate"),
     ("pipeline_rich", "The pipeline: the access index of an attribute-rich estate"),
 )
 

@@ -25,6 +25,7 @@ EXAMPLES = """\
 examples:
   python -m bench.pipeline                             100k to 10M, three seeds (one at 10M): hours
   python -m bench.pipeline --sizes 100k,1M --seeds 1   a first impression
+  python -m bench.pipeline --worlds grants --sizes 10k --stages ingest,index,review,diff
   python -m bench.pipeline --worlds grants --stages index,snapshot --sizes 1M --again
   python -m bench.pipeline --save bench/results/pipeline.json   make it the one to compare with
 
@@ -60,7 +61,7 @@ def cells(options: argparse.Namespace) -> Iterator[Cell]:
             if options.worlds is None and kind == ATTRIBUTES.kind and entities not in RICH:
                 continue
             for seed in range(1, most + 1):
-                yield Cell(WORLDS[kind], Size(entities), seed)
+                yield Cell(WORLDS[kind], Size.of(entities), seed)
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:

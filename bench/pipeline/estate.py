@@ -29,6 +29,9 @@ from lakewarden.service.system import load_system
 FORMAT = 1
 """Raised when the same seed draws another world than before."""
 
+SMALL = 10_000
+"""Entities of an estate that has few of everything."""
+
 SOURCE = "drawn"
 """What manifests of drawn worlds name as their source."""
 
@@ -46,6 +49,13 @@ class Size:
     groups: int = 1_000
     roles: int = 2_000
     statements: int = 5_000
+
+    @staticmethod
+    def of(entities: int) -> Size:
+        """The size of a world that is measured: a small estate has few people, too."""
+        if entities > SMALL:
+            return Size(entities)
+        return Size(entities, users=500, groups=100, roles=200, statements=500)
 
 
 @dataclass(frozen=True, slots=True)

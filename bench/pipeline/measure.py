@@ -50,9 +50,13 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a command took, its exit code, and the end of what it said."""
+    """What a command took, its exit code, and the end of what it said.
+
+    `cpu_s` are the seconds of processors of all its processes that it waited for.
+    """
 
     wall_s: float
+    cpu_s: float
     code: int
     peak: Memory
     said: str
@@ -62,14 +66,22 @@ class Run:
 def run(command: Sequence[str], env: Mapping[str, str] | None = None) -> Run:
     """Runs a command to its end; whatever it started is ended with it."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        began = time.perf_counter()
+        began, before = time.perf_counter(), _processors()
         process = subprocess.Popen(command, stdout=out, stderr=err, env=env, start_new_session=True)
         try:
             peak = _watched(process)
         finally:
             _end(process)
         wall = time.perf_counter() - began
-        return Run(wall, process.returncode, peak, _read(err)[-TOLD:], _read(out))
+        return Run(
+            wall, _processors() - before, process.returncode, peak, _read(err)[-TOLD:], _read(out)
+        )
+
+
+def _processors() -> float:
+    """Seconds of processors of the ended children, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _read(file: IO[bytes]) -> str:

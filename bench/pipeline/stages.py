@@ -150,6 +150,7 @@ def measured(
     taken = run(stage.command({**places, "out": str(out)}, settings))
     figures: Figures = {
         "wall_s": taken.wall_s,
+        "cpu_s": taken.cpu_s,
         "peak_rss_mib": taken.peak.rss_mib,
         "peak_pss_mib": taken.peak.pss_mib,
         "load_before": before,

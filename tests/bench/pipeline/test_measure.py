@@ -87,3 +87,9 @@ def test_a_call_in_a_process_of_its_own_is_measured() -> None:
     taken = run_apart(time.sleep, 0.2)
     assert taken.wall_s >= 0.2
     assert taken.peak_rss_mib > 5
+
+
+def test_the_processors_seconds_are_those_of_the_command_alone() -> None:
+    busy = python("import time\nwhile time.process_time() < 0.5: pass")
+    assert run(busy).cpu_s >= 0.5
+    assert run(["true"]).cpu_s < 0.5

@@ -61,6 +61,7 @@ LOCAL = {
     "pipeline unused": "reads and writes files",
     "pipeline export": "reads and writes files",
     "pipeline stream": "reads and writes files",
+    "pipeline run": "runs other verbs, each guarded as it is",
     "changes": "whoever may open the database owns everything in it",
 }
 """Verbs that no server is asked for, and why nothing guards them."""

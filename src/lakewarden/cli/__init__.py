@@ -54,11 +54,12 @@ PIPELINE_VERBS: Final = {
     "unused": "lakewarden.cli.unused:unused",
     "stream": "lakewarden.cli.streaming:streaming",
     "export": "lakewarden.cli.tables:tables",
+    "run": "lakewarden.cli.running:running",
 }
 """The verbs below `lakewarden pipeline`."""
 
 GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
-    "pipeline": ("Batch jobs on Spark.", PIPELINE_VERBS),
+    "pipeline": ("Batch jobs on an estate; several are joined by `+`.", PIPELINE_VERBS),
     "audit": (
         "The trail of who did what.",
         {
@@ -176,6 +177,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(tokens: list[str]) -> int:
+    if tokens[:1] == ["pipeline"] and "+" in tokens:
+        return import_module("lakewarden.cli.running").run_joined(tokens[1:])  # type: ignore[no-any-return]  # by name: only when needed
     whole = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")
     whole = whole or (tokens[0] in GROUPS and len(tokens) < 3)
     code = application(whole=whole)(tokens, exit_on_error=False, print_error=False)

@@ -270,7 +270,7 @@ def session(name: str, master: str | None = None, remote: str | None = None) -> 
     """
     around = _OPEN.get()
     if around is not None:
-        if (master, remote) != around[1:]:
+        if (master, remote) not in ((None, None), around[1:]):
             raise BadInput("the jobs of one run share one session: name one master or remote")
         yield around[0]
         return

@@ -108,8 +108,11 @@ class Trials:
     later: Kill | None = None
 
     def one(self, folder: Path, rng: random.Random) -> Trial:
-        """One trial, in a folder of its own."""
-        stage, after = _moment(self.good.seconds, rng)
+        """One trial, in a folder of its own, at a random moment."""
+        return self.at(folder, *_moment(self.good.seconds, rng), rng)
+
+    def at(self, folder: Path, stage: str, after: float, rng: random.Random) -> Trial:
+        """One trial, in a folder of its own, so many seconds after the stage begins."""
         out = folder / KIND
         run = self.start(folder)
         early, code = _disturbed(run, out, stage, after, self.kill)

@@ -23,7 +23,7 @@ import pyspark
 from lakewarden.pipeline.java import ensure_java
 
 WORKERS = 2
-_START_SECONDS = 90
+_START_SECONDS = 300
 _LOOPBACK = "127.0.0.1"
 _SPARK = Path(pyspark.__file__).parent
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

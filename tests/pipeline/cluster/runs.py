@@ -25,7 +25,7 @@ LAKE: Final = "lake"
 """The folder of the ingested directory that the jobs begin with."""
 FOLLOWED: Final = "followed"
 """The folder beside it with an index and the change feed that it is to follow."""
-SECONDS: Final = 400
+SECONDS: Final = 900
 
 
 class Job(NamedTuple):

@@ -20,6 +20,7 @@ from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
 
+@pytest.mark.nightly
 def test_submitted_jobs_write_what_they_write_here(
     cluster: Cluster, local: Local, tmp_path: Path
 ) -> None:
@@ -58,14 +59,16 @@ def test_a_job_may_be_told_the_master(cluster: Cluster, local: Local, tmp_path: 
     _ran_on(cluster, run)
 
 
-@pytest.mark.nightly
+# At any moment, and with a worker lost after the driver, is in test_killing.py.
 def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
     cluster: Cluster, local: Local, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
     start = killing.submitting(cluster, local.lake, runs.JOBS)
-    trial = Trials(undisturbed, start, Process.kill).one(tmp_path, random.Random())
+    trials = Trials(undisturbed, start, Process.kill)
+    trial = trials.at(tmp_path, "code", 0.0, random.Random(1))
     assert trial.faults == [], trial
     assert trial.code != 0
+    assert trial.finished >= {"read", "number"}
     _ran_on(cluster, trial.last)
     assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
 
@@ -73,7 +76,13 @@ def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
 def test_the_workers_have_no_lakewarden_but_the_one_that_is_sent(cluster: Cluster) -> None:
     python = cluster.environment["PYSPARK_PYTHON"]
     words = "import pyroaring, importlib.util as u; print(u.find_spec('lakewarden'))"
-    asked = subprocess.run([python, "-c", words], cwd="/", check=True, capture_output=True)
+    asked = subprocess.run(
+        [python, "-c", words],
+        cwd="/",
+        env=cluster.environment,
+        check=True,
+        capture_output=True,
+    )
     assert asked.stdout == b"None\n"
 
 

@@ -15,18 +15,20 @@ from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.spark]
 
 
-@pytest.mark.nightly
 def test_jobs_outlive_a_worker_and_write_what_they_write_here(
     cluster: Cluster, connect: str, local: Local, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
-    rng = random.Random()
+    rng = random.Random(1)
     start = killing.connecting(connect, local.lake, runs.JOBS)
-    trial = Trials(undisturbed, start, killing.worker_of(cluster, rng)).one(tmp_path, rng)
+    trials = Trials(undisturbed, start, killing.worker_of(cluster, rng))
+    trial = trials.at(tmp_path, "gather", 0.0, rng)
     assert trial.faults == [], trial
+    assert not trial.early
     _ran_on(cluster, trial.last)
     assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
 
 
+@pytest.mark.nightly
 def test_jobs_of_a_client_write_what_they_write_here(
     cluster: Cluster, connect: str, local: Local, tmp_path: Path
 ) -> None:

@@ -99,6 +99,24 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture
+def distributed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """The session, for a test in which Spark does all there is to do, however little it is."""
+    from tests.pipeline import spared
+
+    spared.spare_nothing(monkeypatch)
+    return spark
+
+
+@pytest.fixture
+def unstarted(monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """A session for jobs on small inputs: a test fails if it, or a verb, starts Spark."""
+    from tests.pipeline import spared
+
+    spared.spare(monkeypatch)
+    return spared.session()
+
+
+@pytest.fixture
 def declared(spark: SparkSession) -> Iterator[SparkSession]:
     """The session, for a test that declares an export's tables; they are gone afterwards."""
     from lakewarden.pipeline.export.declaring import FOLDER

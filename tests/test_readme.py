@@ -67,6 +67,8 @@ def shown(page: Path) -> list[str]:
 
 EVERYTHING = [(page.name, command) for page in PAGES for command in shown(page)]
 EXAMPLES = [(page.name, command) for page in RUN for command in dict.fromkeys(blocks(page))]
+SPARED: Final = ("ingest", "index")
+"""The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""
 TRANSCRIPTS = [(page.name, *shown) for page in RUN for shown in transcripts(page)]
 
 
@@ -98,15 +100,28 @@ def test_every_example_is_understood(page: str, command: str) -> None:
         application().parse_args(rest, exit_on_error=False, print_error=False)
 
 
-@pytest.mark.parametrize(("page", "command"), EXAMPLES)
+def _needs_spark(command: str) -> bool:
+    _, *rest = words(command)
+    return rest[0] == "pipeline" and rest[1] not in SPARED
+
+
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        pytest.param(*example, marks=[pytest.mark.spark] * _needs_spark(example[1]))
+        for example in EXAMPLES
+    ],
+)
 def test_every_example_runs(
     page: str,
     command: str,
+    request: pytest.FixtureRequest,
     estate: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    request.getfixturevalue("spark" if _needs_spark(command) else "unstarted")
     program, *rest = words(command)
     is_elsewhere = any(machine in word for word in rest for machine in ELSEWHERE)
     if program != "lakewarden" or rest[0].startswith("--") or is_elsewhere:

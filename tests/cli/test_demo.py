@@ -173,7 +173,7 @@ def test_an_answer_that_could_not_be_judged_is_not_done(
     assert capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 def test_a_folder_of_somebody_else_is_left_alone(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "gravitino").mkdir()
     (tmp_path / "gravitino" / "mine.txt").write_text("x")

@@ -115,7 +115,7 @@ def test_what_does_not_go_together_is_refused_before_spark_starts(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 def test_a_run_reports_what_it_did(cli: Cli, tmp_path: Path, export: Path) -> None:
     out = tmp_path / "out"
     words = ("pipeline", "ingest", str(export), "--source", "datahub-file", "--out", str(out))
@@ -133,7 +133,7 @@ def test_a_run_reports_what_it_did(cli: Cli, tmp_path: Path, export: Path) -> No
     assert (asked.code, asked.out) == (0, "allow\n")
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 def test_an_error_in_the_input_names_its_place_and_changes_nothing(
     cli: Cli, tmp_path: Path, export: Path
 ) -> None:
@@ -148,7 +148,7 @@ def test_an_error_in_the_input_names_its_place_and_changes_nothing(
     assert cli("check", "ana", "VIEW_ENTITY_PAGE", "urn:li:tag:a", "--from", str(out)).code == 0
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 def test_a_folder_of_somebody_else_is_left_alone(cli: Cli, tmp_path: Path, export: Path) -> None:
     words = ("pipeline", "ingest", str(export), "--source", "datahub-file")
     found = cli(*words, "--out", str(tmp_path))
@@ -156,7 +156,7 @@ def test_a_folder_of_somebody_else_is_left_alone(cli: Cli, tmp_path: Path, expor
     assert "holds `export.json` and no `manifest.json`" in found.err
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 def test_rules_about_owners_are_read(cli: Cli, tmp_path: Path, export: Path) -> None:
     words = ("pipeline", "ingest", str(export), "--source", "datahub-file")
     rules = tmp_path / "owners.toml"
@@ -169,7 +169,7 @@ def test_rules_about_owners_are_read(cli: Cli, tmp_path: Path, export: Path) -> 
     assert "missing" in found.err
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 def test_another_process_at_work_could_not_be_waited_for(
     cli: Cli, tmp_path: Path, export: Path
 ) -> None:
@@ -182,7 +182,7 @@ def test_another_process_at_work_could_not_be_waited_for(
     assert "another process works on" in found.err
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 def test_what_spark_fails_at_could_not_be_found_out(
     cli: Cli, tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

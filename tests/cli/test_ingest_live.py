@@ -116,7 +116,7 @@ SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("datahub", 
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 @pytest.mark.parametrize("name", ["gravitino", *SELDOM])
 def test_what_is_read_from_a_running_system_decides_as_it_does(
     name: str, cli: Cli, originals: str, tmp_path: Path

@@ -125,7 +125,7 @@ def there(cli: Cli, postgres_url: str) -> Iterator[Admin]:
         yield admin
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("unstarted")
 def test_a_realm_is_ingested_as_it_is_and_as_it_was(
     there: Admin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

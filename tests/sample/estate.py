@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -12,9 +12,7 @@ from lakewarden.cli import main
 from lakewarden.kernel.statement import Statement
 from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.service.warden import Warden
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.pipeline import spared
 
 SMALL_EXPORT: Final = Path(__file__).with_name("export.json")
 """A file of DataHub with hardly anything in it."""
@@ -23,12 +21,14 @@ _made: list[Path] = []
 
 
 @pytest.fixture(scope="session")
-def estate(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+def estate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the three realms, made by the demo itself."""
     # Several places import this fixture, and each import is a fixture of its own.
     if not _made:
         folder = tmp_path_factory.mktemp("estate")
-        assert main(["demo", "--once", "--dir", str(folder)]) == 0
+        with pytest.MonkeyPatch.context() as patch:
+            spared.spare(patch)
+            assert main(["demo", "--once", "--dir", str(folder)]) == 0
         _made.append(folder)
     return _made[0]
 

@@ -193,7 +193,7 @@ def write(folder: Path, *records: tuple[str, object]) -> Path:
     return folder
 
 
-def test_an_export_answers_questions(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_export_answers_questions(unstarted: SparkSession, tmp_path: Path) -> None:
     from lakewarden.pipeline.ingest.run import ingest
 
     security = "/v3/security/authorization"
@@ -209,7 +209,7 @@ def test_an_export_answers_questions(spark: SparkSession, tmp_path: Path) -> Non
         # As CDAP answers, with what comes from the role.
         (f"{security}/user/ana/privileges", [read, own, privilege("READ", NAMESPACE="a b")]),
     )
-    result = ingest(CdapFile(export), tmp_path / "out", spark=spark)
+    result = ingest(CdapFile(export), tmp_path / "out", spark=unstarted)
     assert result.report.quarantined == {BAD_STATEMENT: 1}
     loaded = load(tmp_path / "out")
     ingested = {s.id: sorted(s.privileges) for s in loaded.facts.statements if "/" in s.id}
@@ -224,7 +224,7 @@ def test_an_export_answers_questions(spark: SparkSession, tmp_path: Path) -> Non
     assert warden.check("ana", "dataset.drop", "dataset:a.t2").allow
 
 
-def test_either_of_the_two_models_reads_an_export(spark: SparkSession, tmp_path: Path) -> None:
+def test_either_of_the_two_models_reads_an_export(unstarted: SparkSession, tmp_path: Path) -> None:
     from lakewarden.pipeline.ingest.run import ingest
 
     export = write(
@@ -235,7 +235,7 @@ def test_either_of_the_two_models_reads_an_export(spark: SparkSession, tmp_path:
             [privilege("READ", NAMESPACE="a")],
         ),
     )
-    ingest(CdapFile(export, "cdap_parent_write"), tmp_path / "out", spark=spark)
+    ingest(CdapFile(export, "cdap_parent_write"), tmp_path / "out", spark=unstarted)
     loaded = load(tmp_path / "out")
     assert loaded.system.model.name == "cdap_parent_write"
     assert Warden(loaded.system, loaded.facts).check("ana", "namespace.get", "namespace:a").allow

@@ -201,10 +201,10 @@ def test_a_name_that_cannot_be_is_set_aside(tmp_path: Path) -> None:
     assert [row.table for row in rows if row.reason] == ["entities", "statements"]
 
 
-def test_a_project_is_ingested_with_its_quality(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_project_is_ingested_with_its_quality(unstarted: SparkSession, tmp_path: Path) -> None:
     meant(tmp_path, SHOP)
     source = DbtFile(tmp_path / "manifest.json")
-    result = ingest(source, tmp_path / "out", spark=spark)
+    result = ingest(source, tmp_path / "out", spark=unstarted)
     assert result.report.quarantined == {}
     assert result.report.ignored == {
         "ephemeral models": 1,
@@ -214,5 +214,5 @@ def test_a_project_is_ingested_with_its_quality(spark: SparkSession, tmp_path: P
     quality = result.report.quality
     assert quality.undescribed["dataset"] == (4, 5)
     assert quality.ownerless["dataset"] == (8, 10)
-    assert not ingest(source, tmp_path / "out", spark=spark).is_new
+    assert not ingest(source, tmp_path / "out", spark=unstarted).is_new
     assert len(load(tmp_path / "out").facts.owners) == 4

@@ -368,11 +368,11 @@ SMALL: dict[str, list[dict[str, object]]] = {
 }
 
 
-def test_an_export_answers_questions(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_export_answers_questions(unstarted: SparkSession, tmp_path: Path) -> None:
     from lakewarden.pipeline.ingest.run import ingest
 
     write(tmp_path / "in", **SMALL)
-    result = ingest(GravitinoFile(tmp_path / "in"), tmp_path / "out", spark=spark)
+    result = ingest(GravitinoFile(tmp_path / "in"), tmp_path / "out", spark=unstarted)
     assert result.report.quarantined == {NOT_STORED: 1}
     assert result.report.rows["entities"].came_in == 9
     loaded = load(tmp_path / "out")
@@ -380,14 +380,14 @@ def test_an_export_answers_questions(spark: SparkSession, tmp_path: Path) -> Non
     assert warden.check("ana", "table.load", "table:lk:c.s.t").allow
     assert not warden.check("ben", "table.load", "table:lk:c.s.t").allow
     assert warden.who("table.load", "table:lk:c.s.t") == ("ana",)
-    again = ingest(GravitinoFile(tmp_path / "in"), tmp_path / "out", spark=spark)
+    again = ingest(GravitinoFile(tmp_path / "in"), tmp_path / "out", spark=unstarted)
     assert not again.is_new
 
 
-def test_one_bad_file_refuses_the_export(spark: SparkSession, tmp_path: Path) -> None:
+def test_one_bad_file_refuses_the_export(unstarted: SparkSession, tmp_path: Path) -> None:
     from lakewarden.pipeline.ingest.run import ingest
 
     write(tmp_path / "in", **SMALL, zz=[exchange("/api/metalakes/lk/rolls", names=[])])
     with pytest.raises(BadInput, match=r"^zz\.json: line 1: \[0\]\.path: no path whose reply"):
-        ingest(GravitinoFile(tmp_path / "in"), tmp_path / "out", spark=spark)
+        ingest(GravitinoFile(tmp_path / "in"), tmp_path / "out", spark=unstarted)
     assert not (tmp_path / "out" / "manifest.json").exists()

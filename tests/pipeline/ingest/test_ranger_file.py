@@ -236,17 +236,19 @@ def test_a_catalog_of_trino_is_used_only_where_that_is_allowed() -> None:
         meant(select, catalog="x")
 
 
-def test_the_same_export_again_makes_no_new_version(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_same_export_again_makes_no_new_version(
+    unstarted: SparkSession, tmp_path: Path
+) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     whole = {"policies": [SALES, NAMED, {**SALES, "name": "off", "isEnabled": False}]}
     (folder / "policies.json").write_text(json.dumps(whole), "utf-8")
     (folder / "users.json").write_text(json.dumps([users(ana=[], ben=["staff"])]), "utf-8")
     source = RangerFile(folder, "lk")
-    first = ingest(source, tmp_path / "out", spark=spark)
+    first = ingest(source, tmp_path / "out", spark=unstarted)
     assert first.report.quarantined == {}
     assert first.report.ignored == {"disabled policies": 1}
-    assert not ingest(source, tmp_path / "out", spark=spark).is_new
+    assert not ingest(source, tmp_path / "out", spark=unstarted).is_new
     loaded = load(tmp_path / "out")
     warden = Warden(loaded.system, loaded.facts)
     assert reads(warden, "sales.orders", "ana", "ben", "cid") == ["ana", "ben"]

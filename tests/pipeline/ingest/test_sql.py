@@ -80,7 +80,7 @@ class Server:
 
 
 def test_any_engine_gives_schemas_tables_columns_and_views(
-    spark: SparkSession, tmp_path: Path
+    unstarted: SparkSession, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path}/shop.db"
     server = Server(sa.make_url(url))
@@ -89,7 +89,7 @@ def test_any_engine_gives_schemas_tables_columns_and_views(
     )
     server.close()
     source = Sql(url, "lk", "lite")
-    warden, facts, result = ingested(source, tmp_path / "out", spark)
+    warden, facts, result = ingested(source, tmp_path / "out", unstarted)
     assert {f"{row.entity.type}:{row.entity.name}" for row in facts.entities} == {
         "metalake:lk",
         "catalog:lk:lite",
@@ -103,7 +103,7 @@ def test_any_engine_gives_schemas_tables_columns_and_views(
     assert result.manifest.options == {"metalake": "lk", "catalog": "lite"}
     assert result.manifest.inputs[0].name == f"sqlite:///{tmp_path}/shop.db"
     assert warden.who("table.load", "table:lk:lite.main.orders") == ()
-    assert not ingest(source, tmp_path / "out", spark=spark).is_new
+    assert not ingest(source, tmp_path / "out", spark=unstarted).is_new
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,13 @@ def test_a_database_that_cannot_be_read_is_told_without_its_password(
     assert "secret" not in str(refused.value)
 
 
-def test_metalake_and_catalog_are_names_of_gravitino(spark: SparkSession, tmp_path: Path) -> None:
+def test_metalake_and_catalog_are_names_of_gravitino(
+    unstarted: SparkSession, tmp_path: Path
+) -> None:
     for metalake, catalog in (("l.k", "c"), ("lk", "a.b"), ("", "c"), ("lk", "*")):
         source = Sql("sqlite://", metalake, catalog)
         with pytest.raises(BadInput, match=r"metalake|catalog"):
-            source.read(spark, GRAVITINO, tmp_path, silent)
+            source.read(unstarted, GRAVITINO, tmp_path, silent)
 
 
 # --- PostgreSQL ---
@@ -233,7 +235,7 @@ def test_postgres_and_the_catalog_agree_on_who_reads_and_alters(
 
 
 def test_postgres_is_ingested_and_decides(
-    spark: SparkSession, tmp_path: Path, postgres_url: str
+    unstarted: SparkSession, tmp_path: Path, postgres_url: str
 ) -> None:
     with postgres_database(postgres_url, "lw") as (server, url):
         server.run(
@@ -249,8 +251,8 @@ def test_postgres_is_ingested_and_decides(
             "grant insert on shop.orders to lw_ana",
         )
         source = Sql(url, "lk", "pg")
-        warden, facts, result = ingested(source, tmp_path / "out", spark)
-        assert not ingest(source, tmp_path / "out", spark=spark).is_new
+        warden, facts, result = ingested(source, tmp_path / "out", unstarted)
+        assert not ingest(source, tmp_path / "out", spark=unstarted).is_new
     orders = "table:lk:pg.shop.orders"
     assert warden.check("lw_ana", "table.load", orders).allow
     assert not warden.check("lw_ana", "table.alter", orders).allow
@@ -408,7 +410,7 @@ def test_mariadb_lets_everybody_do_what_the_catalog_says(mariadb_url: str, seed:
 
 
 def test_mariadb_is_ingested_and_decides(
-    spark: SparkSession, tmp_path: Path, mariadb_url: str
+    unstarted: SparkSession, tmp_path: Path, mariadb_url: str
 ) -> None:
     with mariadb_accounts(mariadb_url) as (server, url):
         server.run(
@@ -425,7 +427,7 @@ def test_mariadb_is_ingested_and_decides(
             "grant all on lw_a.t to lw_u1@'%'",
         )
         source = Sql(url.render_as_string(hide_password=False), "lk", "my")
-        warden, facts, result = ingested(source, tmp_path / "out", spark)
+        warden, facts, result = ingested(source, tmp_path / "out", unstarted)
     table = "table:lk:my.lw_a.t"
     assert warden.check("lw_u0", "table.load", table).allow
     assert not warden.check("lw_u0", "table.alter", table).allow

@@ -201,10 +201,10 @@ def written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def test_csv_is_ingested_and_decides_and_reads_back_as_parquet(
-    spark: SparkSession, tmp_path: Path
+    unstarted: SparkSession, tmp_path: Path
 ) -> None:
     source = Tabular(written(tmp_path / "csv", CSV), "csv", "gravitino")
-    result = ingest(source, tmp_path / "out", spark=spark)
+    result = ingest(source, tmp_path / "out", spark=unstarted)
     assert result.manifest.source == "csv"
     assert result.report.quarantined == {
         "bad name": 1,  # nonsense
@@ -217,7 +217,7 @@ def test_csv_is_ingested_and_decides_and_reads_back_as_parquet(
     assert warden.who("table.load", "table:lk:c.s.t") == ("ana", "ben")
 
     again = Tabular(tmp_path / "out/versions/1", "parquet", "gravitino")
-    second = ingest(again, tmp_path / "out2", spark=spark)
+    second = ingest(again, tmp_path / "out2", spark=unstarted)
     tables = {n: c for n, c in result.manifest.tables.items() if n != "quarantine"}
     assert {n: c for n, c in second.manifest.tables.items() if n != "quarantine"} == tables
     assert second.manifest.statements == result.manifest.statements
@@ -274,21 +274,39 @@ FILE_ERRORS: dict[str, tuple[Mapping[str, str | bytes], str]] = {
 
 @pytest.mark.parametrize("name", FILE_ERRORS)
 def test_an_error_in_a_table_refuses_the_input_as_a_whole(
-    spark: SparkSession, tmp_path: Path, name: str
+    unstarted: SparkSession, tmp_path: Path, name: str
 ) -> None:
     files, message = FILE_ERRORS[name]
     source = Tabular(written(tmp_path / "csv", files), "csv", "gravitino")
     with pytest.raises(BadInput) as refused:
-        ingest(source, tmp_path / "out", spark=spark)
+        ingest(source, tmp_path / "out", spark=unstarted)
     assert message in str(refused.value)
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
-def test_a_folder_is_expected(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_error_that_spark_comes_upon_refuses_the_input_too(
+    distributed: SparkSession, tmp_path: Path
+) -> None:
+    files, message = FILE_ERRORS["several errors"]
+    _parquet(tmp_path / "rows", "principals.parquet", kind=["user", "user"], name=["ana", None])
+    for source, expected in (
+        (Tabular(written(tmp_path / "csv", files), "csv", "gravitino"), message),
+        (
+            Tabular(tmp_path / "rows", "parquet", "gravitino"),
+            "principals.parquet: row 1.name: expected a value",
+        ),
+    ):
+        with pytest.raises(BadInput) as refused:
+            ingest(source, tmp_path / "out", spark=distributed)
+        assert expected in str(refused.value)
+        assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_folder_is_expected(unstarted: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "entities.csv").write_text("type,name\n")
     source = Tabular(tmp_path / "entities.csv", "csv", "gravitino")
     with pytest.raises(BadInput, match="expected a folder"):
-        ingest(source, tmp_path / "out", spark=spark)
+        ingest(source, tmp_path / "out", spark=unstarted)
 
 
 def _parquet(folder: Path, file: str, **columns: pa.Array | Sequence[str | None]) -> None:
@@ -297,12 +315,12 @@ def _parquet(folder: Path, file: str, **columns: pa.Array | Sequence[str | None]
 
 
 def test_parquet_is_refused_with_file_and_column_or_row(
-    spark: SparkSession, tmp_path: Path
+    unstarted: SparkSession, tmp_path: Path
 ) -> None:
     def refusal(number: int) -> str:
         source = Tabular(tmp_path / str(number), "parquet", "gravitino")
         with pytest.raises(BadInput) as refused:
-            ingest(source, tmp_path / "out", spark=spark)
+            ingest(source, tmp_path / "out", spark=unstarted)
         return str(refused.value)
 
     _parquet(tmp_path / "1", "principals.parquet", kind=["user"])

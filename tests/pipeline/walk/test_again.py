@@ -32,7 +32,7 @@ from lakewarden.service.system import load_system
 from tests.app.serving import Answer, Served, server
 from tests.cli.realms import write_cdap, write_datahub, write_gravitino
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unstarted")]
 
 WALKER = "walker"
 PATTERNS = ("namespace:*", "application:*.*", "dataset:*.*", "kerberosprincipal:*")
@@ -94,7 +94,7 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Iterator[Pair]:
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("again")
     original, target = (f"sqlite:///{folder / name}.db" for name in ("original", "target"))
     for url in (original, target):

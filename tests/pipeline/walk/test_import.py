@@ -35,7 +35,7 @@ from tests.sample.estate import estate
 
 __all__ = ["estate"]
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unstarted")]
 
 WALKER = "walker"
 PER_TYPE = 4
@@ -189,7 +189,7 @@ def test_the_copy_decides_as_the_original(
 
 @pytest.mark.parametrize("name", ["gravitino"])
 def test_a_dry_run_changes_nothing_and_names_what_is_not_carried(
-    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], spark: object
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "copy.db"
     asked = ["import", name, str(sample.GRAVITINO), "--to", name]

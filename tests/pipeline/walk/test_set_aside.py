@@ -13,7 +13,7 @@ from lakewarden.aspects.row import BAD_NAME, BAD_STATEMENT
 from lakewarden.cli import main
 from lakewarden.pipeline import check
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unstarted")]
 
 Lost = set[tuple[str, str, str]]
 """Table, name and reason of what was set aside."""
@@ -169,7 +169,6 @@ def test_what_was_set_aside_is_named_with_its_reason(
     expected: Lost,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
-    spark: object,
 ) -> None:
     assert lost(system, records(), tmp_path, capfd) == expected
 

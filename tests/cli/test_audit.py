@@ -110,7 +110,8 @@ def test_the_trail_is_exported_line_by_line(busy: Admin, tmp_path: Path) -> None
 def test_an_export_is_of_a_span_of_time(busy: Admin) -> None:
     rows = [json.loads(line) for line in busy("audit", "export").lines]
     time = rows[2]["event"]["time"]
-    at = datetime.fromtimestamp(time, UTC).isoformat()
+    # A time is written to the microsecond, so one just before the row, and after the one before.
+    at = datetime.fromtimestamp(time - 2e-6, UTC).isoformat()
     later = [row["seq"] for row in rows if row["event"]["time"] >= time]
     found = busy("audit", "export", "--since", at)
     assert [json.loads(line)["seq"] for line in found.lines] == later

@@ -28,7 +28,7 @@ from lakewarden.service.warden import Warden
 from tests.pipeline.directories import write_directory
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from lakewarden.pipeline.directory_manifest import Content
 

@@ -28,7 +28,7 @@ from lakewarden.service.warden import Warden
 from tests.pipeline.directories import write_directory
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from lakewarden.pipeline.directory_manifest import Content
 
@@ -266,7 +266,7 @@ def test_in_spark_neither_the_order_of_tasks_nor_a_failure_matters_to_the_conten
     many = written(tmp_path / "2", parts)
     first = ingest(one, tmp_path / "one", spark=distributed)
 
-    def failing(self: Draft, table: str, frame: DataFrame, rows: int) -> Content:
+    def failing(*_: object) -> Content:
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:

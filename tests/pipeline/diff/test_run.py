@@ -16,6 +16,7 @@ from lakewarden.analysis.tally import SOMEBODY
 from lakewarden.analysis.whatif import difference
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import Snapshot, compile
@@ -28,6 +29,7 @@ from lakewarden.pipeline.diff.run import difference_of_policies, difference_of_t
 from lakewarden.pipeline.index.index import open_index, snapshot
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.product import folder_of, read_manifest
+from lakewarden.pipeline.session import Deferred
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import change
 from lakewarden.testing.draft import NOW
@@ -35,6 +37,7 @@ from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
 from tests.pipeline.diff.brute import Fact, allowed, split
 from tests.pipeline.diff.directories import compiled, write_facts
+from tests.pipeline.index import worlds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -216,6 +219,34 @@ def sound(statement: Statement, found: Estate) -> bool:
         entity = statement.scope.entity
         return coded.is_known(entity) or model.judged(entity.type)
     return True
+
+
+def test_of_a_single_block_policies_differ_without_spark(tmp_path: Path) -> None:
+    system = harness.system("cdap")
+    source, index = tmp_path / "realm", tmp_path / "index"
+    for seed in range(100):
+        facts = make(system, seed, SIZE).facts
+        try:
+            before = compiled(write_facts(tmp_path / f"realm-{seed}", system, facts))
+        except WardenError:  # what the files of a directory cannot say
+            continue
+        if not before.coded.tree.looped:
+            break
+    stated = [s for s in before.table.statements.values() if not s.id.startswith(IMPLIED_ID)]
+    worlds.index(index, before, system, stated, bits=17)
+    found = Estate(system, facts, (source, source), (index, index), (before, before))
+    kept, files = policies(found)
+    nothing: Any = None  # whatever is asked of Spark fails
+    spark: Any = Deferred(nothing, is_here=True)
+    difference_of_policies(index, files, tmp_path / "policies", spark=spark, only=True)
+    replaced = replace(facts, statements=kept)
+    planned = compile(replaced, system.model, system.spelling, now=NOW)
+    differing = expected(before, planned)
+    assert differing
+    tree = before.coded.tree
+    assert triples(tmp_path / "policies", tree, tree) == differing
+    holds_together(tmp_path / "policies", differing)
+    agrees_with_plan(tmp_path / "policies", before, planned)
 
 
 @pytest.mark.nightly

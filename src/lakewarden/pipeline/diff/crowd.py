@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from uuid import uuid4
 
+import numpy as np
 from pyroaring import BitMap
 
 from lakewarden.analysis.tally import SOMEBODY
@@ -25,6 +26,8 @@ from lakewarden.kernel.statement import Statement
 from lakewarden.pipeline.diff.judge import Judge
 from lakewarden.pipeline.index.estate import NO_REVISION, Estate, prepared
 from lakewarden.pipeline.index.matching import canonical
+
+_NO_USER = -1
 
 Everyone = tuple[Principal, ...]
 """All users, in order; a user's place is its number. The first one is `SOMEBODY`."""
@@ -65,7 +68,8 @@ class Crowd:
         acting = snapshot.coded.acting
         self.snapshot = snapshot
         self.judge = Judge(snapshot, PLAIN)
-        self._places = {acting.ids[user]: place for place, user in enumerate(users)}
+        self._places = np.full(len(acting.principals), _NO_USER, dtype=np.int64)
+        self._places[[acting.ids[user] for user in users]] = np.arange(len(users))
         self._numbered: dict[bytes, BitMap] = {}
         self._of: dict[frozenset[int], BitMap] = {}
         self._digests: dict[frozenset[int], str] = {}
@@ -75,7 +79,10 @@ class Crowd:
         key = bytes(ids.serialize())
         found = self._numbered.get(key)
         if found is None:
-            found = self._numbered[key] = BitMap([self._places[id] for id in ids])
+            numbers = self._places[np.asarray(ids.to_array(), dtype=np.int64)]
+            # INVARIANT: `asking` put all users among those who may be asked about.
+            assert _NO_USER not in numbers  # noqa: S101 — see above
+            found = self._numbered[key] = BitMap(numbers.astype(np.uint32))
         return found
 
     def of(self, principals: frozenset[int]) -> BitMap:

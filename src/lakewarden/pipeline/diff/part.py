@@ -75,6 +75,9 @@ class Comparison:
         self._privileges: dict[tuple[Question, str], frozenset[str]] = {}
         self._touched: dict[Statement, frozenset[str]] = {}
         self._same: dict[str, bool] = {}
+        self._differing: dict[
+            tuple[bool, tuple[str, ...], tuple[str, ...]], tuple[tuple[Stated, Statement], ...]
+        ] = {}
         self._reasons: dict[tuple[object, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def parts(self, type: str, before: Profile, after: Profile) -> Iterator[Part]:
@@ -126,25 +129,37 @@ class Comparison:
         after: tuple[str, ...],
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Principals and statements: an ALLOW where access is, a DENY where it is not."""
-        sides = (self._before, before), (self._after, after)
-        (had, lying), (has, given) = sides if gained else reversed(sides)
         found: set[str] = set()
         principals: set[Principal] = set()
-        for side, ids, others, effect in (
-            (has, given, lying, Effect.ALLOW),
-            (had, lying, given, Effect.DENY),
-        ):
-            beside = set(others)
-            for id in ids:
-                statement = side.statements[id]
-                is_there = id in beside and self._is_same(id)
-                if statement.effect is not effect or is_there:
-                    continue
-                acting = [p for p in statement.principals if side.users([p]) & users]
-                if privileges & self._bearing(statement) and (acting or statement.owners):
-                    found.add(id)
-                    principals.update(acting)
+        for side, statement in self._changed(gained, before, after):
+            acting = [p for p in statement.principals if side.users([p]) & users]
+            if privileges & self._bearing(statement) and (acting or statement.owners):
+                found.add(statement.id)
+                principals.update(acting)
         return tuple(sorted(map(principal_text, principals))), tuple(sorted(found))
+
+    def _changed(
+        self, gained: bool, before: tuple[str, ...], after: tuple[str, ...]
+    ) -> tuple[tuple[Stated, Statement], ...]:
+        """ALLOWs where access is and DENYs where it is not, of which the two sides differ."""
+        key = (gained, before, after)
+        known = self._differing.get(key)
+        if known is None:
+            sides = (self._before, before), (self._after, after)
+            (had, lying), (has, given) = sides if gained else reversed(sides)
+            found = []
+            for side, ids, others, effect in (
+                (has, given, lying, Effect.ALLOW),
+                (had, lying, given, Effect.DENY),
+            ):
+                beside = set(others)
+                for id in ids:
+                    statement = side.statements[id]
+                    is_there = id in beside and self._is_same(id)
+                    if statement.effect is effect and not is_there:
+                        found.append((side, statement))
+            known = self._differing[key] = tuple(found)
+        return known
 
     def _bearing(self, statement: Statement) -> frozenset[str]:
         if statement not in self._touched:

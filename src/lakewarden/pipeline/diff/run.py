@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+import pyarrow.dataset as ds
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -37,8 +36,9 @@ from lakewarden.pipeline.diff.policy import (
 )
 from lakewarden.pipeline.diff.times import Times
 from lakewarden.pipeline.index.block import ENTITY
-from lakewarden.pipeline.index.estate import blocks_of, each_block, estate_of
-from lakewarden.pipeline.index.index import Index, open_index
+from lakewarden.pipeline.index.estate import estate_of, judge_each
+from lakewarden.pipeline.index.index import BLOCKS, Index, open_index
+from lakewarden.pipeline.index.own import own_where
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import (
@@ -52,7 +52,7 @@ from lakewarden.pipeline.product import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from lakewarden.service.policy import Part
 
@@ -62,12 +62,7 @@ MEMBERS: Final = "members"
 BY_USER: Final = "by_user"
 BY_CLASS: Final = "by_entity_class"
 USERS: Final = "users"
-TABLES: Final = {
-    PARTS: summing.PARTS,
-    MEMBERS: summing.MEMBERS,
-    BY_USER: summing.BY_USER,
-    BY_CLASS: summing.BY_CLASS,
-}
+TABLES: Final = (PARTS, MEMBERS, BY_USER, BY_CLASS)
 STAGES: Final = ("read", "judge", "sum")
 STAGES_OF_TIMES: Final = ("read", "sign", "compare", "judge", "sum")
 """What a run goes through with one index, and with two."""
@@ -105,7 +100,7 @@ def difference_of_policies(
     before = estate_of(index)
 
     def look(entities: Iterable[Entity]) -> Mapping[Entity, Placed]:
-        return _look(index, spark, entities)
+        return _look(index, entities)
 
     policy = policy_of(files, index, look)
     later = after(before, index.statements(), policy, index.system, only=only)
@@ -122,21 +117,17 @@ def difference_of_policies(
     inputs = (_input(index), Input("policy", 0, _sha256(json.dumps(told, sort_keys=True))))
     judge = Policies(asked(before, users), asked(later, users), users, about)
 
-    def found(one: Draft) -> _Found:
+    def found(one: Draft) -> summing.Found:
         def run(folder: Path) -> dict[str, Any]:
-            rows = each_block(blocks_of(index, spark), judge.before, judge, FOUND)
-            written.write(rows, folder / "found")
-            is_class = written.read(spark, folder / "found", FOUND).where("gained is null")
-            return {"blocks": judge.before.blocks, "classes": is_class.count()}
+            judge_each(index, judge.before, judge, FOUND, folder / "found", spark)
+            return {"blocks": judge.before.blocks, "classes": _rows(folder)[1].num_rows}
 
         one.stage("judge", run, "{blocks:,} blocks, {classes:,} classes in them")
-        rows = written.read(spark, one.kept("judge") / "found", FOUND)
-        return _Found(
-            rows,
-            rows.where("gained is null").select("class", "id", "example", F.col("n")),
-            rows.where("gained is null").select(
-                "class", F.lit("both").alias("side"), "block", "n", "bits"
-            ),
+        parts, classes = _rows(one.kept("judge"))
+        return summing.Found(
+            parts,
+            classes,
+            classes.append_column("side", pa.repeat(pa.scalar("both"), classes.num_rows)),
         )
 
     options = {"only": str(only)}
@@ -158,22 +149,21 @@ def difference_of_times(
     users = everyone(*(estate.acting for estate in estates))
     times = Times(spark, sides, (asked(estates[0], users), asked(estates[1], users)), users)
 
-    def found(one: Draft) -> _Found:
+    def found(one: Draft) -> summing.Found:
         one.stage("sign", times.sign, "{before:,} and {after:,} entities")
         one.stage("compare", times.compare(one.kept("sign")), "{entities:,} may differ")
         one.stage("judge", times.judge(one.kept("compare")), "{pairs:,} pairs of profiles")
-        return _Found(*times.found(one.kept("compare"), one.kept("judge")))
+        return summing.Found(*times.found(one.kept("compare"), one.kept("judge")))
 
     inputs = (_input(sides[0]), _input(sides[1]))
     return _Job(spark, out, sides, users, inputs, {}, progress).run(found)
 
 
-class _Found(NamedTuple):
-    """Parts by class, some rows of class, id, example and count, and the table `members`."""
-
-    parts: DataFrame
-    classes: DataFrame
-    members: DataFrame
+def _rows(folder: Path) -> tuple[pa.Table, pa.Table]:
+    """The parts that blocks found, and their classes."""
+    rows = ds.dataset(folder / "found", format="parquet")
+    is_class = ds.field("gained").is_null()
+    return rows.to_table(filter=~is_class), rows.to_table(filter=is_class)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +178,7 @@ class _Job:
     options: Mapping[str, str]
     progress: Progress
 
-    def run(self, find: Callable[[Draft], _Found]) -> Result:
+    def run(self, find: Callable[[Draft], summing.Found]) -> Result:
         key = key_of(self.inputs, self.options)
         with draft(self.out, KIND, key, self.progress) as one, peak() as memory:
             one.stage("read", self._read, "{users:,} users")
@@ -210,51 +200,20 @@ class _Job:
             pa.array([user.name for user in self.users], pa.string()),
         ]
         table = pa.Table.from_arrays(columns, names=["number", "user"]).slice(1)
-        (folder / USERS).mkdir()
-        pq.write_table(table, folder / USERS / "part-00000.parquet", compression="zstd")
+        written.put(table.to_batches(), table.schema, folder / USERS)
         return {"users": len(self.users) - 1}
 
-    def _sum(self, found: _Found, folder: Path) -> dict[str, Any]:
-        first = F.min(F.struct("id", "example"))["example"]
-        classes = found.classes.groupBy("class").agg(
-            first.alias("example"), F.sum("n").alias("entities")
-        )
-        whole = summing.parts(summing.distinct_parts(found.parts), classes)
-        written.write(whole, folder / PARTS)
-        parts = written.read(self.spark, folder / PARTS, summing.PARTS)
-        written.write(found.members, folder / MEMBERS)
-        written.write(summing.by_user(parts, len(self.users)), folder / BY_USER)
-        written.write(summing.by_entity_class(parts), folder / BY_CLASS)
-        return {"parts": parts.count(), "changes": self._changes(parts, folder)}
-
-    def _changes(self, parts: DataFrame, folder: Path) -> dict[str, Any]:
-        rows = parts.groupBy("kind", "gained").agg(
-            F.sum("pairs").alias("pairs"), F.count("*").alias("parts")
-        )
-        found: dict[str, Any] = {
-            kind: {word: {"pairs": 0, "parts": 0} for word in ("gained", "lost")}
-            for kind in ("privilege", "operation")
-        }
-        for row in rows.collect():
-            word = "gained" if row["gained"] else "lost"
-            found[row["kind"]][word] = {"pairs": row["pairs"], "parts": row["parts"]}
-        users = written.read(self.spark, folder / BY_USER, summing.BY_USER)
-        classes = written.read(self.spark, folder / BY_CLASS, summing.BY_CLASS)
-        total = classes.agg(F.sum("entities")).first()
-        found["users"] = users.select("user").distinct().count()
-        found["entities"] = int((total and total[0]) or 0)
-        found["others"] = parts.where("others").count() > 0
-        return found
+    def _sum(self, found: summing.Found, folder: Path) -> dict[str, Any]:
+        tables = summing.summed(found, len(self.users))
+        for name, rows in tables._asdict().items():
+            written.put(rows.to_batches(), rows.schema, folder / name)
+        return {"parts": tables.parts.num_rows, "changes": summing.changes(tables)}
 
     def _publish(self, one: Draft) -> dict[str, Content]:
         place(one.kept("read") / USERS, one.folder / USERS)
         for name in TABLES:
             place(one.kept("sum") / name, one.folder / name)
-        tables = {USERS: "number int, user string", **TABLES}
-        return {
-            name: written.content(written.read(self.spark, one.folder / name, schema))
-            for name, schema in tables.items()
-        }
+        return written.contents_of(one.folder, (USERS, *TABLES), self.spark)
 
 
 def _input(index: Index) -> Input:
@@ -265,17 +224,14 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _look(index: Index, spark: SparkSession, entities: Iterable[Entity]) -> dict[Entity, Placed]:
-    wanted = sorted(set(entities))
+def _look(index: Index, entities: Iterable[Entity]) -> dict[Entity, Placed]:
+    wanted = set(entities)
     if not wanted:
         return {}
-    names = pa.table({"s": [e.type for e in wanted], "t": [e.name for e in wanted]})
+    names = pa.array(sorted({entity.name for entity in wanted}), pa.string())
+    chosen = (ds.field("what") == ENTITY) & ds.field("t").isin(names)
     bits = int(index.manifest.facts["bits"])
-    own = blocks_of(index, spark).where(F.shiftright("id", bits) == F.col("block"))
-    rows = own.where(F.col("what") == ENTITY).join(
-        F.broadcast(spark.createDataFrame(names)), ["s", "t"]
-    )
-    return {
-        Entity(row["s"], row["t"]): Placed(row["id"], row["a"], row["flag"])
-        for row in rows.select("s", "t", "id", "a", "flag").collect()
-    }
+    rows = own_where(index.folder / BLOCKS, bits, chosen, ("s", "t", "id", "a", "flag"))
+    cells = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+    found = {Entity(type, name): Placed(*place) for type, name, *place in cells}
+    return {entity: found[entity] for entity in wanted & found.keys()}

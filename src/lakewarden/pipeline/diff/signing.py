@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
@@ -40,8 +41,10 @@ from lakewarden.kernel.snapshot import SUBJECT
 from lakewarden.pipeline.diff.crowd import Crowd
 from lakewarden.pipeline.index.guests import looked_at
 from lakewarden.pipeline.index.matching import canonical
+from lakewarden.pipeline.review.column import joined
 
 Key = tuple[object, ...]
+Codes = NDArray[np.int64]
 
 
 class Signed:
@@ -56,8 +59,6 @@ class Signed:
         self._side = side
         self._snapshot = crowd.snapshot
         self._tree = crowd.snapshot.coded.tree
-        self._types = self._tree.types.tolist()
-        self._above = self._tree.above.tolist()
         self._known: dict[tuple[int, int, int, Key], int] = {}
         self._shared: dict[str, Key] = {}
         self._tokens: dict[tuple[int, ...], str] = {}
@@ -94,19 +95,34 @@ class Signed:
         return numbers
 
     def _chained(self, beside: Mapping[int, Key]) -> list[int]:
-        """A number for each entity: of its class, what stands beside, and all above."""
-        numbers = [-1] * len(self._types)
-        classes = self.classes.classes.tolist()
-        for start in range(len(numbers)):
-            chain = [start]
-            while self._above[chain[-1]] >= 0 and numbers[self._above[chain[-1]]] < 0:
-                chain.append(self._above[chain[-1]])
-            for id in reversed(chain):
-                above = self._above[id]
-                parent = -1 if above < 0 else numbers[above]
-                key = (self._types[id], classes[id], parent, beside.get(id, ()))
-                numbers[id] = self._number(key)
-        return numbers
+        """A number for each entity: of its class, what stands beside, and all above.
+
+        Level by level from the top, so that what is alike is numbered once.
+        """
+        above = self._tree.above
+        numbers = np.full(len(above), -1, dtype=np.int64)
+        standing = [(), *dict.fromkeys(beside.values())]
+        places = {key: place for place, key in enumerate(standing)}
+        beside_codes = np.zeros(len(above), dtype=np.int64)
+        rows = np.fromiter(beside, np.int64, len(beside))
+        beside_codes[rows] = [places[key] for key in beside.values()]
+        for ids in _levels(above):
+            up = above[ids]
+            parents = np.where(up >= 0, numbers[up], -1)
+            parts = [
+                (self._tree.types[ids].astype(np.int64), len(self._tree.kinds)),
+                (self.classes.classes[ids].astype(np.int64), len(self.classes.inside)),
+                (parents + 1, len(self.marks) + 1),
+                (beside_codes[ids], len(standing)),
+            ]
+            codes, stands = joined(parts)
+            found = [
+                self._number((type, place, parent - 1, standing[code]))
+                for type, place, parent, code in stands.tolist()
+            ]
+            numbers[ids] = np.array(found, dtype=np.int64)[codes]
+        known: list[int] = numbers.tolist()
+        return known
 
     def _number(self, key: tuple[int, int, int, Key]) -> int:
         number = self._known.get(key)
@@ -236,15 +252,23 @@ class Signed:
 
 def differing(before: Signed, after: Signed, ids: BitMap) -> BitMap:
     """Those of the entities, known to both under one id, whose signatures differ."""
-    same: dict[tuple[int, int], bool] = {}
-    found = BitMap()
-    for id in ids:
-        pair = before.numbers[id], after.numbers[id]
-        if pair not in same:
-            same[pair] = before.marks[pair[0]] == after.marks[pair[1]]
-        if not same[pair]:
-            found.add(id)
-    return found
+    rows = np.asarray(ids.to_array(), dtype=np.int64)
+    pairs = [
+        (np.array(side.numbers, dtype=np.int64)[rows], len(side.marks)) for side in (before, after)
+    ]
+    codes, stands = joined(pairs)
+    differ = [before.marks[one] != after.marks[other] for one, other in stands.tolist()]
+    return BitMap(rows[np.array(differ, dtype=bool)[codes]].astype(np.uint32))
+
+
+def _levels(above: NDArray[np.int32]) -> Iterator[Codes]:
+    """The ids of a tree: those with nothing above, then those that lie in them, and so on."""
+    depths, at = np.zeros(len(above), dtype=np.int64), above
+    while (at >= 0).any():
+        depths += at >= 0
+        at = np.where(at >= 0, above[at], -1)
+    for depth in range(int(depths.max(initial=-1)) + 1):
+        yield np.flatnonzero(depths == depth)
 
 
 def _digest(text: str) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyroaring import BitMap
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.pipeline.index.matching import canonical
+from lakewarden.pipeline.written import arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,116 +31,134 @@ BY_CLASS: Final = (
     " lost_users long, gained_pairs long, lost_pairs long, gained array<string>,"
     " lost array<string>"
 )
-_PART_KEY: Final = ["class", "gained", "kind", "name"]
-_PARTS: Final = ["type", "users", "principals", "statements"]
 _SOMEBODY: Final = 0
 _PRIVILEGE: Final = "privilege"
+_OPERATION: Final = "operation"
 
-Batches = Iterator[pa.RecordBatch]
-
-
-def distinct_parts(rows: DataFrame) -> DataFrame:
-    """The parts of every class, each once, whichever blocks they were found in."""
-    kept = [F.min(name).alias(name) for name in _PARTS]
-    return rows.where("gained is not null").groupBy(*_PART_KEY).agg(*kept)
+Row = dict[str, Any]
 
 
-def parts(distinct: DataFrame, classes: DataFrame) -> DataFrame:
-    """The table `parts`; `classes` has class, entities and example."""
-    joined = distinct.join(classes, "class").select(
-        "gained",
-        "kind",
-        "name",
-        "type",
-        "class",
-        "principals",
-        "statements",
-        "users",
-        "entities",
-        "example",
+class Found(NamedTuple):
+    """What tasks found.
+
+    `parts` of every class, once for each block that found it; `classes` with class, id, example
+    and n; and the columns of the table `members`, among others.
+    """
+
+    parts: pa.Table
+    classes: pa.Table
+    members: pa.Table
+
+
+class Tables(NamedTuple):
+    """The tables, each under its name."""
+
+    parts: pa.Table
+    members: pa.Table
+    by_user: pa.Table
+    by_entity_class: pa.Table
+
+
+def summed(found: Found, count: int) -> Tables:
+    """The tables of a difference that concerns `count` users."""
+    classes = _classes(found.classes)
+    distinct = {_key(row): row for row in found.parts.to_pylist()}
+    parts = [_counted(row, *classes[row["class"]]) for _, row in sorted(distinct.items())]
+    schema = arrow_schema(MEMBERS)
+    return Tables(
+        pa.Table.from_pylist(parts, arrow_schema(PARTS)),
+        found.members.select(schema.names).cast(schema),
+        pa.Table.from_batches(_by_user(parts, count), arrow_schema(BY_USER)),
+        pa.Table.from_pylist(list(_by_class(parts)), arrow_schema(BY_CLASS)),
     )
-    return joined.mapInArrow(_counted, PARTS)
 
 
-def _counted(rows: Batches) -> Batches:
-    for batch in rows:
-        users = [BitMap.deserialize(bits) for bits in batch.column("users").to_pylist()]
-        others = [_SOMEBODY in one for one in users]
-        stored = [one - BitMap([_SOMEBODY]) for one in users]
-        counts = np.array([len(one) for one in stored], dtype=np.int64)
-        entities = batch.column("entities").to_numpy()
-        names = ["gained", "kind", "name", "type", "class", "principals", "statements"]
-        yield pa.record_batch(
-            {
-                **{name: batch.column(name) for name in names},
-                "users": pa.array([canonical(one) for one in stored], pa.binary()),
-                "n_users": pa.array(counts, pa.int64()),
-                "others": pa.array(others, pa.bool_()),
-                "entities": batch.column("entities"),
-                "example": batch.column("example"),
-                "pairs": pa.array(counts * entities, pa.int64()),
-            }
-        )
+def _key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("class", "gained", "kind", "name"))
 
 
-def by_user(parts: DataFrame, count: int) -> DataFrame:
-    """On how many entities each user gains and loses what; there are `count` users."""
+def _classes(rows: pa.Table) -> dict[str, tuple[int, str]]:
+    """How many entities each class has, and the name of the first one."""
+    sizes: dict[str, int] = {}
+    first: dict[str, tuple[int, str]] = {}
+    cells = (rows.column(name).to_pylist() for name in ("class", "id", "example", "n"))
+    for number, id, example, n in zip(*cells, strict=True):
+        sizes[number] = sizes.get(number, 0) + n
+        first[number] = min(first.get(number, (id, example)), (id, example))
+    return {number: (size, first[number][1]) for number, size in sizes.items()}
 
-    def add(rows: pa.Table) -> pa.Table:
+
+def _counted(row: Row, entities: int, example: str) -> Row:
+    """A row of the table `parts`."""
+    users = BitMap.deserialize(row["users"])
+    stored = users - BitMap([_SOMEBODY])
+    return {
+        **row,
+        "users": canonical(stored),
+        "n_users": len(stored),
+        "others": _SOMEBODY in users,
+        "entities": entities,
+        "example": example,
+        "pairs": len(stored) * entities,
+    }
+
+
+def _grouped(parts: Iterable[Row], *by: str) -> Mapping[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in parts:
+        found.setdefault(tuple(row[name] for name in by), []).append(row)
+    return found
+
+
+def _by_user(parts: Iterable[Row], count: int) -> Iterator[pa.RecordBatch]:
+    """On how many entities each user gains and loses what."""
+    concerned = (row for row in parts if row["n_users"])
+    for (gained, kind, name), rows in _grouped(concerned, "gained", "kind", "name").items():
         entities = np.zeros(count, dtype=np.int64)
-        columns = (rows.column(name).to_pylist() for name in ("users", "entities"))
-        for bits, size in zip(*columns, strict=True):
-            entities[np.asarray(BitMap.deserialize(bits).to_array())] += size
-        users = np.flatnonzero(entities)
-        key = {name: rows.column(name)[0].as_py() for name in ("gained", "kind", "name")}
-        return pa.table(
-            {
-                "user": pa.array(users.astype(np.int32)),
-                "gained": pa.array([key["gained"]] * len(users), pa.bool_()),
-                "kind": pa.array([key["kind"]] * len(users), pa.string()),
-                "name": pa.array([key["name"]] * len(users), pa.string()),
-                "entities": pa.array(entities[users]),
-            }
-        )
-
-    return parts.where("n_users > 0").groupBy("gained", "kind", "name").applyInArrow(add, BY_USER)
+        for row in rows:
+            users = BitMap.deserialize(row["users"])
+            entities[np.asarray(users.to_array())] += row["entities"]
+        numbers = np.flatnonzero(entities)
+        size = len(numbers)
+        columns = [
+            pa.array(numbers.astype(np.int32)),
+            *(pa.repeat(pa.scalar(cell), size) for cell in (gained, kind, name)),
+            pa.array(entities[numbers]),
+        ]
+        yield pa.record_batch(columns, schema=arrow_schema(BY_USER))
 
 
-def by_entity_class(parts: DataFrame) -> DataFrame:
+def _by_class(parts: Iterable[Row]) -> Iterator[Row]:
     """Of each class of entities: how many, and what is gained and lost on all of them.
 
     Pairs count privileges; names of operations stand beside those of privileges.
     """
-    return parts.groupBy("class").applyInArrow(_of_class, BY_CLASS)
+    for rows in _grouped(parts, "class").values():
+        found: Row = {name: rows[0][name] for name in ("class", "type", "entities", "example")}
+        for word, gained in (("gained", True), ("lost", False)):
+            mine = [row for row in rows if row["gained"] is gained]
+            users = BitMap.union(BitMap(), *(BitMap.deserialize(row["users"]) for row in mine))
+            found[f"{word}_users"] = len(users)
+            found[f"{word}_pairs"] = sum(r["pairs"] for r in mine if r["kind"] == _PRIVILEGE)
+            found[word] = sorted(row["name"] for row in mine)
+        yield found
 
 
-def _of_class(rows: pa.Table) -> pa.Table:
-    first = rows.slice(0, 1).to_pylist()[0]
-    found: dict[str, object] = {n: first[n] for n in ("class", "type", "entities", "example")}
-    table = rows.select(["gained", "kind", "name", "users", "pairs"]).to_pylist()
-    for word, gained in (("gained", True), ("lost", False)):
-        mine = [row for row in table if row["gained"] is gained]
-        users = BitMap.union(BitMap(), *(BitMap.deserialize(row["users"]) for row in mine))
-        found[f"{word}_users"] = len(users)
-        found[f"{word}_pairs"] = sum(r["pairs"] for r in mine if r["kind"] == _PRIVILEGE)
-        found[word] = sorted(row["name"] for row in mine)
-    return pa.Table.from_pylist([found], _BY_CLASS)
-
-
-_BY_CLASS: Final = pa.schema(
-    [
-        ("class", pa.string()),
-        ("type", pa.string()),
-        ("entities", pa.int64()),
-        ("example", pa.string()),
-        ("gained_users", pa.int64()),
-        ("lost_users", pa.int64()),
-        ("gained_pairs", pa.int64()),
-        ("lost_pairs", pa.int64()),
-        ("gained", pa.list_(pa.string())),
-        ("lost", pa.list_(pa.string())),
-    ]
-)
+def changes(tables: Tables) -> Row:
+    """What differs: counts by kind and direction, users and entities concerned."""
+    found: Row = {
+        kind: {word: {"pairs": 0, "parts": 0} for word in ("gained", "lost")}
+        for kind in (_PRIVILEGE, _OPERATION)
+    }
+    columns = (tables.parts.column(name).to_pylist() for name in ("kind", "gained", "pairs"))
+    for kind, gained, pairs in zip(*columns, strict=True):
+        counts = found[kind]["gained" if gained else "lost"]
+        counts["pairs"] += pairs
+        counts["parts"] += 1
+    found["users"] = len(pc.unique(tables.by_user.column("user")))
+    found["entities"] = pc.sum(tables.by_entity_class.column("entities")).as_py() or 0
+    found["others"] = bool(pc.any(tables.parts.column("others")).as_py())
+    return found
 
 
 def members(ids: DataFrame, side: str, bits: int) -> DataFrame:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
 from pyroaring import BitMap
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -105,7 +106,7 @@ class Times:
             changed = changed.join(own, name, "left")
         return changed.select("type", "name", BEFORE, AFTER, "had", "has")
 
-    def found(self, compared: Path, judged: Path) -> tuple[DataFrame, DataFrame, DataFrame]:
+    def found(self, compared: Path, judged: Path) -> tuple[pa.Table, pa.Table, pa.Table]:
         """Parts by class; class, id, example and count; and the table `members`."""
         paired = written.read(self.spark, judged / "paired", PAIRED)
         differing = written.read(self.spark, judged / "differing", _DIFFERING)
@@ -114,9 +115,8 @@ class Times:
         rows = differing.join(F.broadcast(classes), same).select(
             "class", BEFORE, AFTER, differing["name"].alias("example")
         )
-        examples = rows.select(
-            "class", F.coalesce(AFTER, BEFORE).alias("id"), "example", F.lit(1).alias("n")
-        )
+        first = F.min(F.struct(F.coalesce(AFTER, BEFORE).alias("id"), "example"))
+        examples = rows.groupBy("class").agg(first.alias("first"), F.count("*").alias("n"))
         sides = [
             summing.members(
                 rows.where(F.col(name).isNotNull()).select("class", F.col(name).alias("id")),
@@ -125,7 +125,8 @@ class Times:
             )
             for side, name in enumerate((BEFORE, AFTER))
         ]
-        return paired, examples, written.union(sides)
+        classes = examples.select("class", "first.id", "first.example", "n")
+        return paired.toArrow(), classes.toArrow(), written.union(sides).toArrow()
 
 
 def _ids(changed: DataFrame, side: str) -> bytes:

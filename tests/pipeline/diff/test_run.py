@@ -232,6 +232,8 @@ def test_of_a_single_block_policies_differ_without_spark(tmp_path: Path) -> None
             continue
         if not before.coded.tree.looped:
             break
+    else:
+        pytest.fail("no world could be indexed")
     stated = [s for s in before.table.statements.values() if not s.id.startswith(IMPLIED_ID)]
     worlds.index(index, before, system, stated, bits=17)
     found = Estate(system, facts, (source, source), (index, index), (before, before))

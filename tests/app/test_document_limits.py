@@ -1,6 +1,7 @@
-"""What callers have kept of one entity ends at a limit, in every dialect, in its own error form.
+"""What callers have kept of one entity, and of one realm, ends at a limit, in every dialect.
 
-One real application without a socket, over a store in a file; `document_bytes` is small.
+Each answers in its own error form. One real application without a socket, over a store in a file;
+`document_bytes` and `realm_bytes` are small.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tests.app.serving import Answer
 from tests.wire.datahub.wire import proposal
 
 LIMIT = 4_096
+REALM_LIMIT = 8 * LIMIT
 BIG = "ü" * (LIMIT // 2)  # in UTF-8 just the limit: with what stands around it, too much
 FITS = "ü" * (LIMIT // 4)
 TAG = "urn:li:tag:t"
@@ -31,7 +34,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     folder: Path = tmp_path_factory.mktemp("limits")
     given = {
         "database": f"sqlite:///{folder}/store",
-        "limits": {"document_bytes": LIMIT},
+        "limits": {"document_bytes": LIMIT, "realm_bytes": REALM_LIMIT},
         "datahub": {"entity_aspects": 3},
         "cdap": {"security": {"authorization": {"enabled": False}}},
     }
@@ -91,3 +94,40 @@ def test_datahub_keeps_so_much_of_an_entity_and_so_many_aspects(asked: Asked) ->
     gone = proposal(TAG, "two", {}, "DELETE")
     assert send(asked, "POST", INGEST, {"proposal": gone}).status == 200
     assert send(asked, "POST", INGEST, {"proposal": third}).status == 200
+
+
+def filled(asked: Asked, method: str, path: str, bodies: Iterator[tuple[str, object]]) -> str:
+    """Writes one after the other until one is refused for the realm; the path of the last."""
+    for _ in range(REALM_LIMIT // len(FITS)):
+        rest, body = next(bodies)
+        answer = send(asked, method, path + rest, body)
+        if answer.status != 200:
+            refused(asked, method, path + rest, body, "limits.realm_bytes")
+            return rest
+    raise AssertionError("nothing was refused")
+
+
+def test_gravitino_keeps_so_much_of_a_realm(asked: Asked) -> None:
+    bodies = (("", {"name": f"r{n}", "comment": FITS, "properties": {}}) for n in count())
+    filled(asked, "POST", "/api/metalakes", bodies)
+    off = {"updates": [{"@type": "updateComment", "newComment": ""}]}
+    assert send(asked, "PUT", "/api/metalakes/r0", off).status == 200
+    small = {"name": "small", "comment": "", "properties": {}}
+    assert send(asked, "POST", "/api/metalakes", small).status == 200
+
+
+def test_cdap_keeps_so_much_of_a_realm(asked: Asked) -> None:
+    bodies = ((f"/r{n}", {"description": FITS}) for n in count())
+    filled(asked, "PUT", "/v3/namespaces", bodies)
+    assert send(asked, "PUT", "/v3/namespaces/r0/properties", {"description": ""}).status == 200
+    assert send(asked, "PUT", "/v3/namespaces/small", {"description": ""}).status == 200
+
+
+def test_datahub_keeps_so_much_of_a_realm_and_values_in_time_count(asked: Asked) -> None:
+    def in_time(time: int) -> object:
+        return {"proposal": proposal(TAG, "operation", {"timestampMillis": time, "a": FITS})}
+
+    filled(asked, "POST", INGEST, (("", in_time(n + 1)) for n in count()))
+    gone = {"proposal": proposal(TAG, "one", {}, "DELETE")}
+    assert send(asked, "POST", INGEST, gone).status == 200
+    assert send(asked, "POST", INGEST, {"proposal": proposal(TAG, "two", {"a": "s"})}).status == 200

@@ -24,7 +24,15 @@ def test_a_store_that_is_well_has_nothing_wrong(admin: Admin) -> None:
     assert found.code == 0, found.out
     assert "bad" not in found.out
     told = findings(admin)
-    assert {"settings", "database", "realms", "audit trail", "change feed", "spark"} == set(told)
+    assert {
+        "settings",
+        "database",
+        "realms",
+        "audit trail",
+        "change feed",
+        "documents",
+        "spark",
+    } == set(told)
 
 
 def test_a_row_that_the_feed_does_not_know_is_found(admin: Admin) -> None:

@@ -27,7 +27,7 @@ def faults(store: SqlStore, behind: Plane | None = None) -> list[str]:
     """
     fresh = Plane(store)
     fresh.open()
-    found = [*_orphans(store), *_revisions(store), *_unowned(store)]
+    found = [*_orphans(store), *_revisions(store), *_unowned(store), *_totals(store)]
     with store.reading() as reading:
         fault = first_fault(reading.audit(), reading.audit_head())
     if fault is not None:
@@ -94,3 +94,17 @@ def _revisions(store: SqlStore) -> list[str]:
     if known != fed:
         found.append(f"{len(known ^ fed)} writes have a revision or rows of the feed, not both")
     return found
+
+
+def _totals(store: SqlStore) -> list[str]:
+    """What is counted of each scope beside what its tables hold."""
+    counted: dict[int, tuple[int, int]] = {}
+    with store.engine.connect() as connection:
+        for table in schema.MEASURED:
+            for scope, body in connection.execute(sa.select(table.c.scope, table.c.body)):
+                number, size = counted.get(scope, (0, 0))
+                counted[scope] = (number + 1, size + len(body.encode()))
+        table = schema.document_totals
+        rows = connection.execute(sa.select(table.c.scope, table.c.documents, table.c.bytes))
+        told = {scope: (number, size) for scope, number, size in rows}
+    return [] if told == counted else [f"counted {told}, stored {counted}"]

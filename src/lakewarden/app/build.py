@@ -45,7 +45,7 @@ from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
 from lakewarden.authn.authenticator import Authenticator
 from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
 from lakewarden.authn.password import Passwords
-from lakewarden.config.settings import Settings
+from lakewarden.config.settings import Limits, Settings
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.names.cdap import user_of
 from lakewarden.service.actor import ANONYMOUS
@@ -54,6 +54,7 @@ from lakewarden.service.plane import Plane
 from lakewarden.service.ports import Store
 from lakewarden.service.resume import Compiled, start
 from lakewarden.service.search.warmth import prepare
+from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
 from lakewarden.store.secrets import Keys
 from lakewarden.wire.exchange import (
@@ -268,7 +269,7 @@ class Application:
             self._estate = open_estate(
                 self.settings.database,
                 host_only=host_only,
-                document_bytes=self.settings.limits.document_bytes,
+                limits=_store_limits(self.settings.limits),
                 keys=self.parts.services.secret_keys,
             )
             self._anchor(self._estate)
@@ -419,6 +420,10 @@ def _reserved_names(settings: Settings) -> tuple[str, ...]:
         *(settings.admin, settings.datahub.actor, *settings.gravitino.service_admins),
         *(*cdap.security.authorization.admin_users, *master),
     )
+
+
+def _store_limits(limits: Limits) -> StoreLimits:
+    return StoreLimits(limits.document_bytes, limits.realm_bytes, limits.realm_documents)
 
 
 def services(settings: Settings) -> Services:

@@ -13,7 +13,7 @@ from lakewarden.app.keys import keys_of
 from lakewarden.app.word import MappedWord, word_of
 from lakewarden.service.audit_seal import Seals
 from lakewarden.service.plane import Plane
-from lakewarden.store import SqlStore, open_store
+from lakewarden.store import SqlStore, StoreLimits, open_store
 
 
 class Estate:
@@ -36,17 +36,17 @@ def open_estate(
     *,
     host_only: bool = False,
     makes: bool = True,
-    document_bytes: int | None = None,
+    limits: StoreLimits | None = None,
     keys: Sequence[str] | None = None,
 ) -> Estate:
     """The store at a URL, its schema brought up to date.
 
     `host_only`: no other host writes to it. Unless it `makes` the schema of a database that has
-    none, such a one is refused. `document_bytes`: see `open_store`. The audit
+    none, such a one is refused. `limits`: see `open_store`. The audit
     trail is sealed with the first of the `keys`, by default those of `keys_of`. Raises `BadInput`
     and `Unavailable`.
     """
-    store = open_store(database, makes=makes, document_bytes=document_bytes)
+    store = open_store(database, makes=makes, limits=limits or StoreLimits())
     try:
         store.seals = Seals(keys_of(database) if keys is None else keys)
         return Estate(store, word_of(database, host_only=host_only))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lakewarden.cli.remote import Server
     from lakewarden.service.audit_seal import Seals
     from lakewarden.service.plane import Plane
+    from lakewarden.store import SqlStore
 
 Finding = Literal["ok", "bad", "unreachable", "not there"]
 
@@ -159,6 +160,7 @@ def _database(report: Report, url: str) -> None:
             "realms": _realms,
             "audit trail": partial(_audit, Seals(keys_of(url))),
             "change feed": _feed,
+            "documents": partial(_documents, store),
         }
         for name, check in checks.items():
             with report.checking(name):
@@ -207,6 +209,14 @@ def _feed(report: Report, plane: Plane) -> None:
         report.add("change feed", "bad", f"{scope}: rows that feed and tables do not share: {told}")
     if not found:
         report.add("change feed", "ok", f"adds up to what is stored, at revision {revision}")
+
+
+def _documents(store: SqlStore, report: Report, plane: Plane) -> None:
+    with store.reading() as reading:
+        for name in sorted(plane.state.realms):
+            kept = reading.document_totals(name)
+            said = f"{kept.documents:,} documents and values in time, {kept.bytes:,} bytes"
+            report.add("documents", "ok", f"{name}: {said}")
 
 
 def _spark(report: Report) -> None:

@@ -99,7 +99,8 @@ class Limits(Section):
     address that is no proxy; `caller_threads` work for one caller, and `waiting_requests` wait
     for a thread at most, `caller_waiting_requests` of them of one caller. `document_bytes` is
     the most that is kept of one entity, as bytes of JSON: all its aspects, its properties, or
-    one value in time.
+    one value in time; `realm_bytes` that of all of these of a realm, `realm_documents` how many
+    there are.
     """
 
     body_bytes: int = Field(default=1024 * 1024, ge=1)
@@ -116,6 +117,8 @@ class Limits(Section):
     waiting_requests: int = Field(default=1_024, ge=1)
     caller_waiting_requests: int = Field(default=256, ge=1)
     document_bytes: int = Field(default=16 * 1024 * 1024, ge=1_024)
+    realm_bytes: int = Field(default=4 * 1024 * 1024 * 1024, ge=1_024)
+    realm_documents: int = Field(default=20_000_000, ge=1)
 
 
 class Audit(Section):

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from lakewarden.store.backup import restore
+from lakewarden.store.limits import StoreLimits
 from lakewarden.store.store import SqlStore, open_store
 
-__all__ = ["SqlStore", "open_store", "restore"]
+__all__ = ["SqlStore", "StoreLimits", "open_store", "restore"]

@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from lakewarden.store.engine import driven
+from lakewarden.store.limits import Size
 
 Row = tuple[Any, ...]
 
@@ -88,6 +89,53 @@ def delete(
         return _in_arrays(connection, sql, rows)
     where = " AND ".join(f"{c} = ?" for c in _quoted(columns))
     return _one_by_one(connection, f"DELETE FROM {name} WHERE {where}", rows)  # noqa: S608 — our names
+
+
+def measured(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Row]
+) -> Size:
+    """The number of rows that equal one of the rows in `columns`, and the bytes of their bodies."""
+    distinct = list(dict.fromkeys(rows))
+    equal = " AND ".join(f"t.{c} = r.{c}" for c in _quoted(columns))
+    if _has_arrays(connection):
+        given = f"{_arrays(table, columns)} AS r({', '.join(_quoted(columns))})"
+        sql = f"SELECT {_SIZE} FROM {given} JOIN {table.name} AS t ON {equal}"  # noqa: S608 — our names
+        return _sized_in_arrays(connection, sql, distinct)
+    total = Size()
+    for start in range(0, len(distinct), _MEASURED_ROWS):
+        part = distinct[start : start + _MEASURED_ROWS]
+        values = ", ".join([f"({_marks(columns)})"] * len(part))
+        sql = (
+            f"WITH r({', '.join(_quoted(columns))}) AS (VALUES {values})"  # noqa: S608 — our names
+            f" SELECT {_SIZE_OF_TEXT} FROM r CROSS JOIN {table.name} AS t WHERE {equal}"
+        )
+        flat = tuple(value for row in part for value in row)
+        total = total.plus(Size(*connection.exec_driver_sql(sql, flat).one()))
+    return total
+
+
+def delete_measured(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Row]
+) -> Size:
+    """Deletes as `delete` does; the number of rows deleted, and the bytes of their bodies.
+
+    PostgreSQL tells what it deleted, also of a row that another transaction just changed; on
+    SQLite there is no other writer.
+    """
+    if not _has_arrays(connection):
+        size = measured(connection, table, columns, rows)
+        delete(connection, table, columns, rows)
+        return size
+    where = " AND ".join(f"t.{c} = r.{c}" for c in _quoted(columns))
+    using = f"{_arrays(table, columns)} AS r({', '.join(_quoted(columns))})"
+    gone = f"DELETE FROM {table.name} AS t USING {using} WHERE {where} RETURNING t.body"  # noqa: S608 — our names
+    return _sized_in_arrays(connection, f"WITH t AS ({gone}) SELECT {_SIZE} FROM t", rows)  # noqa: S608 — our names
+
+
+_SIZE = "count(*), coalesce(sum(octet_length(t.body)), 0)"
+_SIZE_OF_TEXT = "count(*), coalesce(sum(length(CAST(t.body AS BLOB))), 0)"
+_MEASURED_ROWS = 200
+"""Rows of one statement on SQLite, which takes so many parameters and no arrays."""
 
 
 def update(
@@ -171,6 +219,14 @@ def _in_arrays(connection: sa.Connection, sql: str, rows: Sequence[Row]) -> int:
         arrays = tuple(map(list, zip(*rows[start : start + CHUNK_ROWS], strict=True)))
         count += connection.exec_driver_sql(sql, arrays).rowcount
     return count
+
+
+def _sized_in_arrays(connection: sa.Connection, sql: str, rows: Sequence[Row]) -> Size:
+    total = Size()
+    for start in range(0, len(rows), CHUNK_ROWS):
+        arrays = tuple(map(list, zip(*rows[start : start + CHUNK_ROWS], strict=True)))
+        total = total.plus(Size(*map(int, connection.exec_driver_sql(sql, arrays).one())))
+    return total
 
 
 def _copy(connection: sa.Connection, sql: str, rows: Sequence[Row]) -> None:

@@ -44,14 +44,17 @@ from lakewarden.service.realm import Realm, Token
 from lakewarden.store import operation as to
 from lakewarden.store.bulk import Row
 from lakewarden.store.key import STATEMENT, document_key, key
+from lakewarden.store.limits import Size
 from lakewarden.store.operation import TOKEN_COLUMNS, Operation
 from lakewarden.store.search_rows import Changed
 
 
 def interpret(
     connection: sa.Connection, scope: int, effects: Sequence[Effect], texts: Sequence[str | None]
-) -> None:
+) -> Size:
     """Does to the rows of the scope what the effects say, in order.
+
+    Returns by how much that changed what is kept of the scope in documents and values in time.
 
     `texts` are the rows of the effects in the change feed: a document is kept as the same text.
     Raises `Unknown` for an entity that is not stored where the effect needs it to be.
@@ -61,8 +64,9 @@ def interpret(
         _take_apart(scope, effect, text, work)
     found = Changed(scope, effects)
     found.forget(connection)
-    work.perform(connection)
+    changed = work.perform(connection)
     found.keep(connection)
+    return changed
 
 
 class _Work:
@@ -80,10 +84,14 @@ class _Work:
         else:
             runs.append((operation, [row]))
 
-    def perform(self, connection: sa.Connection) -> None:
+    def perform(self, connection: sa.Connection) -> Size:
+        total = Size()
         for runs in self._by_table.values():
             for operation, rows in runs:
-                operation.perform(connection, rows)
+                changed = operation.perform(connection, rows)
+                if changed is not None:
+                    total = total.plus(changed)
+        return total
 
 
 def _take_apart(scope: int, effect: Effect, text: str | None, work: _Work) -> None:

@@ -11,19 +11,23 @@ from sqlalchemy.exc import IntegrityError
 
 from lakewarden.kernel.errors import Conflict, Unknown
 from lakewarden.store import schema
-from lakewarden.store.bulk import Clash, Row, delete, insert, update
+from lakewarden.store.bulk import Clash, Row, delete, delete_measured, insert, measured, update
 from lakewarden.store.key import ENTITY, key
+from lakewarden.store.limits import Size
 
 TOKEN_COLUMNS: Final = (
     *("id", "digest", "user", "created", "expires", "directory", "realm", "title"),
     "unproven",
 )
 
-Perform = Callable[[sa.Connection, Sequence[Row]], None]
+Perform = Callable[[sa.Connection, Sequence[Row]], Size | None]
 
 
 class Operation:
-    """Something that is done to many rows of one table."""
+    """Something that is done to many rows of one table.
+
+    `perform` returns by how much that changed what `schema.document_totals` counts, if it did.
+    """
 
     def __init__(self, table: sa.Table, perform: Perform) -> None:
         self.table = table.name
@@ -41,13 +45,43 @@ def _inserting(
     return Operation(table, perform)
 
 
+def _replacing_measured(table: sa.Table, unique: Sequence[str]) -> Operation:
+    """Puts rows of a measured table.
+
+    INVARIANT: the write holds the lock, so that nobody changes what is measured here before it
+    is replaced.
+    """
+    names = [column.name for column in table.c]
+    place = [names.index(name) for name in unique]
+    body = names.index("body")
+
+    def perform(connection: sa.Connection, rows: Sequence[Row]) -> Size:
+        last = {tuple(row[i] for i in place): row for row in rows}
+        before = measured(connection, table, unique, list(last))
+        insert(connection, table, names, list(last.values()), Clash.REPLACE, unique)
+        size = sum(len(row[body].encode()) for row in last.values())
+        return Size(len(last) - before.documents, size - before.bytes)
+
+    return Operation(table, perform)
+
+
 def _deleting(table: sa.Table, *columns: str) -> Operation:
     """Deletes by the first values of a row, as many as there are columns."""
 
-    def perform(connection: sa.Connection, rows: Sequence[Row]) -> None:
-        delete(connection, table, columns, [row[: len(columns)] for row in rows])
+    def perform(connection: sa.Connection, rows: Sequence[Row]) -> Size | None:
+        return _delete(connection, table, columns, [row[: len(columns)] for row in rows])
 
     return Operation(table, perform)
+
+
+def _delete(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Row]
+) -> Size | None:
+    if table not in schema.MEASURED:
+        delete(connection, table, columns, rows)
+        return None
+    gone = delete_measured(connection, table, columns, rows)
+    return Size(-gone.documents, -gone.bytes)
 
 
 def _add_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
@@ -113,10 +147,10 @@ def _rename_relations(connection: sa.Connection, rows: Sequence[Row]) -> None:
     _renaming(schema.relations, "target_key", "target_name")(connection, rows)
 
 
-def _drop_documents(connection: sa.Connection, rows: Sequence[Row]) -> None:
+def _drop_documents(connection: sa.Connection, rows: Sequence[Row]) -> Size | None:
     """Rows are (scope, key of an entity, …)."""
     found = [(row[0], ENTITY, row[1]) for row in rows]
-    delete(connection, schema.documents, ("scope", "what", "key"), found)
+    return _delete(connection, schema.documents, _DOCUMENT, found)
 
 
 def _rename_documents(connection: sa.Connection, rows: Sequence[Row]) -> None:
@@ -235,9 +269,9 @@ ADD_MEMBERSHIP = _inserting(schema.memberships, Clash.KEEP, _MEMBERSHIP)
 DROP_MEMBERSHIP = _deleting(schema.memberships, *_MEMBERSHIP)
 PUT_STATEMENT = _inserting(schema.statements, Clash.REPLACE, _KEY)
 DROP_STATEMENT = _deleting(schema.statements, *_KEY)
-PUT_DOCUMENT = _inserting(schema.documents, Clash.REPLACE, _DOCUMENT)
+PUT_DOCUMENT = _replacing_measured(schema.documents, _DOCUMENT)
 DROP_DOCUMENT = _deleting(schema.documents, *_DOCUMENT)
-PUT_VALUE = _inserting(schema.timeseries, Clash.REPLACE, _VALUE)
+PUT_VALUE = _replacing_measured(schema.timeseries, _VALUE)
 DROP_VALUE = _deleting(schema.timeseries, *_VALUE)
 PUT_SECRET = _inserting(schema.secrets, Clash.REPLACE, _SECRET)
 DROP_SECRET = _deleting(schema.secrets, *_SECRET)

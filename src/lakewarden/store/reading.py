@@ -40,6 +40,7 @@ from lakewarden.service.system import System
 from lakewarden.store import schema, search_engine
 from lakewarden.store.engine import driven, told
 from lakewarden.store.key import ENTITY, document_key, key, unescaped
+from lakewarden.store.limits import Size
 from lakewarden.store.operation import TOKEN_COLUMNS
 
 PAGE_ROWS = 10_000
@@ -264,6 +265,12 @@ class SqlReading:
         query = query.where(of.scope == self._scope(scope))
         found = self._all(query.group_by(of.type, of.aspect).order_by(of.type, of.aspect))
         return [ValueSize(type, aspect, rows, int(size)) for type, aspect, rows, size in found]
+
+    def document_totals(self, scope: str) -> Size:
+        """How much is kept of the scope in documents and values in time."""
+        of = schema.document_totals.c
+        query = sa.select(of.documents, of.bytes).where(of.scope == self._scope(scope))
+        return next((Size(*row) for row in self._all(query)), Size())
 
     def secrets(self, scope: str, entity: Entity) -> Mapping[str, str]:
         of = schema.secrets.c

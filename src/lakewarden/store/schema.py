@@ -193,6 +193,19 @@ timeseries = _clustered(
 )
 """Values in time: see `service.effect.ValueChanged`."""
 
+document_totals = sa.Table(
+    "document_totals",
+    metadata,
+    _scope(primary=True),
+    _number("documents"),
+    _number("bytes"),
+)
+"""How many rows `documents` and `timeseries` have of a scope, and how many bytes of UTF-8 their
+bodies. A scope without any has no row."""
+
+MEASURED = (documents, timeseries)
+"""The tables whose rows `document_totals` counts."""
+
 secrets = sa.Table(
     "secrets",
     metadata,

@@ -22,6 +22,7 @@ from lakewarden.store import backup, schema, upgrade
 from lakewarden.store.bulk import Clash, insert
 from lakewarden.store.engine import POSTGRES, Lost, at_once, create, one_moment, told
 from lakewarden.store.key import check_names, key
+from lakewarden.store.limits import UNLIMITED, StoreLimits
 from lakewarden.store.reading import SqlReading
 from lakewarden.store.writing import SqlWriting
 
@@ -44,13 +45,13 @@ def open_store(
     *,
     upgrade: bool = True,
     makes: bool = True,
-    document_bytes: int | None = None,
+    limits: StoreLimits = UNLIMITED,
 ) -> SqlStore:
     """The store at `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`.
 
     Brings its schema to the newest first; with `upgrade` off, refuses where that would be
-    needed, with `makes` off, where there is none at all. A document of more than `document_bytes`
-    of JSON is refused (`LimitExceeded`). Raises `BadInput` for a URL that cannot
+    needed, with `makes` off, where there is none at all. What is more than the `limits` allow is
+    refused (`LimitExceeded`). Raises `BadInput` for a URL that cannot
     be used, and `Unavailable` for a database that does not answer or was written by a newer
     release.
     """
@@ -60,7 +61,7 @@ def open_store(
     except BaseException:
         engine.dispose()
         raise
-    return SqlStore(engine, document_bytes=document_bytes)
+    return SqlStore(engine, limits=limits)
 
 
 def _prepare(engine: sa.Engine, *, upgrades: bool, makes: bool) -> None:
@@ -73,13 +74,13 @@ def _prepare(engine: sa.Engine, *, upgrades: bool, makes: bool) -> None:
 class SqlStore:
     """See `Store`. Good for many threads; closed by `close` or at the end of a `with`."""
 
-    def __init__(self, engine: sa.Engine, *, document_bytes: int | None = None) -> None:
+    def __init__(self, engine: sa.Engine, *, limits: StoreLimits = UNLIMITED) -> None:
         self.engine = engine
         self.seals = UNSEALED
         """What seals the rows of the audit trail that are written through here."""
         self.committed: Callable[[], None] | None = None
         """Called after every write, when it counts; must not raise."""
-        self._document_bytes = document_bytes
+        self._limits = limits
         self.write_health = WriteHealth()
         is_postgres = engine.dialect.name == POSTGRES
         # A transaction around one query costs PostgreSQL two more messages each way.
@@ -119,7 +120,7 @@ class SqlStore:
                 lambda fresh: SqlWriting(
                     fresh if late else at_once(fresh),
                     late=late,
-                    document_bytes=self._document_bytes,
+                    limits=self._limits,
                     seals=self.seals,
                 ),
             )

@@ -21,6 +21,7 @@ from lakewarden.store.engine import SQLITE, at_once, told
 from lakewarden.store.feed import encoded
 from lakewarden.store.interpret import interpret
 from lakewarden.store.key import check_names, escaped, key
+from lakewarden.store.limits import UNLIMITED, Size, StoreLimits
 from lakewarden.store.reading import SqlReading
 
 CHUNK_EFFECTS = 100_000
@@ -32,6 +33,7 @@ _WIDEST = 4
 _FEED = ("write", "seq", "scope", "kind", "key", "op", "row")
 _OF_ENTITY = ("scope", "entity_key", "kind")
 _CREDENTIAL = (*_OF_ENTITY, "type", "name", "value", "expires")
+_TOTAL = ("scope", "documents", "bytes")
 _AUDIT = ("seq", "revision", "body", "digest", "seal")
 
 
@@ -40,7 +42,8 @@ class SqlWriting(SqlReading):
 
     A write that locks late on SQLite locks with its first change, for there is one writer at a
     time; on PostgreSQL it holds nobody up before `lock`. What such a write read before is not
-    of one moment.
+    of one moment. A document or a value in time locks there as well: what it replaces is measured,
+    and has to stay as it is until then.
     """
 
     def __init__(
@@ -48,12 +51,12 @@ class SqlWriting(SqlReading):
         connection: sa.Connection,
         *,
         late: bool,
-        document_bytes: int | None = None,
+        limits: StoreLimits = UNLIMITED,
         seals: Seals = UNSEALED,
     ) -> None:
         super().__init__(connection)
         self._seals = seals
-        self._document_bytes = document_bytes
+        self._limits = limits
         self._is_on_sqlite = connection.dialect.name == SQLITE
         self._is_late = late
         self._is_locked = False
@@ -61,6 +64,7 @@ class SqlWriting(SqlReading):
         self._write = secrets.randbits(63)
         self._count = 0
         self._scopes: dict[str, int] = {}
+        self._changed: dict[str, Size] = {}
         if not late:
             self.lock()
 
@@ -77,23 +81,24 @@ class SqlWriting(SqlReading):
 
     def apply(self, scope: str, effects: Sequence[Effect]) -> None:
         self._check_open()
-        if effects and self._is_on_sqlite:
+        if effects and (self._is_on_sqlite or any(map(_is_put, effects))):
             self.lock()
         for start in range(0, len(effects), CHUNK_EFFECTS):
             with told():
-                self._apply(self._numbered(scope), effects[start : start + CHUNK_EFFECTS])
+                changed = self._apply(self._numbered(scope), effects[start : start + CHUNK_EFFECTS])
+            self._changed[scope] = self._changed.get(scope, Size()).plus(changed)
 
-    def _apply(self, scope: int, effects: Sequence[Effect]) -> None:
+    def _apply(self, scope: int, effects: Sequence[Effect]) -> Size:
         texts = list(encoded(effects))
         self._check_sizes(effects, texts)
         rows = [(self._write, seq, scope, *row) for seq, row in enumerate(texts, start=self._count)]
         insert(self._connection, schema.changes, _FEED, rows)
         self._count += len(rows)
-        interpret(self._connection, scope, effects, [row.row for row in texts])
+        return interpret(self._connection, scope, effects, [row.row for row in texts])
 
     def _check_sizes(self, effects: Sequence[Effect], texts: Sequence[Encoded]) -> None:
         """Refuses a document that is too large, before anything is written of it."""
-        most = self._document_bytes
+        most = self._limits.document_bytes
         if most is None:
             return
         for effect, text in zip(effects, texts, strict=True):
@@ -138,6 +143,7 @@ class SqlWriting(SqlReading):
     def commit(self, events: Sequence[AuditEvent]) -> int:
         self.lock()
         with told():
+            self._add_totals()
             counter = self._counted(sa.select(schema.counter))
             revision = int(counter.revision) + bool(self._count)
             if self._count:
@@ -152,6 +158,27 @@ class SqlWriting(SqlReading):
         self._is_over = True
         self.revision = revision
         return revision
+
+    def _add_totals(self) -> None:
+        """Adds what the write changed to what is kept of each scope, unless that is too much."""
+        table = schema.document_totals
+        for scope, change in self._changed.items():
+            if change == Size():
+                continue
+            number = self._numbered(scope)
+            here = table.c.scope == number
+            stored = self._connection.execute(
+                sa.select(table.c.documents, table.c.bytes).where(here)
+            ).first()
+            kept = Size() if stored is None else Size(*stored)
+            self._limits.check(scope, kept, change)
+            total = kept.plus(change)
+            if total == Size():
+                self._connection.execute(table.delete().where(here))
+            else:
+                insert(
+                    self._connection, table, _TOTAL, [(number, *total)], Clash.REPLACE, _TOTAL[:1]
+                )
 
     def _record(self, head: Head, revision: int, events: Sequence[AuditEvent]) -> Head:
         if not events:
@@ -192,3 +219,8 @@ class SqlWriting(SqlReading):
 
     def _number(self, scope: str) -> None:
         insert(self._connection, schema.scopes, ("name",), [(scope,)], Clash.KEEP, ("name",))
+
+
+def _is_put(effect: Effect) -> bool:
+    """Whether it puts something that `schema.document_totals` counts."""
+    return isinstance(effect, (DocumentChanged, ValueChanged)) and effect.body is not None

@@ -1,0 +1,61 @@
+"""How much a store keeps: of one entity, and of one realm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.names.canonical import quoted
+
+
+class Size(NamedTuple):
+    """So many documents and values in time, with so many bytes of JSON; of a change, less zero."""
+
+    documents: int = 0
+    bytes: int = 0
+
+    def plus(self, other: Size) -> Size:
+        """The sum of both."""
+        return Size(self.documents + other.documents, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLimits:
+    """The most that is kept; None: there is no limit.
+
+    `document_bytes` is the limit of a document, `realm_bytes` and `realm_documents` those of all
+    documents and values in time of a realm (or of a directory) together.
+    """
+
+    document_bytes: int | None = None
+    realm_bytes: int | None = None
+    realm_documents: int | None = None
+
+    def check(self, scope: str, kept: Size, change: Size) -> None:
+        """Raises `LimitExceeded` for a change that adds to what is more than allowed with it.
+
+        A realm may hold too much since the limit was lowered: what makes it less is allowed.
+        """
+        limits = {"documents": self.realm_documents, "bytes": self.realm_bytes}
+        for what, limit in limits.items():
+            more, total = getattr(change, what), getattr(kept.plus(change), what)
+            if limit is not None and more > 0 and total > limit:
+                raise LimitExceeded(
+                    f"{_named(scope)} would keep {total:,} {_COUNTED[what]}, at most {limit:,} are"
+                    f" allowed (setting `limits.realm_{what}`)"
+                )
+
+
+UNLIMITED = StoreLimits()
+
+_COUNTED: Mapping[str, str] = {
+    "documents": "documents and values in time",
+    "bytes": "bytes of documents and values in time",
+}
+
+
+def _named(scope: str) -> str:
+    kind, name = ("directory", scope[1:]) if scope.startswith("@") else ("realm", scope)
+    return f"the {kind} {quoted(name)}"

@@ -407,6 +407,7 @@ def test_so_it_is_with_groups_of_terms_and_containers(
 
 PLATFORM = [
     ("dataHubRole", "MANAGE_POLICIES"),
+    ("dataHubConnection", "MANAGE_CONNECTIONS"),
     ("dataHubExecutionRequest", "MANAGE_INGESTION"),
     ("dataHubPolicy", "MANAGE_POLICIES"),
     ("dataHubRetention", "APPLY_RETENTION_PRIVILEGE"),

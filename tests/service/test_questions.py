@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.request import Decision, Reason
 from lakewarden.service import people, questions, statements
-from lakewarden.service.actor import Actor
+from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.asking import Words
+from lakewarden.service.cancellation import Cancellation, Cancelled, working
 from lakewarden.service.control import Denied
 from lakewarden.service.plane import Plane
 from lakewarden.service.questions import Asked, Reasons
@@ -227,3 +231,27 @@ def test_questions_to_the_control_realm_are_answered_with_the_caller_s_own_crede
     assert questions.check(put(plane, ADMIN, asking, CONTROL)).allow
     lying = replace(words, entity="realm:absent", attributes={"credential.fits": True})
     assert not questions.check(put(plane, ANA, lying, CONTROL)).allow
+
+
+def test_a_listing_that_judges_one_by_one_stops_when_the_caller_is_gone(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 3,000 tables no more are judged than up to the next step, after the first."""
+    system = plane.state.realm(LAKE).system
+    schema = system.entity("schema:lk:c.s")
+    more = [EntityAdded(system.entity(f"table:lk:c.s.x{n}"), schema) for n in range(3_000)]
+    plane.write(SYSTEM, lambda desk: desk.change(LAKE, *more))
+    found = put(plane, ANA, Words(operation="table.load", subresources=(T,)))
+    cancellation, walked = Cancellation(), 0
+    walk = Matrix.walk
+
+    def walking(self: Matrix, *about: Any) -> bool:
+        nonlocal walked
+        walked += 1
+        cancellation.cancel()
+        return walk(self, *about)
+
+    monkeypatch.setattr(Matrix, "walk", walking)
+    with working(cancellation), pytest.raises(Cancelled):
+        questions.listing(found, 10)
+    assert walked == 1_000

@@ -6,7 +6,7 @@ classes that a row allows are taken whole; only where the row is open are entiti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,10 @@ FEW = 8
 """Up to this many entities are quicker walked one by one than judged as an array."""
 
 
+Each = Callable[[Iterable[int]], Iterator[int]]
+"""Gives the items one by one; raises to stop the walk over them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page of a listing in canonical order; `total` counts the whole listing.
@@ -38,13 +42,19 @@ class Page:
 
 
 def listing(
-    matrix: Matrix, request: Request, within: Entity | None = None, type: str | None = None
+    matrix: Matrix,
+    request: Request,
+    within: Entity | None = None,
+    type: str | None = None,
+    *,
+    each: Each = iter,
 ) -> BitMap:
     """The ids of the stored entities on which the request's operation is allowed.
 
     The request's own target is not looked at. `within` keeps those that lie below an
     entity, itself not included; one that is not stored holds nothing. `type` keeps those
-    of one type. Errors as `Matrix.decide`.
+    of one type. Where entities are judged one by one (a request with sub-resources), `each` gives
+    their ids, and what it raises ends the listing. Errors as `Matrix.decide`.
     """
     matrix.require(request.now)
     operation = matrix.operation(request.operation)
@@ -53,8 +63,8 @@ def listing(
     subject = matrix.subject(request)
     if request.roles is not None and not request.roles <= subject.named:
         return BitMap()
-    types = [each for each in _types(matrix, operation) if type in (None, each)]
-    found = [_of_type(matrix, operation, each, subject, request) for each in types]
+    types = [kind for kind in _types(matrix, operation) if type in (None, kind)]
+    found = [_of_type(matrix, operation, kind, subject, request, each) for kind in types]
     ids = BitMap.union(*found) if found else BitMap()
     return ids if within is None else ids & _below(matrix, within)
 
@@ -76,21 +86,22 @@ def _below(matrix: Matrix, within: Entity) -> BitMap:
 
 
 def _of_type(
-    matrix: Matrix, operation: Operation, type: str, subject: Subject, request: Request
+    matrix: Matrix, operation: Operation, type: str, subject: Subject, request: Request, each: Each
 ) -> BitMap:
     plan = matrix.plan(operation, type)
     if not request.is_plain:
-        return _found(matrix, plan, subject, request)
+        return _found(matrix, plan, subject, request, each)
     ids = matrix.listed(plan, subject)
     if ids is None:
-        ids = _found(matrix, plan, subject, request)
+        ids = _found(matrix, plan, subject, request, each)
         matrix.remember(plan, subject, ids)
     return BitMap(ids)
 
 
-def _found(matrix: Matrix, plan: Plan, subject: Subject, request: Request) -> BitMap:
+def _found(matrix: Matrix, plan: Plan, subject: Subject, request: Request, each: Each) -> BitMap:
     if plan.columns is None or request.subresources:
-        return _judged(matrix, plan, subject, request, matrix.snapshot.of_type(plan.type))
+        everything = matrix.snapshot.of_type(plan.type)
+        return _judged(matrix, plan, subject, request, everything, each)
     codes = plan.codes(matrix.entry(plan, subject))
     members = matrix.members(plan)
     allowed = members.of(codes == Code.ALLOWED)
@@ -111,12 +122,19 @@ def _near(matrix: Matrix, plan: Plan, subject: Subject, codes: Codes) -> BitMap:
     return BitMap(rows[codes[plan.columns.classes[rows]] == Code.OWNER])
 
 
-def _judged(matrix: Matrix, plan: Plan, subject: Subject, request: Request, ids: BitMap) -> BitMap:
+def _judged(
+    matrix: Matrix,
+    plan: Plan,
+    subject: Subject,
+    request: Request,
+    ids: BitMap,
+    each: Each = iter,
+) -> BitMap:
     """Of `ids`, those on which the rule holds, judged one by one or all at once."""
     if not ids:
         return ids
     if request.subresources or len(ids) <= FEW:
-        walked = (id for id in ids if matrix.walk(plan.operation, subject, request, id))
+        walked = (id for id in each(ids) if matrix.walk(plan.operation, subject, request, id))
         return BitMap(list(walked))
     rows: Ids = np.asarray(ids.to_array(), dtype=np.int32)
     among = Among(matrix.snapshot, subject, None if request.is_plain else request)
@@ -158,12 +176,14 @@ def page(
     after: Entity | None = None,
     within: Entity | None = None,
     type: str | None = None,
+    *,
+    each: Each = iter,
 ) -> Page:
     """The next `size` entities of the listing that come after `after` in canonical order.
 
-    Raises `BadInput` for a size below 1.
+    `each` as in `listing`. Raises `BadInput` for a size below 1.
     """
-    return page_of(matrix, listing(matrix, request, within, type), size, after)
+    return page_of(matrix, listing(matrix, request, within, type, each=each), size, after)
 
 
 def page_of(matrix: Matrix, ids: BitMap, size: int, after: Entity | None = None) -> Page:

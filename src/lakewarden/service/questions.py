@@ -210,7 +210,7 @@ def listing(asked: Asked, size: int, after: str | None = None, within: str | Non
     system = asked.realm.system
     start = None if after is None else system.entity(after)
     below = None if within is None else system.entity(within)
-    return page(asked.realm.matrix, asked.request, size, start, below)
+    return page(asked.realm.matrix, asked.request, size, start, below, each=checked)
 
 
 def _check_size(size: int) -> None:

@@ -144,7 +144,7 @@ def _resources(judge: Judge, asked: Asked, wanted: Wanted, now: float) -> bytes:
     )
     realm.system.model.check_type(asked.type)
     after = _place(wanted)
-    found = page(realm.matrix, question, max(wanted.size, 1), after, type=asked.type)
+    found = page(realm.matrix, question, max(wanted.size, 1), after, type=asked.type, each=checked)
     entities = found.entities[: wanted.size]
     results = [{"type": entity.type, "id": entity.name} for entity in entities]
     more = found.after is not None or len(entities) < len(found.entities)

@@ -137,7 +137,7 @@ class Several:
             if operation is None:
                 continue
             request = self._request(realm, operation, NO_RESOURCE, now)
-            ids = listing(realm.matrix, request, type=asked.type)
+            ids = listing(realm.matrix, request, type=asked.type, each=checked)
             total += len(ids)
             room = wanted.size - len(results)
             if start is not None and name < start[0]:

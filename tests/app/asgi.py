@@ -39,11 +39,6 @@ class Asked:
         """One request; `target` is the path as it is on the wire, with its query."""
         return self.loop.run_until_complete(self._ask(method, target, body, headers, user))
 
-    def leave(self, method: str, target: str, body: bytes) -> None:
-        """The same request, whose caller is gone as soon as it is sent; nothing is answered."""
-        run = self._run(method, target.encode(), body, (), "ana", leaves=True)
-        assert self.loop.run_until_complete(run)[1] == []
-
     def together(self, count: int, method: str, target: str) -> list[Answer]:
         """The same request so many times at once."""
 
@@ -75,8 +70,6 @@ class Asked:
         body: bytes,
         headers: Iterable[tuple[str, str]],
         user: str | None,
-        *,
-        leaves: bool = False,
     ) -> tuple[list[Pair], list[MutableMapping[str, Any]]]:
         """The headers that were sent, and what the application told."""
         path, _, query = raw.partition(b"?")
@@ -105,8 +98,7 @@ class Asked:
         async def receive() -> MutableMapping[str, Any]:
             if pieces:
                 return pieces.pop(0)
-            if not leaves:
-                await asyncio.Event().wait()
+            await asyncio.Event().wait()  # the caller stays until it is answered
             return {"type": "http.disconnect"}
 
         async def send(message: MutableMapping[str, Any]) -> None:

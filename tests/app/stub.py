@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
-from queue import SimpleQueue
 
 import msgspec
 
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown, WardenError
-from lakewarden.service.cancellation import is_cancelled
-from lakewarden.service.desk import Desk
 from lakewarden.service.plane import StaleRevision
 from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
 
@@ -45,7 +41,6 @@ class Stub:
             Route("POST", "/stub/metalakes/{name}", "metalake.create", _create),
             Route("POST", "/stub/crash", "metalake.create", _crash),
             Route("POST", "/stub/slow", "metalake.create", self._slow),
-            Route("POST", "/stub/waiting/{name}", "metalake.create", _waiting),
             Route("GET", "/stub/split", "metalake.list", _split),
         )
 
@@ -100,27 +95,6 @@ def _create(exchange: Exchange) -> Reply:
 
 def _crash(exchange: Exchange) -> Reply:
     raise RuntimeError("inside /secret/path with lw_abcdefghijklmnop")
-
-
-LEFT: SimpleQueue[str] = SimpleQueue()
-"""What became of the writes of callers who did not wait."""
-
-
-def _waiting(exchange: Exchange) -> Reply:
-    """Changes something, and goes on to do so when nobody waits for it any more."""
-
-    def task(desk: Desk) -> None:
-        desk.change(exchange.realm, EntityAdded(Entity("metalake", exchange.params["name"])))
-        while not is_cancelled():
-            time.sleep(0.01)
-        desk.change(exchange.realm, EntityAdded(Entity("metalake", "more")))
-
-    try:
-        exchange.write(task)
-        LEFT.put("written")
-    except Unavailable as error:
-        LEFT.put(str(error))
-    return _said(200, "nobody reads this")
 
 
 def _split(exchange: Exchange) -> Reply:

@@ -14,7 +14,7 @@ from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
 from lakewarden.store import open_store
 from tests.app.asgi import Asked, close, told
-from tests.app.stub import LEFT, Stub
+from tests.app.stub import Stub
 
 
 def _opened(settings: Settings, stub: Stub) -> Asked:
@@ -286,17 +286,6 @@ def test_an_answer_may_be_asked_to_be_at_least_of_a_revision(asked: Asked) -> No
     later = asked.ask("GET", "/stub", headers=[("Lakewarden-At-Least", str(now + 1))])
     assert later.status == 409
     assert asked.ask("GET", "/stub", headers=[("Lakewarden-At-Least", "x")]).status == 422
-
-
-@pytest.mark.parametrize("leaves", [True, False], ids=["gone", "timed out"])
-def test_a_write_that_nobody_waits_for_stops(asked: Asked, *, leaves: bool) -> None:
-    before = asked.plane.catch_up().revision
-    if leaves:
-        asked.leave("POST", "/stub/waiting/left", b"{}")
-    else:
-        assert asked.ask("POST", "/stub/waiting/left", b"{}").status == 503
-    assert LEFT.get(timeout=60) == "the request was given up"
-    assert asked.plane.catch_up().revision == before
 
 
 @pytest.mark.parametrize(("sent", "status"), [("fresh", 200), ("1.5", 200), ("soon", 422)])

@@ -9,9 +9,12 @@ every machine and in whatever order the tests run.
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +56,13 @@ providers._get_local_constants = Constants
 # By itself it would draw every local variable of an unforeseen error: whole models, for a minute.
 structlog.configure(processors=[ConsoleRenderer(exception_formatter=plain_traceback)])
 
+# For each request in process httpx looks for it anew, through every folder of the path.
+if find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
+
+YOUNG = 20_000
+"""How many new objects are there before the garbage is looked for; by itself it is 700."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,6 +93,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.get_closest_marker(mark):
                 item.add_marker(pytest.mark.xdist_group(mark))
                 break
+
+
+def pytest_collection_finish() -> None:
+    """Take modules and tests, which stay to the end, out of what is searched for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_stores() -> Iterator[None]:
+    """See `tests.cheap_stores`; imported here, since the tracer of coverage looks by now."""
+    from tests.cheap_stores import cheap_stores
+
+    with cheap_stores():
+        yield
 
 
 @pytest.fixture(scope="session")

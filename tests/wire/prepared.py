@@ -1,12 +1,20 @@
-"""A folder that is made ready once and then copied: most of a small server's start is the same."""
+"""Servers that are made ready once and then copied: most of a small server's start is the same."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Hashable
+from hashlib import sha256
 from pathlib import Path
 
+from lakewarden.service.plane import Plane
+from lakewarden.service.state import State
+from lakewarden.store import SqlStore, open_store
+
 _READY: dict[Hashable, dict[str, bytes]] = {}
+_LOADED: dict[bytes, State] = {}
+_MOST = 64
+"""How many loaded states are kept, those that were asked for last."""
 
 
 def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None:
@@ -20,3 +28,31 @@ def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None
             _READY[kind] = {one.name: one.read_bytes() for one in Path(fresh).iterdir()}
     for name, held in _READY[kind].items():
         (folder / name).write_bytes(held)
+
+
+def served(folder: Path, url: str = "") -> tuple[SqlStore, Plane]:
+    """The store of the folder, or the one at `url`, opened, and a plane that has loaded it.
+
+    A state never changes, so planes over stores that are alike to the byte begin with the same.
+    """
+    digest = None if url else _digest(folder / "store")
+    store = open_store(url or f"sqlite:///{folder}/store")
+    plane = Plane(store)
+    known = None if digest is None else _LOADED.pop(digest, None)
+    if known is None:
+        plane.open()
+        known = plane.state
+    else:
+        plane._adopt(known.at(plane.clock()))
+    if digest is not None:
+        _LOADED[digest] = known
+        if len(_LOADED) > _MOST:
+            del _LOADED[next(iter(_LOADED))]
+    return store, plane
+
+
+def _digest(file: Path) -> bytes | None:
+    """Of all that the store holds; None where somebody has it open, or it is not there yet."""
+    if not file.exists() or file.with_name(f"{file.name}-wal").exists():
+        return None
+    return sha256(file.read_bytes()).digest()

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -30,7 +31,7 @@ from lakewarden.store import open_store
 from lakewarden.store.secrets import Keys, new_key
 from lakewarden.wire.cdap import Cdap
 from lakewarden.wire.exchange import CdapLimits, CdapOptions, Exchange, Reply, Services
-from tests.wire.prepared import prepared
+from tests.wire.prepared import prepared, served
 
 REALM: Final = "cdap"
 
@@ -46,6 +47,12 @@ RUNNER: Final = "platform"
 POWERS: Final = ((ADMIN, SERVICE_ADMINS), (RUNNER, MASTER))
 
 Json = dict[str, Any]
+
+
+@cache
+def _table() -> Table:
+    """The routes of the dialect, which keeps nothing."""
+    return Table([Cdap()])
 
 
 class Wire:
@@ -71,11 +78,10 @@ class Wire:
             realm, powers = Realm(REALM, profile, settings=known), () if bare else POWERS
             kind = (__name__, profile, *sorted(known.items()), bare)
             prepared(folder, kind, lambda fresh: _make(fresh, realm, powers))
-        self.store = self._stack.enter_context(open_store(f"sqlite:///{folder}/store"))
-        self.plane = Plane(self.store)
-        self.plane.open()
-        self.dialect = Cdap()
-        self.table = Table([self.dialect])
+        self.store, self.plane = served(folder)
+        self._stack.enter_context(self.store)
+        self.table = _table()
+        (self.dialect,) = self.table.dialects
         sealing = Keys([new_key()] if keys is None else list(keys))
         self.services = Services(sealing=sealing, cdap=options or CdapOptions())
 

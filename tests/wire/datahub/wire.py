@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,11 +33,17 @@ from lakewarden.service.realm import Realm
 from lakewarden.store import open_store
 from lakewarden.wire.datahub import DataHub
 from lakewarden.wire.exchange import DataHubOptions, Exchange, Reply, Services
-from tests.wire.prepared import prepared
+from tests.wire.prepared import prepared, served
 
 REALM = "datahub"
 ADMIN = "admin"
 CLOSED = "closed"
+
+
+@cache
+def _table() -> Table:
+    """The routes of the dialect, which keeps nothing."""
+    return Table([DataHub()])
 
 
 class Wire:
@@ -56,11 +63,10 @@ class Wire:
         self._stack = ExitStack()
         if not (folder / "store").exists():
             prepared(folder, (__name__, bootstrap), lambda fresh: _make(fresh, bootstrap))
-        self.store = self._stack.enter_context(open_store(f"sqlite:///{folder}/store"))
-        self.plane = Plane(self.store)
-        self.plane.open()
-        self.dialect = DataHub()
-        self.table = Table([self.dialect])
+        self.store, self.plane = served(folder)
+        self._stack.enter_context(self.store)
+        self.table = _table()
+        (self.dialect,) = self.table.dialects
         self.services = Services(datahub=options or DataHubOptions())
         self.existence = existence
 

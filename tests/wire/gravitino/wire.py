@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,11 +29,18 @@ from lakewarden.store import open_store
 from lakewarden.store.secrets import Keys, new_key
 from lakewarden.wire.exchange import Exchange, GravitinoOptions, Reply, Services
 from lakewarden.wire.gravitino import Gravitino
+from tests.wire.prepared import prepared, served
 
 REALM = "gravitino"
 ADMIN = "admin"
 
 Json = dict[str, Any]
+
+
+@cache
+def _table() -> Table:
+    """The routes of the dialect, which keeps nothing."""
+    return Table([Gravitino()])
 
 
 class Wire:
@@ -51,13 +59,14 @@ class Wire:
     ) -> None:
         self._stack = ExitStack()
         self.url = url or f"sqlite:///{folder}/store"
-        self.store = self._stack.enter_context(open_store(self.url))
-        self.plane = Plane(self.store)
-        self.plane.open()
+        if not url and not (folder / "store").exists():
+            prepared(folder, (__name__, mode), lambda fresh: _make(fresh, mode))
+        self.store, self.plane = served(folder, url)
+        self._stack.enter_context(self.store)
         if REALM not in self.plane.state.realms:
             self.plane.write(SYSTEM, lambda desk: _found(desk, mode))
-        self.dialect = Gravitino()
-        self.table = Table([self.dialect])
+        self.table = _table()
+        (self.dialect,) = self.table.dialects
         self.services = Services(sealing=Keys([new_key()]), gravitino=options or GravitinoOptions())
 
     def __enter__(self) -> Self:
@@ -137,6 +146,13 @@ class Wire:
         assert answer["code"] != 0, answer
         assert set(answer) == {"code", "type", "message"}
         return status, answer["code"], answer["type"]
+
+
+def _make(folder: Path, mode: str) -> None:
+    with open_store(f"sqlite:///{folder}/store") as store:
+        plane = Plane(store)
+        plane.open()
+        plane.write(SYSTEM, lambda desk: _found(desk, mode))
 
 
 def _found(desk: Desk, mode: str) -> None:

@@ -25,7 +25,7 @@ from lakewarden.service.realm import Realm
 from lakewarden.store import open_store
 from lakewarden.wire.datahub.graphql.routes import routes
 from lakewarden.wire.exchange import Exchange, Reply, Services
-from tests.wire.prepared import prepared
+from tests.wire.prepared import prepared, served
 
 REALM = "datahub"
 ROOT = "datahub"
@@ -53,9 +53,8 @@ class Wire:
         self._stack = ExitStack()
         if not (folder / "store").exists():
             prepared(folder, __name__, _make)
-        self.store = self._stack.enter_context(open_store(f"sqlite:///{folder}/store"))
-        self.plane = Plane(self.store)
-        self.plane.open()
+        self.store, self.plane = served(folder)
+        self._stack.enter_context(self.store)
         self.services = Services(page_rows=100)
         self.existence = False
         self.credential = "simple"

@@ -77,7 +77,7 @@ class Trial:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._plane, name)
 
-    def write(self, actor: Actor, task: Callable[[Desk], T], *, late: bool = False) -> T:
+    def write(self, actor: Actor, task: Callable[[Desk], T], **how: bool) -> T:
         found: list[T] = []
 
         def undone(desk: Desk) -> None:
@@ -85,7 +85,7 @@ class Trial:
             raise _Undone
 
         try:
-            self._plane.write(actor, undone, late=late)
+            self._plane.write(actor, undone, **how)
         except _Undone:
             return found[0]
         raise AssertionError("a trial ends undone")

@@ -377,7 +377,10 @@ TAMPER: dict[str, tuple[str, int]] = {
     "a row removed": ("delete from audit where seq = 7", 7),
     "the last rows removed": ("delete from audit where seq > 12", 13),
     "all rows removed": ("delete from audit", 1),
-    "a row added": ("insert into audit (seq, revision, body, digest) values (21, 0, '{}', 'x')", 21),
+    "a row added": (
+        "insert into audit (seq, revision, body, digest) values (21, 0, '{}', 'x')",
+        21,
+    ),
 }
 
 

@@ -172,7 +172,7 @@ def _is_over(sock: socket.socket) -> bool:
 
 def _begin(sock: socket.socket) -> None:
     """A request that is under way for as long as its body has not come."""
-    head = f"POST /stub HTTP/1.1\r\nHost: h\r\nAuthorization: {basic('eve')}\r\n"
+    head = f"POST /stub HTTP/1.1\r\nHost: localhost\r\nAuthorization: {basic('eve')}\r\n"
     sock.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{".encode())
 
 
@@ -220,7 +220,7 @@ def test_the_rest_of_a_body_that_nobody_reads_has_no_more_time_than_a_head(
 ) -> None:
     monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
     with _connected(port, 1, "127.0.0.5") as (sock,):
-        head = f"POST /stub HTTP/1.1\r\nHost: h\r\nAuthorization: {basic('eve')}\r\n"
+        head = f"POST /stub HTTP/1.1\r\nHost: localhost\r\nAuthorization: {basic('eve')}\r\n"
         sock.sendall(f"{head}Content-Length: 99999999\r\n\r\n".encode())
         assert sock.recv(65_536).startswith(b"HTTP/1.1 413 ")
         with suppress(ConnectionError):
@@ -235,7 +235,9 @@ def test_who_takes_nothing_of_an_answer_is_cut_off(
 ) -> None:
     monkeypatch.setattr(protocol, "WRITE_SECONDS", 0.2)
     with _connected(port, 1, "127.0.0.6") as (sock,):
-        head = f"GET /stub/huge HTTP/1.1\r\nHost: h\r\nAuthorization: {basic('eve')}\r\n\r\n"
+        head = (
+            f"GET /stub/huge HTTP/1.1\r\nHost: localhost\r\nAuthorization: {basic('eve')}\r\n\r\n"
+        )
         sock.sendall(head.encode())
         # What stands in buffers may come; not the whole answer.
         while metrics.CONNECTIONS._value.get() > 0:

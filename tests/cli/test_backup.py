@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.cli.stores import Admin
@@ -17,6 +18,10 @@ def test_what_was_backed_up_is_restored(admin: Admin, tmp_path: Path) -> None:
     assert found.code == 0
     assert found.out.split()[-1] == made.out.split()[-1]
     assert "user  ana" in admin.cli("user", "list", "--database", other).out
+    unknown = admin.cli("audit", "verify", "--database", other)
+    assert (unknown.code, "which is not configured" in unknown.out) == (1, True)
+    # The key is kept apart from what it seals, so the operator brings it along.
+    shutil.copy(tmp_path / "store.db-key", tmp_path / "other.db-key")
     assert admin.cli("audit", "verify", "--database", other).code == 0
     assert "backup.create" in admin("audit", "tail").lines[-1]
 

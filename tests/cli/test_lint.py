@@ -64,6 +64,10 @@ PLANTED: Final[dict[tuple[str, str], set[tuple[str, str]]]] = {
         (rule, f"{POLICY}read-finance-again")
         for rule in ("shadowed-statement", "overlapping-domains")
     },
+    ("datahub", "finance-terms"): {
+        ("editable-criterion", f"{POLICY}{name}")
+        for name in ("finance-terms", "read-finance", "read-finance-again")
+    },
     ("datahub", "edda-policies"): {
         (rule, f"{POLICY}edda-policies") for rule in ("may-grant", "per-user-policy")
     },

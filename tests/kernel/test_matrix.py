@@ -458,3 +458,15 @@ def test_memory_of_cells_is_bounded() -> None:
 def test_service_administrators_are_an_implied_set() -> None:
     assert SERVICE_ADMINS in M.snapshot.subject(user("root")).named
     assert M.revision == 1
+
+
+def test_a_matrix_that_is_asked_meanwhile_is_carried() -> None:
+    asked = matrix(LAKE, LAKE_FACTS)
+    assert allowed(asked, LAKE, "ana", "load", T)
+
+    def keep(plan: matrix_module.Plan, subject: object) -> bool:
+        for name, operation in (("ben", "load"), ("cid", "put_tags"), ("ana", "copy")):
+            asked.decide(question(LAKE, name, operation, T))
+        return True
+
+    assert allowed(asked.carried(asked.snapshot, keep, moved=False), LAKE, "ana", "load", T)

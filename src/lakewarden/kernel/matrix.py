@@ -343,18 +343,20 @@ class Matrix:
         later = Matrix(snapshot)
         if (self.snapshot.classes is None) != (snapshot.classes is None):
             return later
-        for (name, type), plan in self._plans.items():
+        # Other threads ask this matrix meanwhile, and so fill or forget what is looked at here.
+        for (name, type), plan in list(self._plans.items()):
             fresh = later.plan(plan.operation, type)
             origin = None if fresh.columns is None else fresh.columns.origin
             if plan.columns is None or origin is None or name != plan.operation.name:
                 continue
-            for key, entry in plan.entries.items():
+            for key, entry in list(plan.entries.items()):
                 row = _extended(entry.codes, origin) if keep(plan, entry.subject) else None
                 if row is not None:
                     fresh.entries[key] = Entry(row, entry.touched, entry.subject)
                     fresh.rows[entry.subject.key] = row
-                    if key in plan.listings and not moved:
-                        fresh.listings[key] = plan.listings[key]
+                    listing = None if moved else plan.listings.get(key)
+                    if listing is not None:
+                        fresh.listings[key] = listing
         return later
 
 

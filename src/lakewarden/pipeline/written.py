@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.pipeline.product import Content
@@ -143,6 +142,8 @@ def _bytes(place: Path) -> int:
 
 def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
     """The contents of some tables, looked at in one job."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
     digests = [_digests(name, frame) for name, frame in frames.items()]
     found = union(digests).groupBy("table")
     totals = found.agg(
@@ -153,6 +154,8 @@ def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
 
 
 def _digests(name: str, frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
     row = F.xxhash64(*frame.columns)
     other = F.xxhash64(F.lit("other"), *frame.columns)
     return frame.select(F.lit(name).alias("table"), row.alias("row"), other.alias("other"))

@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput
@@ -46,8 +45,10 @@ def own_rows(folder: Path, bits: int, count: int) -> Mapping[int, pa.Table]:
     return rows
 
 
-def own_where(folder: Path, bits: int, chosen: ds.Expression, columns: Sequence[str]) -> pa.Table:
+def own_where(folder: Path, bits: int, chosen: pc.Expression, columns: Sequence[str]) -> pa.Table:
     """Columns of the rows that are chosen, in any order; those of guests are left out."""
+    import pyarrow.dataset as ds  # which imports pandas, and a server reads indexes without
+
     rows = ds.dataset(folder, format="parquet")
     wanted = list(dict.fromkeys(("block", "id", *columns)))
     found = rows.to_table(columns=wanted, filter=chosen)

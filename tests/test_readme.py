@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -96,8 +97,11 @@ def test_every_command_that_is_shown_exists(page: str, command: str) -> None:
 @pytest.mark.parametrize(("page", "command"), EXAMPLES)
 def test_every_example_is_understood(page: str, command: str) -> None:
     program, *rest = words(command)
-    if program == "lakewarden":
-        application().parse_args(rest, exit_on_error=False, print_error=False)
+    if program != "lakewarden":
+        return
+    first, *others = (list(job) for joins, job in groupby(rest, "+".__eq__) if not joins)
+    for job in (first, *([rest[0], *other] for other in others)):
+        application().parse_args(job, exit_on_error=False, print_error=False)
 
 
 def _needs_spark(command: str) -> bool:

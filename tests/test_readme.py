@@ -246,6 +246,10 @@ def _provide_store(estate: Path, rest: list[str], url: str) -> None:
 def _provide_job(estate: Path, rest: list[str]) -> None:
     """Puts there what the page takes as given about a job: a directory, an index, rules, logs."""
     match rest[1]:
+        case "run":
+            shutil.copytree(estate / "gravitino", "lake")
+            job = '[[job]]\nverb = "index"\narguments = ["lake"]\nout = "lake-index"\n'
+            Path(rest[2]).write_text(job, "utf-8")
         case "index":
             shutil.copytree(estate / "gravitino", rest[2])
         case "ownership":

@@ -1,6 +1,6 @@
 PYTHON ?= python3
-# More would only wait for the one that has Spark.
-JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores : 4)))
+# One more than cores, since servers and disks are waited for; more than 4 would wait for Spark.
+JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))
 SECONDS ?= 60
 N ?= 500
 ARGS ?=
@@ -19,7 +19,7 @@ NOT_FAST := not nightly and not spark and not postgres and not mariadb and not s
 # What decides is covered fully by fixed tests of its own: no draw of examples has a part in it.
 COVERED := kernel models names
 THEIR_TESTS := $(foreach package,$(COVERED),tests/$(package) src/lakewarden/$(package))
-PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --hypothesis-seed=$(SEED)
+PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --hypothesis-seed=$(SEED)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden

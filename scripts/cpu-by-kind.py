@@ -34,9 +34,9 @@ KINDS = (
     ("mariadb", "mariadb"),
     ("datahub-client", "python: datahub client"),
     ("gravitino-client", "python: gravitino client"),
-    ("execnet", "python: test workers"),
-    ("xdist", "python: test workers"),
-    ("pytest", "python: pytest"),
+    # How execnet starts them.
+    ("exec(eval(sys.stdin", "python: test workers"),
+    ("pytest", "python: who hands the tests out"),
     ("schemathesis", "python: schemathesis"),
     ("spawn_main", "python: other processes of lakewarden"),
     ("serve", "python: lakewarden serve"),

@@ -128,6 +128,7 @@ def test_what_nobody_waits_for_any_more_has_its_thread_until_it_ends(held: Held)
         assert held.begun == ["eve0", "eve1"]
         held.let_go("eve0", "eve2")
         assert await work[2] == "eve2"
+        held.let_go("eve1")
 
     _run(test)
 

@@ -72,7 +72,7 @@ YOUNG = 20_000
 """How many new objects are there before the garbage is looked for; by itself it is 700."""
 
 
-class ByMarkOrFile(LoadGroupScheduling):
+class ByMarkOrFile(LoadGroupScheduling):  # type: ignore[misc]  # xdist tells no types
     """Hands out the tests of a mark together, and those of a file.
 
     By itself xdist hands out every other test alone and counts all of them anew after each, which

@@ -48,7 +48,8 @@ def spied(plane: Plane) -> Iterator[LockSpy]:
     spy = LockSpy(store)
 
     def seen(*arguments: Any, **named: Any) -> Any:
-        spy.tasks += 1
+        # A late task has the lock once it changes anything, which is counted.
+        spy.tasks += not named["late"]
         return written(*arguments, **named)
 
     patched: Any = plane

@@ -23,7 +23,7 @@ PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgr
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
-.PHONY: bench-pipeline lock clean
+.PHONY: bench-pipeline mutation lock clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ fuzz: setup ## Compare the kernel with the oracle on fresh random worlds (SECOND
 
 fuzz-control: setup ## Plant faults and see that the comparison finds each of them
 	$(BIN)/python -m tests.agreement.control
+
+mutation: setup ## Change the kernel in 300 places and count what its tests notice (ARGS="--seed 2")
+	COSMIC_RAY=$$(PYTHON=$(BIN)/python scripts/client-environment.sh cosmic-ray 8.7.0 cosmic-ray) && \
+	COSMIC_RAY=$$COSMIC_RAY $(BIN)/python -m tests.mutation $(ARGS)
 
 crash: setup ## Kill writers at random moments and look at what they left (N=500 on each engine)
 	$(BIN)/python -m tests.reliability.crash --trials $(N) --engine sqlite

@@ -36,7 +36,7 @@ KINDS = (
     ("gravitino-client", "python: gravitino client"),
     # How execnet starts them.
     ("exec(eval(sys.stdin", "python: test workers"),
-    ("pytest", "python: who hands the tests out"),
+    ("-m pytest", "python: who hands the tests out"),
     ("schemathesis", "python: schemathesis"),
     ("spawn_main", "python: other processes of lakewarden"),
     ("serve", "python: lakewarden serve"),
@@ -87,7 +87,9 @@ def main() -> int:
     # process that was seen once is followed by its id from then on.
     last: dict[tuple[int, str], tuple[str, float]] = {}
     while process.poll() is None:
-        last.update(processes_below(os.getpid()))
+        for key, (command, cpu_s) in processes_below(os.getpid()).items():
+            # A process that has ended and is not waited for yet has no command line any more.
+            last[key] = (command.strip() or last.get(key, ("", 0.0))[0], cpu_s)
         time.sleep(INTERVAL_S)
 
     by_kind: Counter[str] = Counter()

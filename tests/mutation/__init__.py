@@ -1,0 +1,1 @@
+"""How many small faults of the kernel its tests notice: `make mutation`."""

@@ -1,0 +1,207 @@
+"""Change the kernel in one place, see whether a test notices, and do so a few hundred times.
+
+    make mutation ARGS="--sample 300 --seed 1"
+
+A mutant meets the fixed tests that run its line, then all tests of kernel and models, then the
+agreement with the oracle. The first that fails has killed it; a trial that takes too long counts
+as killed, since a test run would not end. Survivors are shown with what they change. Those listed
+in `equivalent.json`, with the reason, mean the same as the original and are left out of the score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import coverage
+import hypothesis  # noqa: F401 - every trial needs it: it is imported once, before they fork
+import pytest
+
+from tests.mutation import trial
+
+SOURCE = Path("src/lakewarden/kernel")
+OWN = ("tests/kernel", "tests/models", str(SOURCE))
+TESTS_BY_STAGE = {"lines": OWN, "kernel": OWN, "agreement": ("tests/agreement",)}
+TIMEOUTS_S = {"lines": 120, "kernel": 600, "agreement": 900}
+NOT_NOTICED = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+SURVIVED = "survived"
+
+LineTests = Mapping[Path, Mapping[int, frozenset[str]]]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one module; see `mutants.Place`."""
+
+    module: str
+    operator: str
+    occurrence: int
+    line: int
+    end_line: int
+    source: str = field(repr=False)
+
+    @property
+    def path(self) -> Path:
+        return Path(self.module).resolve()
+
+    @property
+    def difference(self) -> list[str]:
+        """The lines that differ, with `-` and `+`."""
+        lines = difflib.unified_diff(
+            self.path.read_text().splitlines(), self.source.splitlines(), lineterm="", n=0
+        )
+        return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+
+    @property
+    def name(self) -> str:
+        """What it changes, without a line number: code above it may come and go."""
+        return f"{self.path.name}: " + " => ".join(line[1:].strip() for line in self.difference)
+
+
+@dataclass
+class Trial:
+    """A mutant on its way through the stages that are left."""
+
+    mutant: Mutant
+    stages: list[str] = field(default_factory=lambda: list(TESTS_BY_STAGE))
+    started: float = 0.0
+
+
+def main() -> int:
+    """Print the score; fail where it is below the asked one."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutation", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--sample", type=int, default=300, help="how many mutants (0: every one)")
+    parser.add_argument("--seed", type=int, default=1, help="which mutants are drawn")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--at-least", type=float, default=95.0, help="the score to reach, per cent")
+    options = parser.parse_args()
+
+    drawn = _draw(options.sample, options.seed)
+    print(f"{len(drawn)} mutants of {SOURCE}; reading which test runs which line", flush=True)
+    ends = _run_all(drawn, _tests_by_line(), options.workers)
+
+    known = json.loads(Path(__file__).with_name("equivalent.json").read_text())
+    survivors = [mutant for mutant in drawn if ends[mutant] == SURVIVED]
+    equivalent = [mutant for mutant in survivors if mutant.name in known]
+    for mutant in survivors:
+        reason = known.get(mutant.name, "SURVIVED")
+        print("\n".join((f"\n{mutant.module}:{mutant.line}: {reason}", *mutant.difference)))
+    counted = len(drawn) - len(equivalent)
+    score = 100 * (1 - (len(survivors) - len(equivalent)) / counted)
+    print(f"\n{len(drawn)} mutants, {len(survivors)} survived, {len(equivalent)} are equivalent")
+    print(f"score: {score:.1f} %")
+    return 0 if score >= options.at_least else 1
+
+
+def _draw(sample: int, seed: int) -> list[Mutant]:
+    words = [
+        os.environ.get("COSMIC_RAY", sys.executable),
+        str(Path(trial.__file__).with_name("mutants.py")),
+    ]
+    words += ["--sample", str(sample), "--seed", str(seed)]
+    modules = sorted(map(str, SOURCE.glob("*.py")))
+    told = subprocess.run([*words, *modules], check=True, stdout=subprocess.PIPE)
+    return [Mutant(**table) for table in json.loads(told.stdout)["drawn"]]
+
+
+def _tests_by_line() -> LineTests:
+    """Return, by module and line, the names of the fixed tests that run it."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "coverage"
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count())]
+        command += ["-m", "coverage_gate and not nightly", "--cov", "--cov-context=test"]
+        subprocess.run(
+            [*command, "--cov-report=", *OWN],
+            env={**os.environ, "COVERAGE_FILE": str(data)},
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        read = coverage.CoverageData(str(data))
+        read.read()
+        return {
+            Path(file).resolve(): {
+                line: frozenset(name.partition("|")[0] for name in names if name)
+                for line, names in read.contexts_by_lineno(file).items()
+            }
+            for file in read.measured_files()
+        }
+
+
+def _run_all(drawn: list[Mutant], tests: LineTests, workers: int) -> dict[Mutant, str]:
+    """Take every mutant through its stages; return which one killed it, or `SURVIVED`."""
+    waiting = [Trial(mutant) for mutant in reversed(drawn)]
+    running: dict[int, Trial] = {}
+    ends: dict[Mutant, str] = {}
+    while waiting or running:
+        while waiting and len(running) < workers:
+            one = waiting.pop()
+            running[_start(one, tests)] = one
+        time.sleep(0.05)
+        for process, one in list(running.items()):
+            is_killed = _is_killed(process, one)
+            if is_killed is None:
+                continue
+            del running[process]
+            stage = one.stages.pop(0)
+            if not is_killed and one.stages:
+                waiting.append(one)
+                continue
+            ends[one.mutant] = stage if is_killed else SURVIVED
+            place = f"{one.mutant.path.name}:{one.mutant.line} {one.mutant.operator}"
+            print(f"{len(ends)}/{len(drawn)} {ends[one.mutant]:9} {place}", flush=True)
+    return ends
+
+
+def _start(one: Trial, tests: LineTests) -> int:
+    """Fork a process that runs the trial's next stage; return its id."""
+    one.started = time.monotonic()
+    process = os.fork()
+    if process:
+        return process
+    status = 1
+    try:
+        os.setsid()
+        status = _run(one.mutant, one.stages[0], tests)
+    finally:
+        os._exit(status)
+
+
+def _run(mutant: Mutant, stage: str, tests: LineTests) -> int:
+    chosen: frozenset[str] = frozenset()
+    places: tuple[str, ...] = TESTS_BY_STAGE[stage]
+    if stage == "lines":
+        by_line = tests.get(mutant.path, {})
+        span = range(mutant.line, mutant.end_line + 1)
+        chosen = frozenset().union(*(by_line.get(line, frozenset()) for line in span))
+        # What runs when it is imported is run by all of them.
+        places = tuple(sorted({name.partition("::")[0] for name in chosen})) or places
+    name = f"lakewarden.kernel.{mutant.path.stem}"
+    return trial.run(name, mutant.path, mutant.source, places, chosen)
+
+
+def _is_killed(process: int, one: Trial) -> bool | None:
+    """Return whether the stage failed; nothing while it runs."""
+    ended, status = os.waitpid(process, os.WNOHANG)
+    if ended:
+        return os.waitstatus_to_exitcode(status) not in NOT_NOTICED
+    if time.monotonic() - one.started < TIMEOUTS_S[one.stages[0]]:
+        return None
+    os.killpg(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 import structlog
-import uvicorn
 
-from lakewarden.app import metrics, protocol, server
+from lakewarden.app import metrics, protocol
 from lakewarden.app.build import Application
 from lakewarden.app.connections import Admission, Connections
 from lakewarden.app.open_files import OWN_FILES
@@ -25,6 +24,7 @@ from lakewarden.config.settings import Limits, Settings
 from lakewarden.wire.exchange import Exchange, Reply, Route
 from tests.app.serving import basic
 from tests.app.stub import Stub
+from tests.app.threaded import listening
 
 PATIENCE = 60
 LIMIT, OF_ADDRESS = 20, 12
@@ -124,21 +124,8 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("connections")
     limits = Limits(connections=LIMIT, connections_per_address=OF_ADDRESS)
     settings = Settings(database=f"sqlite:///{folder}/store", limits=limits, open_metrics=True)
-    application = Application(settings, [Large()])
-    workers = folder / "workers"
-    workers.mkdir()
-    config = server._config(settings, workers)
-    config.app = lambda: application
-    served = uvicorn.Server(config)
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        running = threading.Thread(target=served.run, args=([sock],))
-        running.start()
-        while not served.started:
-            threading.Event().wait(0.01)
-        yield sock.getsockname()[1]
-        served.should_exit = True
-        running.join(PATIENCE)
+    with listening(settings, folder, [Large()]) as port:
+        yield port
 
 
 @contextmanager

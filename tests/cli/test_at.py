@@ -11,7 +11,7 @@ import pytest
 
 from lakewarden import __version__
 from lakewarden.store import open_store
-from tests.app.serving import server
+from tests.app.threaded import threaded
 from tests.cli.policies import POLICY, write
 from tests.cli.realms import Cli, Outcome
 
@@ -38,11 +38,10 @@ class Running:
 @pytest.fixture
 def running(cli: Cli, tmp_path: Path) -> Iterator[Running]:
     folder = tmp_path / "server"
-    with server(folder) as served:
+    with threaded(folder) as served:
         yield Running(cli, served.address, f"sqlite:///{folder}/store.db")
 
 
-@pytest.mark.slow
 def test_people_realms_and_tokens_are_the_same_on_both_ways(running: Running) -> None:
     for add, see in ((running.remote, running.local), (running.local, running.remote)):
         name = "ana" if add == running.remote else "ben"
@@ -65,7 +64,6 @@ def test_people_realms_and_tokens_are_the_same_on_both_ways(running: Running) ->
     assert running.local("realm", "list").out == running.remote("realm", "list").out
 
 
-@pytest.mark.slow
 def test_a_directory_is_loaded_over_the_api_as_it_is_directly(running: Running) -> None:
     for name in ("gravitino", "datahub", "cdap"):
         words = ("load", str(running.cli.folders[name]), "--realm", name)
@@ -84,7 +82,6 @@ def test_a_directory_is_loaded_over_the_api_as_it_is_directly(running: Running) 
     assert running.local("doctor").code == 0
 
 
-@pytest.mark.slow
 def test_the_trail_is_the_same_on_both_ways(running: Running) -> None:
     for name in ("ana", "ben", "cid"):
         running.remote("user", "add", name)
@@ -94,7 +91,6 @@ def test_the_trail_is_the_same_on_both_ways(running: Running) -> None:
     assert running.remote("audit", "tail", user="eve").code == 2
 
 
-@pytest.mark.slow
 def test_policy_is_exported_planned_and_applied_alike_on_both_ways(
     running: Running, tmp_path: Path
 ) -> None:
@@ -141,7 +137,6 @@ def _alike(running: Running, *words: str) -> Outcome:
     return remote
 
 
-@pytest.mark.slow
 def test_policy_that_cannot_be_is_refused_alike_on_both_ways(
     running: Running, tmp_path: Path
 ) -> None:
@@ -179,7 +174,6 @@ def test_policy_that_cannot_be_is_refused_alike_on_both_ways(
         assert way("plan", endless, *of).code == 2
 
 
-@pytest.mark.slow
 def test_a_server_is_looked_at_by_the_doctor(running: Running, tmp_path: Path) -> None:
     found = running.remote("doctor")
     assert found.code == 0, found.out
@@ -203,7 +197,6 @@ def test_a_server_is_looked_at_by_the_doctor(running: Running, tmp_path: Path) -
     assert (nobody.code, "unreachable  server" in nobody.out) == (3, True)
 
 
-@pytest.mark.slow
 def test_who_is_refused_is_told_and_who_answers_nothing_is_exit_code_3(running: Running) -> None:
     for words in (("user", "add", "x"), ("realm", "create", "x", "--model", "cdap")):
         found = running.remote(*words, user="eve")
@@ -213,7 +206,6 @@ def test_who_is_refused_is_told_and_who_answers_nothing_is_exit_code_3(running: 
     assert (found.code, found.out) == (3, "")
 
 
-@pytest.mark.slow
 def test_the_server_and_the_token_may_be_named_by_the_environment(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from lakewarden import models
 from lakewarden.cli import GROUPS, VERBS
+from tests.cli.realms import Cli
 
 GUARDED = {
     "check": ("decision.ask", "decision.ask_own"),
@@ -83,7 +81,5 @@ def test_every_guard_is_a_declared_operation() -> None:
 
 
 @pytest.mark.parametrize("verb", sorted(GUARDED))
-def test_a_guarded_verb_takes_a_server(verb: str) -> None:
-    asked = [sys.executable, "-m", "lakewarden.cli", *verb.split(), "--help"]
-    done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
-    assert "--server" in done.stdout
+def test_a_guarded_verb_takes_a_server(verb: str, cli: Cli) -> None:
+    assert "--server" in cli(*verb.split(), "--help").out

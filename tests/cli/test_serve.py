@@ -2,25 +2,47 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from tests.app.serving import server
+from tests.cli.realms import Cli
 
 ROOT = "root-token-of-the-tests-5Vq8Zt2LxW"
 
 
-def _serve(
-    folder: Path, *arguments: str, environment: dict[str, str] | None = None
-) -> tuple[int, str]:
-    """The exit code and the complaint of a server that does not start."""
-    port = () if "--port" in arguments else ("--port", "0")
+Refused = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refused:
+    """The exit code and the complaint of a server whose settings are refused."""
+
+    def bind(host: str, port: int) -> NoReturn:
+        raise AssertionError(f"it would listen on {host}:{port}")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("lakewarden.app.server.bind", bind)
+
+    def serve(*arguments: str) -> tuple[int, str]:
+        port = () if "--port" in arguments else ("--port", "0")
+        found = cli("serve", *port, *arguments)
+        assert found.out == ""
+        return found.code, found.err
+
+    return serve
+
+
+def _serve(folder: Path, *arguments: str) -> tuple[int, str]:
+    """The exit code and the complaint of a server process that does not start."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
     done = subprocess.run(
-        [sys.executable, "-m", "lakewarden.cli", "serve", *port, *arguments],
+        [sys.executable, "-m", "lakewarden.cli", "serve", *arguments],
         cwd=folder,
-        env={**clean, **(environment or {})},
+        env=clean,
         capture_output=True,
         text=True,
         timeout=60,
@@ -32,9 +54,9 @@ def _serve(
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])  # noqa: S104 — refused
 def test_simple_authentication_is_refused_on_an_address_that_others_reach(
-    tmp_path: Path, host: str
+    refused: Refused, tmp_path: Path, host: str
 ) -> None:
-    code, said = _serve(tmp_path, "--host", host, "--auth", "simple")
+    code, said = refused("--host", host, "--auth", "simple")
     assert code == 2
     assert said.startswith("lakewarden: `simple` authentication believes every caller")
     assert "--insecure" in said
@@ -58,10 +80,17 @@ def test_simple_authentication_is_refused_on_an_address_that_others_reach(
     ],
 )
 def test_bad_input_is_told_in_one_line_and_is_a_2(
-    tmp_path: Path, arguments: tuple[str, ...], environment: dict[str, str], expected: str
+    refused: Refused,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    environment: dict[str, str],
+    expected: str,
 ) -> None:
     (tmp_path / "wrong.toml").write_text("prot = 1\n")
-    code, said = _serve(tmp_path, *arguments, environment=environment)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    code, said = refused(*arguments)
     assert code == 2
     assert said.count("\n") == 1
     assert expected in said

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import coverage
@@ -90,7 +90,12 @@ def main() -> int:
 
     drawn = _draw(options.sample, options.seed)
     print(f"{len(drawn)} mutants of {SOURCE}; reading which test runs which line", flush=True)
-    ends = _run_all(drawn, _tests_by_line(), options.workers)
+    tests = _tests_by_line()
+    control = _unchanged(drawn[0])
+    if _run_all([control], tests, 1) != {control: SURVIVED}:
+        print("the tests fail without any change; run `make test` first", file=sys.stderr)
+        return 2
+    ends = _run_all(drawn, tests, options.workers)
 
     known = json.loads(Path(__file__).with_name("equivalent.json").read_text())
     survivors = [mutant for mutant in drawn if ends[mutant] == SURVIVED]
@@ -114,6 +119,10 @@ def _draw(sample: int, seed: int) -> list[Mutant]:
     modules = sorted(map(str, SOURCE.glob("*.py")))
     told = subprocess.run([*words, *modules], check=True, stdout=subprocess.PIPE)
     return [Mutant(**table) for table in json.loads(told.stdout)["drawn"]]
+
+
+def _unchanged(mutant: Mutant) -> Mutant:
+    return replace(mutant, operator="unchanged", source=mutant.path.read_text())
 
 
 def _tests_by_line() -> LineTests:

@@ -58,4 +58,6 @@ def run(name: str, path: Path, source: str, tests: Sequence[str], chosen: frozen
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not nightly"]
+    # Imported before it forked.
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     return int(pytest.main([*options, *tests], plugins=[_Choice(chosen)]))

@@ -1,0 +1,62 @@
+"""A server in a thread of the tests' own process, for tests that only need one that answers.
+
+It starts in a tenth of the time of a process. What is about signals, workers, start or end needs
+`tests.app.serving.server`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from structlog.testing import capture_logs
+
+from lakewarden.app import server
+from lakewarden.app.build import Application
+from lakewarden.config.settings import Settings, load
+from lakewarden.wire.exchange import Dialect
+from tests.app.serving import Served
+
+PATIENCE = 120
+
+
+@contextmanager
+def threaded(
+    folder: Path, dialects: Sequence[Dialect] | None = None, **settings: object
+) -> Iterator[Served]:
+    """The server with these settings, ready; its store is a fresh file in the folder by itself.
+
+    What it logs is dropped: standard output belongs to the command that the test runs.
+    """
+    folder.mkdir(exist_ok=True)
+    given = {"database": f"sqlite:///{folder}/store.db", **settings}
+    with capture_logs(), listening(load(None, given, {}), folder, dialects) as port:
+        yield Served(None, f"http://127.0.0.1:{port}", folder / "log")  # type: ignore[arg-type]
+
+
+@contextmanager
+def listening(
+    settings: Settings, folder: Path, dialects: Sequence[Dialect] | None = None
+) -> Iterator[int]:
+    """The port of a server with these settings that is ready."""
+    application = Application(settings, dialects)
+    workers = folder / "workers"
+    workers.mkdir()
+    config = server._config(settings, workers)
+    config.app = lambda: application
+    served = uvicorn.Server(config)
+    sock = server.bind("127.0.0.1", 0)
+    running = threading.Thread(target=served.run, args=([sock],))
+    running.start()
+    try:
+        while not served.started:
+            assert running.is_alive()
+            threading.Event().wait(0.005)
+        yield sock.getsockname()[1]
+    finally:
+        served.should_exit = True
+        running.join(PATIENCE)
+        sock.close()

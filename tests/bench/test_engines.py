@@ -96,11 +96,21 @@ def test_a_list_of_ours_that_differs_makes_the_figures_void(world: World) -> Non
         ours.Lists(world.matrix, world.workload, 5).agree(emptied)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not cedar.is_installed(), reason="cedarpy is not installed")
-def test_cedar_answers_as_published_one_by_one_and_as_a_batch(world: World) -> None:
-    loaded = Cedar.load(world.workload)
+@pytest.fixture(scope="module")
+def cedar_engine(world: World) -> Cedar:
+    if not cedar.is_installed():
+        pytest.skip("cedarpy is not installed")
+    return Cedar.load(world.workload)
+
+
+@pytest.mark.nightly
+def test_cedar_answers_as_published_one_by_one(world: World, cedar_engine: Cedar) -> None:
+    loaded = cedar_engine
     world.agree("cedarpy", [loaded.check(*each).allowed for each in loaded.arguments])
+
+
+def test_cedar_answers_as_published_in_a_batch(world: World, cedar_engine: Cedar) -> None:
+    loaded = cedar_engine
     world.agree("cedarpy", [result.allowed for result in loaded.batch()])
     given, _ = loaded.list("u0000")
     assert [result.allowed for result in given] == world.literal.standing(0).loads.tolist()

@@ -59,18 +59,19 @@ def test_a_job_may_be_told_the_master(cluster: Cluster, local: Local, tmp_path: 
     _ran_on(cluster, run)
 
 
-# At any moment, and with a worker lost after the driver, is in test_killing.py.
+# At any moment, and with a worker lost after the driver, is in test_killing.py. A review on the
+# cluster is in test_connect.py, and by night above.
 def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
     cluster: Cluster, local: Local, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
-    start = killing.submitting(cluster, local.lake, runs.JOBS)
+    start = killing.submitting(cluster, local.lake, runs.INDEX)
     trials = Trials(undisturbed, start, Process.kill)
     trial = trials.at(tmp_path, "code", 0.0, random.Random(1))
     assert trial.faults == [], trial
     assert trial.code != 0
     assert trial.finished >= {"read", "number"}
     _ran_on(cluster, trial.last)
-    assert runs.tables(tmp_path, runs.JOBS) == runs.tables(local.made, runs.JOBS)
+    assert runs.tables(tmp_path, runs.INDEX) == runs.tables(local.made, runs.INDEX)
 
 
 def test_the_workers_have_no_lakewarden_but_the_one_that_is_sent(cluster: Cluster) -> None:

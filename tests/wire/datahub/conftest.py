@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.wire.datahub.commands import ROOT, TOKEN, wait_for
+from tests.app.threaded import threaded
+from tests.wire.datahub.commands import ROOT, TOKEN
 from tests.wire.datahub.wire import Wire
 
 collect_ignore_glob = ["client/*"]
@@ -43,27 +44,12 @@ def python() -> Path:
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
-    """A fresh server on a free port, as the command line starts it."""
-    command = [sys.executable, "-m", "lakewarden.cli", "serve", "--port", "0", "--auth", "token"]
-    command += ["--database", f"sqlite:///{tmp_path}/store", "--admin", "admin"]
-    server = subprocess.Popen(
-        command,
-        env={
-            **os.environ,
-            "LAKEWARDEN_ROOT_TOKEN": TOKEN,
-            "LAKEWARDEN_LIMITS__REQUEST_SECONDS": "120",  # the client sends much at once
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        address = server.stdout.readline().split()[-1]
-        wait_for(f"{address}/readyz")
-        yield address
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-        assert server.stdout is not None
-        server.stdout.close()
+    """A fresh server on a free port."""
+    with threaded(
+        tmp_path / "server",
+        auth="token",
+        admin="admin",
+        root_token=TOKEN,
+        limits={"request_seconds": 120},  # the client sends much at once
+    ) as served:
+        yield served.address

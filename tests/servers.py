@@ -9,13 +9,17 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import sqlalchemy as sa
 
+T = TypeVar("T")
+
 _START_SECONDS = 60
+_STARTS = 6
 _SBIN = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin"))
 
 
@@ -33,11 +37,19 @@ def postgres() -> Iterator[str]:
     # Not below pytest's own folder: run by root, the server is another user, who may not
     # look in there, and a socket's path must be short.
     with tempfile.TemporaryDirectory(prefix="lakewarden-postgres-") as place:
-        server = get_server(Path(place, "data"), cleanup_mode="delete")
+        server = _patiently(lambda: get_server(Path(place, "data"), cleanup_mode="delete"))
         try:
             yield server.get_uri(driver="psycopg")
         finally:
             server.cleanup()
+
+
+def _patiently(start: Callable[[], T]) -> T:
+    """Starts again what gives itself ten seconds, which a busy machine may not keep."""
+    for _ in range(_STARTS - 1):
+        with suppress(subprocess.TimeoutExpired):
+            return start()
+    return start()
 
 
 @contextmanager

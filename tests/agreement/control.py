@@ -58,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Looks for every fault; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.agreement.control", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="for each fault (default 60)")
+    parser.add_argument("--worlds", type=int, help="at most so many worlds for each fault")
     parser.add_argument("--seed", type=int, default=1, help="the first world's seed (default 1)")
     chosen = parser.parse_args(arguments)
     survived = []
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for fault in (NONE, *FAULTS):
         seconds = min(chosen.seconds, 10) if fault is NONE else chosen.seconds
         started = time.monotonic()
-        worlds, found = look_for(fault, chosen.seed, seconds)
+        worlds, found = look_for(fault, chosen.seed, seconds, chosen.worlds)
         spent = time.monotonic() - started
         how = "nothing" if found is None else found.how.split(" ")[0]
         print(f"{fault.says:<64} {worlds:>6} {spent:>7.1f}  {how}", flush=True)
@@ -75,12 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if survived else 0
 
 
-def look_for(fault: Fault, seed: int, seconds: float) -> tuple[int, Disagreement | None]:
+def look_for(
+    fault: Fault, seed: int, seconds: float, most: int | None = None
+) -> tuple[int, Disagreement | None]:
     """How many worlds it took until the fault showed, and how it did; None: it never did."""
     until = time.monotonic() + seconds
     worlds = 0
     with fault.plant():
-        while time.monotonic() < until:
+        while time.monotonic() < until and (most is None or worlds < most):
             for name in fault.systems:
                 worlds += 1
                 found = _first(name, seed + worlds)

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 from lakewarden.kernel.errors import WardenError
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Hunts for as long as it was asked to; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.agreement.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="how long (default 60)")
+    parser.add_argument("--worlds", type=int, help="at most so many worlds of each system")
     parser.add_argument("--seed", type=int, default=None, help="the first world's seed")
     parser.add_argument("--system", action="append", choices=SYSTEMS, help="only this system")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first find")
@@ -49,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     until = time.monotonic() + chosen.seconds
     worlds: Counter[str] = Counter()
     found = 0
-    while time.monotonic() < until and (chosen.keep_going or not found):
+    for _ in count() if chosen.worlds is None else range(chosen.worlds):
+        if time.monotonic() >= until or (found and not chosen.keep_going):
+            break
         for name in names:
             disagreement = first(name, seed)
             worlds[name] += 1
@@ -57,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found += 1
                 _report(name, seed, disagreement)
         seed += 1
-    print(", ".join(f"{name}: {count} worlds" for name, count in worlds.items()))
+    print(", ".join(f"{name}: {n} worlds" for name, n in worlds.items()))
     print(f"{found} disagreement(s)")
     return 1 if found else 0
 

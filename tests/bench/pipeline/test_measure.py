@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from bench.pipeline import measure
 from bench.pipeline.measure import Memory, family, run, run_apart
 
-HOLDS = "import time; held = bytearray(60_000_000); held[::4096] = b'x' * len(held[::4096]); "
-WAITS = HOLDS + "time.sleep(1)"
+HOLDS = (
+    "import os, sys, time; held = bytearray(60_000_000); held[::4096] = b'x' * len(held[::4096]); "
+)
+WAITS = HOLDS + "[time.sleep(0.05) for _ in range(2000) if not os.path.exists(sys.argv[1])]"
 
 
 def python(code: str) -> list[str]:
@@ -26,11 +29,27 @@ def test_a_command_is_timed_and_what_it_says_is_kept() -> None:
     assert (taken.code, taken.printed.strip(), taken.said.strip()) == (1, "out", "err")
 
 
-@pytest.mark.slow
-def test_memory_is_that_of_all_processes_together() -> None:
-    alone = run(python(WAITS)).peak
-    both = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WAITS!r}]); "
-    together = run(python(HOLDS + both)).peak
+def _peak_once_seen(code: str, mib: float, file: Path, patch: pytest.MonkeyPatch) -> Memory:
+    """The peak of a process that waits for the file, which is there once so much was measured."""
+    whole = measure.memory
+
+    def memory(processes: Iterable[int]) -> Memory:
+        found = whole(processes)
+        if found.rss_mib > mib:
+            file.touch()
+        return found
+
+    patch.setattr(measure, "memory", memory)
+    return run([*python(code), str(file)]).peak
+
+
+def test_memory_is_that_of_all_processes_together(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    alone = _peak_once_seen(WAITS, 57, tmp_path / "alone", monkeypatch)
+    both = f"import subprocess; subprocess.run([sys.executable, '-c', {WAITS!r}, sys.argv[1]]); "
+    seen = alone.rss_mib + 57
+    together = _peak_once_seen(HOLDS + both, seen, tmp_path / "together", monkeypatch)
     assert alone.rss_mib > 57
     assert together.rss_mib > alone.rss_mib + 57
     assert alone.pss_mib is not None

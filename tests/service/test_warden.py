@@ -107,3 +107,16 @@ def test_names_are_written_the_way_people_write_them() -> None:
     cdap = Warden("cdap")
     assert cdap.request("service-admins", "x").principal.kind == "implied"
     assert cdap.request("role:eng", "x").principal == Principal("role", "eng")
+
+
+def test_a_no_is_not_true_wherever_it_is_answered() -> None:
+    w = lake()
+    w.state(id="owns", to="user:ana", privileges=["USE_CATALOG"], on="metalake:lake")
+    for operation, allowed in (("catalog.load", True), ("catalog.drop", False)):
+        decision, explained = (
+            ask("ana", operation, "catalog:lake:sales") for ask in (w.check, w.explain)
+        )
+        assert bool(decision) is decision.allow is allowed
+        assert bool(explained) is explained.decision.allow is allowed
+        assert explained.rule is not None
+        assert bool(explained.rule) is explained.rule.holds is allowed

@@ -86,12 +86,15 @@ class Step:
     denied_by: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
 
+    def __bool__(self) -> bool:
+        return self.holds
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A decision with its reasons. `rule` is None where no rule was reached.
+    """A decision with its reasons, true where it allows.
 
-    `statements` are all that decided, by id; `ways` at most five, empty where no ALLOW
+    `rule` is None where no rule was reached. `statements` are all that decided, by id; `ways` at most five, empty where no ALLOW
     would help (the entity is not stored, only an owner may).
     """
 
@@ -99,6 +102,9 @@ class Explanation:
     rule: Step | None
     statements: tuple[str, ...]
     ways: tuple[Way, ...]
+
+    def __bool__(self) -> bool:
+        return self.decision.allow
 
 
 def explain(matrix: Matrix, request: Request) -> Explanation:

@@ -24,11 +24,17 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer to one question, and the revision of the facts it was taken from."""
+    """The answer to one question, and the revision of the facts it was taken from.
+
+    It is true where it allows, so that `if warden.check(...)` lets nobody else in.
+    """
 
     allow: bool
     reason: Reason
     revision: int
+
+    def __bool__(self) -> bool:
+        return self.allow
 
 
 @dataclass(frozen=True, slots=True)

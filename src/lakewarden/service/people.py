@@ -41,7 +41,7 @@ _CONTAINERS = {GROUP: frozenset({USER, GROUP}), ROLE: frozenset({USER, GROUP, RO
 def people(state: State, actor: Actor, directory: str, now: float) -> People | Denied:
     """Everybody of a directory."""
     refused = control.denied(state, actor, "person.list", control.directory(directory), now)
-    return refused or state.people.get(directory, People())
+    return state.people.get(directory, People()) if refused is None else refused
 
 
 def add(desk: Desk, directory: str, person: Principal) -> Denied | None:

@@ -35,7 +35,7 @@ def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
 def load(state: State, actor: Actor, name: str, now: float) -> RealmState | Denied:
     """One realm; raises `Unknown` where the caller may see that there is none."""
     refused = control.denied(state, actor, "realm.load", control.realm(name), now)
-    return refused or state.realm(name)
+    return state.realm(name) if refused is None else refused
 
 
 def create(desk: Desk, realm: Realm) -> Realm | Denied:

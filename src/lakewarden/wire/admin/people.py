@@ -54,7 +54,7 @@ def directory(exchange: Exchange) -> Answered:
     name = exchange.params["directory"]
     target = control.directory(name)
     refused = control.denied(exchange.state, exchange.actor, "directory.load", target, exchange.now)
-    return refused or _directory(exchange, name)
+    return _directory(exchange, name) if refused is None else refused
 
 
 def _directory(exchange: Exchange, name: str) -> DirectoryGiven:

@@ -292,3 +292,14 @@ def test_a_derived_privilege_is_lacking_by_its_own_name() -> None:
     m = matrix(cdap, world(cdap, users=["ana"]))
     (way,) = lacking(m, question(cdap, "ana", "namespace.get", "namespace:a"))[:1]
     assert {need.privilege for need in way} <= {"VISIBLE", "OPEN"}
+
+
+def test_what_does_not_allow_is_not_true() -> None:
+    verdicts = set()
+    for request in questions(LAKE, M, ("ana", "zed")):
+        explained = explain(M, request)
+        verdicts.add(explained.decision.allow)
+        assert bool(explained) is bool(explained.decision) is M.decide(request).allow
+        if explained.rule is not None:
+            assert all(bool(step) is step.holds for step in steps(explained.rule))
+    assert verdicts == {True, False}

@@ -4,17 +4,22 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.app.administrator import administrators, settled
 from lakewarden.app.estate import Estate, estate, open_estate
 from lakewarden.app.first_start import first_start
 from lakewarden.config.datahub import Datahub
 from lakewarden.config.gravitino import Gravitino
 from lakewarden.config.settings import Settings
+from lakewarden.kernel.change import MembershipChanged
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
+from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Request
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.audit import first_fault
+from lakewarden.service.people import remove
 from lakewarden.service.plane import Plane
 from lakewarden.service.realm import CONTROL
 
@@ -70,10 +75,37 @@ def test_the_second_start_changes_nothing(plane: Plane) -> None:
     assert plane.state.revision == revision
 
 
-def test_another_administrator_is_added_at_a_later_start(plane: Plane) -> None:
+def test_another_administrator_is_added_at_a_later_start_only_if_that_is_asked_for(
+    plane: Plane,
+) -> None:
     first_start(plane, _settings())
-    assert first_start(plane, _settings(admin="bob"))
+    assert not first_start(plane, _settings(admin="bob"))
+    assert not _may(plane, "gravitino", "bob", "metalake.create", NO_RESOURCE)
+    assert first_start(plane, _settings(admin="bob", add_admin=True))
     assert _may(plane, "gravitino", "bob", "metalake.create", NO_RESOURCE)
+    with pytest.raises(BadInput, match="`eve` does not administer this store, `ana` does"):
+        settled(plane.state, _settings(admin="eve"), plane.clock())
+
+
+def test_an_administrator_who_was_removed_does_not_come_back(plane: Plane) -> None:
+    first_start(plane, Settings())
+    first_start(plane, _settings(add_admin=True))
+    gone = Principal("user", "admin")
+    assert plane.write(Actor("ana"), lambda desk: remove(desk, "main", gone)) is None
+    assert not first_start(plane, Settings())
+    assert administrators(plane.state, plane.clock()) == ("ana",)
+    assert settled(plane.state, Settings(), plane.clock()).admin == "ana"
+    assert not _may(plane, "datahub", "admin", "MANAGE_POLICIES", NO_RESOURCE)
+
+
+def test_a_store_that_lost_its_administrators_takes_one_that_is_named(plane: Plane) -> None:
+    first_start(plane, _settings())
+    row = MembershipRow(Principal("user", "ana"), SERVICE_ADMINS)
+    plane.write(Actor("ana"), lambda desk: desk.change(CONTROL, MembershipChanged(row, False)))
+    assert not first_start(plane, Settings())
+    assert administrators(plane.state, plane.clock()) == ()
+    assert first_start(plane, _settings(admin="bob"))
+    assert administrators(plane.state, plane.clock()) == ("bob",)
 
 
 def test_a_realm_that_somebody_dropped_stays_away(plane: Plane) -> None:

@@ -176,7 +176,7 @@ def test_the_realm_of_an_index_starts_from_it_and_is_what_the_store_says(
 def test_an_index_that_was_good_when_the_server_started_only_costs_time_when_it_is_no_more(
     lake: Lake, from_rows: list[str]
 ) -> None:
-    assert preflight(lake.settings()) == ()
+    assert preflight(lake.settings()).remarks == ()
     with lake.store() as store:
         store.prune(store.revision() + 1)
     with opened(lake.settings()) as application:
@@ -219,7 +219,7 @@ def _of_another_store(lake: Lake) -> None:
 def test_an_index_that_the_store_cannot_go_on_from_is_refused_before_the_server_starts(
     lake: Lake, harm: Callable[[Lake], None], message: str
 ) -> None:
-    assert preflight(lake.settings()) == ()
+    assert preflight(lake.settings()).remarks == ()
     harm(lake)
     with pytest.raises(BadInput, match=message) as caught:
         preflight(lake.settings())

@@ -21,8 +21,14 @@ def test_a_fresh_database_gets_the_realms_and_an_administrator(cli: Cli, tmp_pat
 
 def test_another_administrator_comes_beside_the_first(cli: Cli, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'x.db'}"
-    for name in ("ana", "ben"):
-        assert cli("init", "--database", url, "--admin", name).code == 0
+    made = ("init", "--database", url, "--admin")
+    assert cli(*made, "ana").code == 0
+    refused = cli(*made, "ben")
+    assert refused.code == 2
+    assert "`ben` does not administer this store, `ana` does" in refused.err
+    assert cli(*made, "ana").code == 0
+    assert cli("init", "--database", url).code == 0
+    assert cli(*made, "ben", "--add-admin").code == 0
     assert cli("user", "remove", "ana", "--database", url).code == 0
     found = cli("user", "remove", "ben", "--database", url)
     assert found.code == 2

@@ -1,7 +1,8 @@
 """What a database must hold before it serves: the realms, their defaults, the administrator.
 
-Runs at every start, and writes only what is missing. It is one write under the store's lock, so
-that of several processes that start at once one does it and the others find it done.
+Runs at every start, and writes only what is missing; the administrator at the first start only
+(`lakewarden.app.administrator`). It is one write under the store's lock, so that of several
+processes that start at once one does it and the others find it done.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from lakewarden.app.administrator import is_added
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.principal import MASTER, ROLE, SERVICE_ADMINS, USER, Principal
@@ -36,7 +38,7 @@ PARENT_WRITE: Final = "cdap_parent_write"
 
 def first_start(plane: Plane, settings: Settings) -> bool:
     """Writes what is missing; whether anything was. Raises what `Plane.write` raises."""
-    if _is_done(plane.state, settings):
+    if _is_done(plane.state, settings, plane.clock()):
         return False
     plane.write(SYSTEM, lambda desk: _make(desk, settings))
     return True
@@ -57,13 +59,15 @@ def _cdap(settings: Settings) -> Realm:
     return Realm(CDAP, profile, settings=settings.cdap.knobs if profile == PARENT_WRITE else {})
 
 
-def _is_done(state: State, settings: Settings) -> bool:
+def _is_done(state: State, settings: Settings, now: float) -> bool:
     if CONTROL not in state.realms:
         return False
-    return all(not effects for _, effects in _missing(state, settings))
+    names = is_added(state, settings, now)
+    return all(not effects for _, effects in _missing(state, settings, names=names))
 
 
 def _make(desk: Desk, settings: Settings) -> None:
+    names = is_added(desk.state, settings, desk.now)
     if CONTROL not in desk.state.realms:
         # A database that has realms already lost them to somebody who dropped them.
         is_fresh = not desk.state.realms
@@ -72,7 +76,7 @@ def _make(desk: Desk, settings: Settings) -> None:
             establish(desk, realm)
             desk.change(realm.name, *_roles(desk.realm(realm.name).system))
     changed = []
-    for scope, effects in _missing(desk.state, settings):
+    for scope, effects in _missing(desk.state, settings, names=names):
         desk.change(scope, *effects)
         changed += [scope] if effects else []
     desk.record(
@@ -84,7 +88,7 @@ def _make(desk: Desk, settings: Settings) -> None:
             outcome="allow",
             reason="configuration",
             realm=CONTROL,
-            details={"admin": settings.admin, "changed": changed},
+            details={"admin": settings.admin if names else None, "changed": changed},
         )
     )
 
@@ -95,25 +99,30 @@ def _roles(system: System) -> list[Effect]:
     return [PrincipalChanged(Principal(ROLE, n), True) for n in names if n.startswith("urn:li:")]
 
 
-def _missing(state: State, settings: Settings) -> Iterator[tuple[str, list[Effect]]]:
-    """What the configuration asks for and the state lacks, by scope."""
+def _missing(
+    state: State, settings: Settings, *, names: bool
+) -> Iterator[tuple[str, list[Effect]]]:
+    """What the configuration asks for and the state lacks, by scope.
+
+    With `names` that is the administrator too.
+    """
     person = Principal(USER, settings.admin)
     people = state.people.get(DIRECTORY, People())
-    known = person in people.principals
+    known = not names or person in people.principals
     yield people_of(DIRECTORY), [] if known else [PrincipalChanged(person, True)]
-    for name, wanted in _powers(settings).items():
+    for name, wanted in _powers(settings, names=names).items():
         realm = state.realms.get(name)
         if realm is not None:
             yield name, [*_settings(realm, settings), *_memberships(realm, wanted)]
 
 
-def _powers(settings: Settings) -> Mapping[str, list[tuple[str, Principal]]]:
-    """Who has built-in power where: the administrator, and those that a dialect names."""
-    admins = [(settings.admin, SERVICE_ADMINS)]
+def _powers(settings: Settings, *, names: bool) -> Mapping[str, list[tuple[str, Principal]]]:
+    """Who has built-in power where: those that a dialect names; with `names` the administrator."""
+    admins = [(settings.admin, SERVICE_ADMINS)] if names else []
     return {
         CONTROL: admins,
         GRAVITINO: [*admins, *((n, SERVICE_ADMINS) for n in settings.gravitino.service_admins)],
-        DATAHUB: [(settings.admin, ADMIN_ROLE)],
+        DATAHUB: [(settings.admin, ADMIN_ROLE)] if names else [],
         CDAP: [*admins, *_cdap_powers(settings)],
     }
 

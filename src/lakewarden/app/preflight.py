@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import time
+from typing import NamedTuple
+
+from lakewarden.app.administrator import administrators, is_added, settled
 from lakewarden.app.indexed import compiled
 from lakewarden.app.tls import context
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.service.realm import CONTROL
 from lakewarden.service.resume import since
+from lakewarden.service.state import load_only
 from lakewarden.store import open_store
 
 
-def preflight(settings: Settings) -> tuple[str, ...]:
-    """Brings the store's schema up to date; what the operator should know beside that.
+class Preflight(NamedTuple):
+    """The settings with the store's administrator, and what the operator should know."""
 
-    Raises `BadInput` for certificates that cannot be used, for a store that cannot be one, and
-    for an index that the server cannot start from; `Unavailable` where what reads indexes is not
-    installed. A store that does not answer is no error: the server starts, denies everything, and
-    is ready once the store is there.
+    settings: Settings
+    remarks: tuple[str, ...]
+
+
+def preflight(settings: Settings) -> Preflight:
+    """Brings the store's schema up to date, and looks at who administers it.
+
+    Raises `BadInput` for certificates that cannot be used, for a store that cannot be one, for an
+    administrator that it does not have, and for an index that the server cannot start from;
+    `Unavailable` where what reads indexes is not installed. A store that does not answer is no
+    error: the server starts, denies everything, and is ready once the store is there.
     """
     if settings.tls_cert is not None:
         context(settings)
@@ -26,6 +39,12 @@ def preflight(settings: Settings) -> tuple[str, ...]:
             for index in indexes:
                 with store.reading() as reading:
                     since(index, reading)
+            with store.reading() as reading:
+                now = time.time()
+                state = load_only(reading, CONTROL, now)
     except Unavailable as error:
-        return (*settings.without_effect, f"not ready yet: {error}")
-    return settings.without_effect
+        return Preflight(settings, (*settings.without_effect, f"not ready yet: {error}"))
+    settings = settled(state, settings, now)
+    added = is_added(state, settings, now) and settings.admin not in administrators(state, now)
+    told = (f"`{settings.admin}` administers this store from now on",) if added else ()
+    return Preflight(settings, (*settings.without_effect, *told))

@@ -100,12 +100,17 @@ def _check_there(url: str) -> None:
         raise Unavailable(f"there is no database `{file}`; `lakewarden init` makes it")
 
 
-def make(plane: Plane, url: str, admin: str | None = None) -> bool:
-    """Gives a database what a server needs; whether anything was missing."""
+def make(plane: Plane, url: str, admin: str | None = None, *, add_admin: bool = False) -> bool:
+    """Gives a database what a server needs; whether anything was missing.
+
+    Raises `BadInput` for an administrator that it does not have, unless that one is to be added.
+    """
+    from lakewarden.app.administrator import settled
     from lakewarden.app.first_start import first_start
     from lakewarden.config.settings import load
 
-    settings = load(None, {"database": url, "admin": admin})
+    given = {"database": url, "admin": admin, "add_admin": add_admin or None}
+    settings = settled(plane.state, load(None, given), plane.clock())
     is_new = first_start(plane, settings)
     if is_new:
         note(f"the database was given what it lacked; `{settings.admin}` administers it")

@@ -87,7 +87,7 @@ def serve(listening: Listening, tokens: Mapping[str, str]) -> None:
     from lakewarden.app.preflight import preflight
 
     settings, sock = listening
-    remarks = preflight(settings)
+    settings, remarks = preflight(settings)
     for remark in (*settings.weakened, *remarks):
         note(remark)
 

@@ -16,11 +16,15 @@ def init(
     admin: Annotated[
         str | None, Parameter(help="Who administers lakewarden and every realm (admin).")
     ] = None,
+    add_admin: Annotated[
+        bool, Parameter(help="Let NAME administer a database that has administrators already.")
+    ] = False,
 ) -> int:
     """Makes a database ready: its schema, the realms, their default statements, an administrator.
 
     Writes only what is missing, so that it may be run again. `lakewarden serve` does the same at
-    its start. Works on a database only: a server has been through this.
+    its start. The administrator is named once: what administrators change later stays changed.
+    Works on a database only: a server has been through this.
 
     For example:
 
@@ -30,7 +34,7 @@ def init(
 
     url = url_of(database)
     with estate(url) as plane:
-        is_new = make(plane, url, admin)
+        is_new = make(plane, url, admin, add_admin=add_admin)
         names = ", ".join(sorted(plane.state.realms))
         show(f"{'ready' if is_new else 'ready, as before'}; realms: {names}")
     return YES

@@ -57,10 +57,14 @@ class Believing:
     admin: Annotated[
         str,
         Parameter(
-            help="Administrator of the server, of Gravitino, CDAP and DataHub (admin);"
-            " LAKEWARDEN_ROOT_TOKEN, when set, is a bearer token of this user."
+            help="First administrator of a fresh store, of its Gravitino, CDAP and DataHub"
+            " (admin); LAKEWARDEN_ROOT_TOKEN, when set, is a bearer token of this user."
         ),
     ] = UNSAID
+    add_admin: Annotated[
+        bool | None,
+        Parameter(help="Let `--admin` administer a store that has administrators already."),
+    ] = None
     insecure: Annotated[
         bool | None, Parameter(help="Allow `simple` on an address that other machines reach.")
     ] = None
@@ -128,7 +132,7 @@ def serve(
     rest = {"database": database, "cdap_profile": cdap_profile, "log_level": log_level}
     said = {**asdict(listening), **asdict(believing), **rest, "indexes": indexes or UNSAID}
     settings = load(config, {key: value for key, value in said.items() if value != UNSAID})
-    remarks = preflight(settings)
+    settings, remarks = preflight(settings)
     sock = server.bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": sock.getsockname()[1]})
     where = address_of(settings)

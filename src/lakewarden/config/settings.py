@@ -152,6 +152,7 @@ class Settings(BaseSettings):
     database: str = Field(default="sqlite:///lakewarden.db", repr=False)
     auth: Literal["simple", "token", "oidc"] = "simple"
     admin: Annotated[str, BeforeValidator(user_name)] = "admin"
+    add_admin: bool = False
     workers: int = Field(default=1, ge=1, le=64)
     indexes: Folders = ()
     insecure: bool = False
@@ -187,6 +188,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Only what `load` has put together."""
         return (init_settings,)
+
+    @property
+    def names_admin(self) -> bool:
+        """Whether an administrator was named, rather than left to the default."""
+        return "admin" in self.model_fields_set
 
     @property
     def is_loopback(self) -> bool:
@@ -302,6 +308,8 @@ def load(
 
 def check(settings: Settings) -> None:
     """Refuses what each value allows and all together do not; raises `BadInput`."""
+    if settings.add_admin and not settings.names_admin:
+        raise BadInput("`add_admin` adds the administrator that `admin` names: name one")
     if settings.auth == "simple" and not settings.is_loopback and not settings.insecure:
         raise BadInput(
             f"`simple` authentication believes every caller, so it may not listen on"

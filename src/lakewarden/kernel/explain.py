@@ -94,8 +94,8 @@ class Step:
 class Explanation:
     """A decision with its reasons, true where it allows.
 
-    `rule` is None where no rule was reached. `statements` are all that decided, by id; `ways` at most five, empty where no ALLOW
-    would help (the entity is not stored, only an owner may).
+    `rule` is None where no rule was reached. `statements` are all that decided, by id; `ways` at
+    most five, empty where no ALLOW would help (the entity is not stored, only an owner may).
     """
 
     decision: Decision

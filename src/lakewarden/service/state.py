@@ -135,15 +135,26 @@ def load(reading: Reading, now: float, starts: Mapping[str, Start] = NO_STARTS) 
         return _load(reading, now, starts)
 
 
-def _load(reading: Reading, now: float, starts: Mapping[str, Start]) -> State:
-    realms = reading.realms()
-    people = {
+def load_only(reading: Reading, name: str, now: float) -> State:
+    """One realm with the people of its directory, and nothing else; no realm where it is not."""
+    state = State(revision=reading.revision, people=_all_people(reading))
+    realms = (realm for realm in reading.realms() if realm.name == name)
+    compiled = {realm.name: from_rows(state, realm, reading, now) for realm in realms}
+    return _bounded(replace(state, realms=compiled))
+
+
+def _all_people(reading: Reading) -> dict[str, People]:
+    return {
         directory: _people(reading.facts(people_of(directory), None))
         for directory in reading.directories()
     }
+
+
+def _load(reading: Reading, now: float, starts: Mapping[str, Start]) -> State:
+    realms = reading.realms()
     state = State(
         revision=reading.revision,
-        people=people,
+        people=_all_people(reading),
         tokens={token.digest: token for token in reading.tokens()},
         links=Links.of(reading.links()),
     )

@@ -161,7 +161,8 @@ def test_the_copy_decides_as_the_original(
     target = f"sqlite:///{tmp_path / 'copy.db'}"
     kept = tmp_path / "kept"
     at = ("--database", target, "--format", "json")
-    with server(tmp_path / "original", "--auth", "simple", database=store) as served:
+    as_admin = ("--auth", "simple", "--admin", "admin", "--add-admin")
+    with server(tmp_path / "original", *as_admin, database=store) as served:
         given = arguments(name, f"{served.address}/r/{name}", tmp_path)
         capfd.readouterr()
         assert main([*given, *at, "--keep", str(kept)]) == 0

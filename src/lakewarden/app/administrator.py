@@ -1,0 +1,45 @@
+"""Who administers a store: named at its first start, and changed by administrators only."""
+
+from __future__ import annotations
+
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import control
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import State
+
+
+def administrators(state: State, now: float) -> tuple[str, ...]:
+    """The users who administer a store, by name; none where it was never started."""
+    if CONTROL not in state.realms:
+        return ()
+    found = control.administrators(state, now)
+    return tuple(sorted(person.name for person in found if "/" not in person.name))
+
+
+def is_added(state: State, settings: Settings, now: float) -> bool:
+    """Whether the configured administrator becomes one of the store at this start.
+
+    That is so at the first start, where nobody administers the store and somebody was named, and
+    where `add_admin` asks for it.
+    """
+    if CONTROL not in state.realms or settings.add_admin:
+        return True
+    return settings.names_admin and not administrators(state, now)
+
+
+def settled(state: State, settings: Settings, now: float) -> Settings:
+    """The settings with the administrator that the store has.
+
+    Where none was named it is `admin` or, if that one does not administer it, the first by name.
+    Raises `BadInput` for one that was named, does not administer the store, and is not to be added.
+    """
+    known = administrators(state, now)
+    if not known or settings.admin in known or settings.add_admin:
+        return settings
+    if settings.names_admin:
+        raise BadInput(
+            f"`{settings.admin}` does not administer this store, `{known[0]}` does: leave `admin`"
+            " out, or add another administrator with `--add-admin`"
+        )
+    return settings.model_copy(update={"admin": known[0]})

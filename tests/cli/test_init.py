@@ -64,3 +64,9 @@ def test_a_database_that_cannot_be_reached_is_exit_code_3(cli: Cli, tmp_path: Pa
     found = cli("init", "--database", f"sqlite:///{tmp_path / 'no' / 'folder' / 'x.db'}")
     assert (found.code, found.out) == (3, "")
     assert cli("init", "--database", "mysql://x/y").code == 2
+
+
+def test_an_administrator_who_is_added_is_named(cli: Cli, tmp_path: Path) -> None:
+    found = cli("init", "--database", f"sqlite:///{tmp_path / 'x.db'}", "--add-admin")
+    assert found.code == 2
+    assert "name one" in found.err

@@ -302,14 +302,14 @@ def load(
         settings = Settings(**found)
     except ValidationError as error:
         raise _refused(error, sources) from None
+    if settings.add_admin and not settings.names_admin:
+        raise BadInput("`add_admin` adds the administrator that `admin` names: name one")
     check(settings)
     return settings
 
 
 def check(settings: Settings) -> None:
     """Refuses what each value allows and all together do not; raises `BadInput`."""
-    if settings.add_admin and not settings.names_admin:
-        raise BadInput("`add_admin` adds the administrator that `admin` names: name one")
     if settings.auth == "simple" and not settings.is_loopback and not settings.insecure:
         raise BadInput(
             f"`simple` authentication believes every caller, so it may not listen on"

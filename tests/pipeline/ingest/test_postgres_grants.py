@@ -109,7 +109,7 @@ def test_each_level_has_its_privileges() -> None:
     to = ["role:lk:readers"]
     assert given(found) == {
         "catalog:lk:pg": (["CREATE_SCHEMA"], to),
-        "schema:lk:pg.s": (["CREATE_TABLE", "CREATE_VIEW", "USE_SCHEMA"], to),
+        "schema:lk:pg.s": (["CREATE_TABLE", "USE_SCHEMA"], to),
         "table:lk:pg.s.t": (["SELECT_TABLE"], to),
         "table:lk:pg.s.p": (["SELECT_TABLE"], to),
         "table:lk:pg.s.f": (["SELECT_TABLE"], to),
@@ -118,6 +118,7 @@ def test_each_level_has_its_privileges() -> None:
     }
     assert notes(found) == [
         "catalog:lk:pg: TEMPORARY to PUBLIC",
+        'schema:lk:pg.s: CREATE of views to role "readers"',
         'relation s.q: SELECT to role "readers"',
     ]
 

@@ -148,6 +148,7 @@ USERS = [f"lw_u{i}" for i in range(5)]
 ROLES = [f"lw_r{i}" for i in range(5)]
 SCHEMAS = [f"s{i}" for i in range(3)]
 TABLES = ["t0", "t1", "t2"]
+VIEWS = ["v0", "v1"]
 
 
 @contextmanager
@@ -185,10 +186,17 @@ def _random_postgres(server: Server, draw: random.Random) -> None:
             server.run(f"create table {schema}.{table} (id int)")
             server.run(f"alter table {schema}.{table} owner to {draw.choice(everybody)}")
         server.run(f"alter table {schema}.t2 enable row level security")
+        for view in VIEWS:
+            server.run(f"create view {schema}.{view} as select 1 as id")
+            server.run(f"alter view {schema}.{view} owner to {draw.choice(everybody)}")
     words = ["select", "insert", "update", "delete", "select, insert, update, delete", "all"]
     for _ in range(40):
         to, schema = draw.choice([*everybody, "public"]), draw.choice(SCHEMAS)
-        server.run(f"grant {draw.choice(words)} on {schema}.{draw.choice(TABLES)} to {to}")
+        name = draw.choice(TABLES + VIEWS)
+        if draw.random() < 0.2:
+            server.run(f"grant select (id), update (id) on {schema}.{name} to {to}")
+        else:
+            server.run(f"grant {draw.choice(words)} on {schema}.{name} to {to}")
         if draw.random() < 0.3:
             server.run(
                 f"grant {draw.choice(['usage', 'create', 'all'])} on schema {schema} to {to}"
@@ -213,6 +221,17 @@ def _may_in_postgres(server: Server, user: str, schema: str, table: str, privile
     return answer
 
 
+def _creates_in_postgres(server: Server, user: str, schema: str) -> bool:
+    answer: bool = server.ask(
+        "select has_database_privilege(:user, 'lw', 'CONNECT')"
+        " and has_schema_privilege(:user, :schema, 'USAGE')"
+        " and has_schema_privilege(:user, :schema, 'CREATE')",
+        user=user,
+        schema=schema,
+    )
+    return answer
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_postgres_and_the_catalog_agree_on_who_reads_and_alters(
     postgres_url: str, seed: int
@@ -222,16 +241,40 @@ def test_postgres_and_the_catalog_agree_on_who_reads_and_alters(
     with postgres_database(postgres_url, "lw") as (server, url):
         _random_postgres(server, random.Random(seed))
         warden = Warden(GRAVITINO, facts_of(Sql(url, "lk", "pg").rows(GRAVITINO, silent)[0]))
-        for user, schema, table in itertools.product([*USERS, "lw_root"], SCHEMAS, TABLES):
-            on = f"table:lk:pg.{schema}.{table}"
-            for operation, privilege in (("table.load", "SELECT"), ("table.alter", "ALTER")):
-                ours = warden.check(user, operation, on).allow
-                theirs = _may_in_postgres(server, user, schema, table, privilege)
+        leaves = [*(("table", name) for name in TABLES), *(("view", name) for name in VIEWS)]
+        for user, schema, (type, name) in itertools.product([*USERS, "lw_root"], SCHEMAS, leaves):
+            on = f"{type}:lk:pg.{schema}.{name}"
+            for operation, privilege in (("load", "SELECT"), ("alter", "ALTER")):
+                ours = warden.check(user, f"{type}.{operation}", on).allow
+                theirs = _may_in_postgres(server, user, schema, name, privilege)
                 allowed += theirs
-                if ours != theirs:
+                # A view is altered by its owner, which in Gravitino is never a role.
+                is_less = (type, operation, ours) == ("view", "alter", False)
+                if ours != theirs and not is_less:
                     differences.append(f"{user} {operation} {on}: ours {ours}, theirs {theirs}")
+        for user, schema in itertools.product([*USERS, "lw_root"], SCHEMAS):
+            creates = warden.check(user, "table.create", f"schema:lk:pg.{schema}").allow
+            if creates and not _creates_in_postgres(server, user, schema):
+                differences.append(f"{user} creates tables in {schema}")
     assert differences == []
-    assert 10 < allowed < 90
+    assert 10 < allowed < 150
+
+
+def test_to_create_in_a_schema_of_postgres_reads_none_of_its_views(postgres_url: str) -> None:
+    with postgres_database(postgres_url, "lw") as (server, url):
+        server.run(
+            *(f"create role {user} login" for user in USERS),
+            "create schema legacy",
+            "create view legacy.v as select 1 as id",
+            "grant usage, create on schema legacy to public",
+            f"grant select on legacy.v to {USERS[0]}",
+        )
+        rows, _, _ = Sql(url, "lk", "pg").rows(GRAVITINO, silent)
+        warden = Warden(GRAVITINO, facts_of(rows))
+    assert set(warden.who("view.load", "view:lk:pg.legacy.v")) & set(USERS) == {USERS[0]}
+    creators = set(warden.who("table.create", "schema:lk:pg.legacy"))
+    assert set(USERS) <= creators
+    assert "schema:lk:pg.legacy: CREATE of views to PUBLIC" in _notes(rows, "legacy")
 
 
 def test_postgres_is_ingested_and_decides(
@@ -356,15 +399,19 @@ def _random_mariadb(server: Server, draw: random.Random) -> None:
         server.run(f"create database {database}")
         for table in TABLES:
             server.run(f"create table {database}.{table} (id int)")
+        for view in VIEWS:
+            server.run(f"create view {database}.{view} as select 1 as id")
     words = ["select", "insert", "insert, update, delete", "alter", "select, insert", "all", "drop"]
+    words += ["create view", "create", "select (id)"]
     grantees = [*(f"{user}@'%'" for user in ACCOUNTS), *ROLES]
     for _ in range(30):
         to, database = draw.choice(grantees), draw.choice([*DATABASES, "lw\\_a%", "lw__"])
         word = draw.choice(words)
-        if draw.random() < 0.4 or database not in DATABASES:
+        if word != "select (id)" and (draw.random() < 0.4 or database not in DATABASES):
             server.run(f"grant {word} on `{database}`.* to {to}")
         else:
-            server.run(f"grant {word} on {database}.{draw.choice(TABLES)} to {to}")
+            database = draw.choice(DATABASES) if database not in DATABASES else database
+            server.run(f"grant {word} on {database}.{draw.choice(TABLES + VIEWS)} to {to}")
     server.run(f"grant select on *.* to {ACCOUNTS[3]}@'%'", f"grant update on *.* to {ROLES[0]}")
 
 
@@ -403,6 +450,11 @@ def test_mariadb_lets_everybody_do_what_the_catalog_says(mariadb_url: str, seed:
                     ]
                 ):
                     overstated.append(f"{user} alters {on}")
+            for database, view in itertools.product(DATABASES, VIEWS):
+                on = f"view:lk:my.{database}.{view}"
+                reads = warden.check(user, "view.load", on).allow
+                if reads and not _succeeds(server, f"select * from {database}.{view}"):
+                    overstated.append(f"{user} reads {on}")
             server.close()
     assert overstated == []
     assert 0 < read < 36

@@ -4,12 +4,13 @@
     other role                     role; users that inherit it, however far, are its members
     PUBLIC                         all users of the metalake
     CONNECT, CREATE on database    USE_CATALOG, CREATE_SCHEMA on the catalog
-    USAGE, CREATE on schema        USE_SCHEMA, CREATE_TABLE and CREATE_VIEW on the schema
+    USAGE, CREATE on schema        USE_SCHEMA, CREATE_TABLE on the schema
     SELECT on table, on view       SELECT_TABLE, SELECT_VIEW
     owner of table or view         owner; through a role: MODIFY_TABLE and SELECT_…
     owner of schema or database    owner, if everything inside has the same owner
     superuser                      every privilege of the table on the catalog
 
+CREATE_VIEW also loads every view, which CREATE does not allow in PostgreSQL, so views are noted.
 MODIFY_TABLE also alters a table, which PostgreSQL allows to owners alone; so SELECT, INSERT,
 UPDATE and DELETE together are noted, unless `takes_data_for_modify` says to take them for it.
 Not counted and noted: a membership without INHERIT, since it takes SET ROLE first; grants on
@@ -42,7 +43,7 @@ _EVERYTHING = (
     *("SELECT_TABLE", "SELECT_VIEW", "MODIFY_TABLE"),
 )
 _ON_DATABASE = {"CONNECT": ("USE_CATALOG",), "CREATE": ("CREATE_SCHEMA",)}
-_ON_SCHEMA = {"USAGE": ("USE_SCHEMA",), "CREATE": ("CREATE_TABLE", "CREATE_VIEW")}
+_ON_SCHEMA = {"USAGE": ("USE_SCHEMA",), "CREATE": ("CREATE_TABLE",)}
 _READS = ("SELECT_TABLE", "SELECT_VIEW")
 
 
@@ -208,6 +209,10 @@ class _Reader:
     def _schema(self, schema: Schema) -> None:
         entity = self._catalog.schema(schema.name)
         self._given(entity, schema.items, _ON_SCHEMA, schema.owner)
+        for grantee, privileges in _by_grantee(schema.items):
+            if "CREATE" in privileges and grantee != schema.owner:
+                what = f"CREATE of views to {_right(grantee)}"
+                self._grants.note(f"{entity.type}:{entity.name}", what)
         inside = [r.owner for r in self._found.relations if r.schema == schema.name]
         self._own_all(entity, self._owner(schema.owner), inside)
 

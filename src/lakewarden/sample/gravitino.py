@@ -74,7 +74,7 @@ _ROLES: Final[Mapping[str, Privileges]] = {
     "stream_producer": {"catalog stream": ["USE_CATALOG", "USE_SCHEMA", "PRODUCE_TOPIC"]},
     "stream_consumer": {
         "catalog stream": ["USE_CATALOG", "USE_SCHEMA", "CONSUME_TOPIC"],
-        "topic stream.main.customer_changed": ["-CONSUME_TOPIC"],
+        "topic stream.default.customer_changed": ["-CONSUME_TOPIC"],
     },
     "file_reader": {"catalog files": ["USE_CATALOG", "USE_SCHEMA", "READ_FILESET"]},
     "file_sender": {
@@ -157,7 +157,7 @@ def files() -> dict[str, list[Record]]:
         "catalogs.json": list(_catalogs()),
         "schemas.json": list(_schemas()),
         "tables.json": list(_tables()),
-        "topics.json": [_names(LAKE, "stream", "main", "topics", TOPICS)],
+        "topics.json": [_names(LAKE, "stream", "default", "topics", TOPICS)],
         "filesets.json": [
             _names(LAKE, "files", schema, "filesets", names.split())
             for schema, names in _FILESETS.items()
@@ -225,7 +225,7 @@ def _contents() -> Iterator[tuple[str, str, Mapping[str, Sequence[str]]]]:
 
 def _schemas() -> Iterator[Record]:
     contents = {(lake, name): tuple(schemas) for lake, name, schemas in _contents()}
-    others = {"stream": ("main",), "files": tuple(_FILESETS), "models": ("main",)}
+    others = {"stream": ("default",), "files": tuple(_FILESETS), "models": ("main",)}
     contents |= {(LAKE, name): schemas for name, schemas in others.items()}
     for (metalake, catalog), schemas in contents.items():
         path = _below(metalake, "catalogs", catalog, "schemas")
@@ -355,7 +355,7 @@ def _owners() -> Iterator[Record]:
     yield _owner(LAKE, "table", "lake.scratch.salaries_copy", None)
     yield _owner(LAKE, "table", "lake.scratch.orders_old", None)
     for topic in TOPICS[:6]:
-        yield _owner(LAKE, "topic", f"stream.main.{topic}", "sami")
+        yield _owner(LAKE, "topic", f"stream.default.{topic}", "sami")
     for model in _MODELS:
         yield _owner(LAKE, "model", f"models.main.{model}", "zeno")
     for name, owner in _TEMPLATES.items():

@@ -26,9 +26,10 @@ def fill(wire: Wire) -> None:
     ):
         body = {"name": name, "type": type, "provider": provider, "properties": {"k": "v"}}
         wire.good("POST", f"{ML}/catalogs", body)
-        wire.good("POST", f"{ML}/catalogs/{name}/schemas", {"name": "s", "comment": "a schema"})
+        if type != "messaging":
+            wire.good("POST", f"{ML}/catalogs/{name}/schemas", {"name": "s", "comment": "a schema"})
     wire.good("POST", f"{S}/tables", {"name": "t", "comment": "a table", "columns": COLUMNS})
-    wire.good("POST", f"{ML}/catalogs/msg/schemas/s/topics", {"name": "p"})
+    wire.good("POST", f"{ML}/catalogs/msg/schemas/default/topics", {"name": "p"})
     wire.good(
         "POST",
         f"{ML}/catalogs/fil/schemas/s/filesets",

@@ -29,7 +29,7 @@ BY_FILTER: Final = {"object.access": "what lists of a tag's or a policy's object
 """Operations without a route of their own."""
 
 C = f"{ML}/catalogs"
-TOPICS = f"{C}/msg/schemas/s/topics"
+TOPICS = f"{C}/msg/schemas/default/topics"
 FILESETS = f"{C}/fil/schemas/s/filesets"
 MODELS = f"{C}/mod/schemas/s/models"
 VERSIONS = f"{MODELS}/m/versions"
@@ -146,14 +146,16 @@ CASES: Final[dict[str, Case]] = {
         "POST",
         TOPICS,
         {"name": "new"},
-        given=(*uses("msg"), on("schema", "msg.s", allow("CREATE_TOPIC"))),
+        given=(*uses("msg"), on("schema", "msg.default", allow("CREATE_TOPIC"))),
     ),
     "topic.alter": Case(
-        "PUT", f"{TOPICS}/p", COMMENT, given=on_leaf("topic", "msg.s.p", "PRODUCE_TOPIC")
+        "PUT", f"{TOPICS}/p", COMMENT, given=on_leaf("topic", "msg.default.p", "PRODUCE_TOPIC")
     ),
-    "topic.drop": Case("DELETE", f"{TOPICS}/p", given=uses("msg"), owns=("topic/msg.s.p",)),
+    "topic.drop": Case("DELETE", f"{TOPICS}/p", given=uses("msg"), owns=("topic/msg.default.p",)),
     "topic.list": Case("GET", TOPICS, given=uses("msg")),
-    "topic.load": Case("GET", f"{TOPICS}/p", given=on_leaf("topic", "msg.s.p", "CONSUME_TOPIC")),
+    "topic.load": Case(
+        "GET", f"{TOPICS}/p", given=on_leaf("topic", "msg.default.p", "CONSUME_TOPIC")
+    ),
     "fileset.create": Case(
         "POST",
         FILESETS,

@@ -21,7 +21,16 @@ from lakewarden.wire.gravitino import keeping, kinds, live
 from lakewarden.wire.gravitino.bodies import Body, Json, is_on, ok, present, read, word
 from lakewarden.wire.gravitino.errors import INTERNAL, Failure, body_of, exists, failure_of, illegal
 from lakewarden.wire.gravitino.guarding import allow, entity, is_stored, listed
-from lakewarden.wire.gravitino.kinds import CATALOG, METALAKE, TYPE, Created, Kind, plain
+from lakewarden.wire.gravitino.kinds import (
+    CATALOG,
+    DEFAULT,
+    MESSAGING,
+    METALAKE,
+    TYPE,
+    Created,
+    Kind,
+    plain,
+)
 from lakewarden.wire.gravitino.metalakes import check_drop, switch
 from lakewarden.wire.gravitino.updates import SHARED, SetProperty, read_updates
 
@@ -29,6 +38,9 @@ TYPES: Final = ("relational", "fileset", "messaging", "model")
 
 _OWN_METADATA: Final = ("fileset", "model")
 """Types whose catalogs need no provider."""
+
+
+_DEFAULT_SCHEMA: Final = "holds all topics of the catalog"
 
 
 class Create(Body):
@@ -59,11 +71,16 @@ def _show(name: str, body: Json) -> Json:
 def _added(exchange: Exchange, desk: Desk, catalog: Entity, body: Json) -> None:
     type = str(body["type"])
     desk.change(exchange.realm, AttributeChanged(catalog, TYPE, (type,)))
+    if type == MESSAGING:
+        schema = keeping.child(catalog, "schema", DEFAULT)
+        # Nobody asked for it, so nobody owns it.
+        keeping.add(exchange, desk, schema, kinds.described(_DEFAULT_SCHEMA, None), owned=False)
 
 
 def _before_drop(exchange: Exchange, state: RealmState, catalog: Entity) -> None:
     if is_stored(state, catalog):
-        check_drop(exchange, state, catalog, "schema")
+        own = {DEFAULT} if kinds.catalog_type(state, catalog) == MESSAGING else set[str]()
+        check_drop(exchange, state, catalog, "schema", besides=own)
 
 
 CATALOGS: Final = Kind(

@@ -66,8 +66,8 @@ def _documents(reading: Reading, realm: str, entities: Sequence[Entity]) -> list
     return [dict(found.get(entity) or {}) for entity in entities]
 
 
-def add(exchange: Exchange, desk: Desk, entity: Entity, body: Json) -> Json:
-    """Stores a new object, owned by the caller; returns its document.
+def add(exchange: Exchange, desk: Desk, entity: Entity, body: Json, *, owned: bool = True) -> Json:
+    """Stores a new object, `owned` by the caller or by nobody; returns its document.
 
     Where authorization is off nobody becomes an owner: the caller need not be a user at all.
     Raises `Failure` 409 where there is one already.
@@ -76,13 +76,13 @@ def add(exchange: Exchange, desk: Desk, entity: Entity, body: Json) -> Json:
     if is_stored(state, entity):
         raise exists(entity.type, gravitino.full_name(entity))
     owner = OwnerRow(entity, exchange.actor.principal(state.realm, state.system))
-    owned = (OwnerChanged(owner, True),) if exchange.services.gravitino.enable else ()
+    has_owner = owned and exchange.services.gravitino.enable
     shown, secret = parted(cast("Mapping[str, str]", body.get("properties") or {}))
     kept: Json = {**body, "properties": shown, "audit": created(exchange.actor.user, desk.now)}
     desk.change(
         exchange.realm,
         EntityAdded(entity, gravitino.parent(entity)),
-        *owned,
+        *((OwnerChanged(owner, True),) if has_owner else ()),
         DocumentChanged(entity, kept),
         *_sealed(exchange, entity, secret),
     )

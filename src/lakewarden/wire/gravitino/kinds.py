@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -34,6 +34,12 @@ from lakewarden.wire.gravitino.updates import (
 METALAKE = "/api/metalakes/{metalake}"
 CATALOG = METALAKE + "/catalogs/{catalog}"
 SCHEMA = CATALOG + "/schemas/{schema}"
+
+MESSAGING: Final = "messaging"
+"""The type of the catalogs whose one schema is `DEFAULT`."""
+
+DEFAULT: Final = "default"
+"""The schema that a messaging catalog has from the beginning, and no other."""
 
 TYPE = "type"
 """The attribute of a catalog that tells what it holds: `relational`, `fileset` and so on."""

@@ -6,6 +6,7 @@ SOURCE: gravitino reference 3.1, 4.3, 4.4 and 6.1.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from lakewarden.kernel.change import (
@@ -141,13 +142,27 @@ def drop(exchange: Exchange) -> Reply:
     return ok(dropped=write(exchange, "metalake.drop", found, task, missing=None))
 
 
-def check_drop(exchange: Exchange, state: RealmState, found: Entity, below: str) -> None:
-    """Raises `Failure` 409 unless the drop is forced, or the object is disabled and empty."""
+def check_drop(
+    exchange: Exchange,
+    state: RealmState,
+    found: Entity,
+    below: str,
+    *,
+    besides: Collection[str] = (),
+) -> None:
+    """Raises `Failure` 409 unless the drop is forced, or the object is disabled and empty.
+
+    It is empty where nothing of the type `below` lies in it `besides` what has these names.
+    """
     if is_on(exchange, "force"):
         return
     if not is_disabled(state, found):
         raise in_use(found.type, gravitino.full_name(found))
-    if keeping.children(state, found, lambda entity: entity.type == below):
+
+    def counts(entity: Entity) -> bool:
+        return entity.type == below and keeping.last(entity) not in besides
+
+    if keeping.children(state, found, counts):
         raise non_empty(found.type, gravitino.full_name(found))
 
 

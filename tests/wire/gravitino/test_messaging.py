@@ -1,0 +1,60 @@
+"""A messaging catalog has the schema `default` from the beginning, and no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.wire.gravitino.small_lake import ML, fill
+from tests.wire.gravitino.wire import Json, Wire
+
+MSG = f"{ML}/catalogs/msg"
+DEFAULT = f"{MSG}/schemas/default"
+COMMENT: Json = {"updates": [{"@type": "setProperty", "property": "a", "value": "b"}]}
+
+
+@pytest.fixture
+def lake(wire: Wire) -> Wire:
+    fill(wire)
+    return wire
+
+
+def test_it_is_there_with_the_catalog_and_belongs_to_nobody(lake: Wire) -> None:
+    listed = lake.good("GET", f"{MSG}/schemas")["identifiers"]
+    assert listed == [{"namespace": ["lk", "msg"], "name": "default"}]
+    assert lake.good("GET", DEFAULT)["schema"]["name"] == "default"
+    assert lake.ask("GET", f"{ML}/owners/schema/msg.default") == (200, {"code": 0})
+    others = (lake.good("GET", f"{ML}/catalogs/{name}/schemas") for name in ("fil", "mod", "rel"))
+    assert [[one["name"] for one in found["identifiers"]] for found in others] == [["s"]] * 3
+
+
+def test_no_other_is_made_and_it_is_neither_made_again_altered_nor_dropped(lake: Wire) -> None:
+    status, answer = lake.ask("POST", f"{MSG}/schemas", {"name": "s"})
+    assert (status, answer["type"]) == (405, "UnsupportedOperationException")
+    status, answer = lake.ask("POST", f"{MSG}/schemas", {"name": "default"})
+    assert (status, answer["type"]) == (409, "SchemaAlreadyExistsException")
+    for method, body in (("PUT", COMMENT), ("DELETE", None)):
+        for suffix in ("", "?cascade=true"):
+            status, answer = lake.ask(method, DEFAULT + suffix, body)
+            assert (status, answer["code"]) == (405, 1006), answer
+            assert "`default`" in answer["message"]
+    assert lake.good("GET", f"{DEFAULT}/topics")["identifiers"][0]["name"] == "p"
+    assert lake.ask("GET", f"{MSG}/schemas/s")[0] == 404
+
+
+def test_who_may_not_is_refused_before_the_kind_of_catalog_is_looked_at(lake: Wire) -> None:
+    for method, path, body in (
+        ("POST", f"{MSG}/schemas", {"name": "s"}),
+        ("PUT", DEFAULT, COMMENT),
+        ("DELETE", DEFAULT, None),
+    ):
+        assert lake.ask(method, path, body, user="eve")[0] == 403
+
+
+def test_a_catalog_that_has_nothing_else_is_empty(lake: Wire) -> None:
+    body = {"name": "more", "type": "MESSAGING", "provider": "kafka"}
+    lake.good("POST", f"{ML}/catalogs", body)
+    more = f"{ML}/catalogs/more"
+    assert lake.ask("DELETE", more)[0] == 409  # in use
+    lake.good("PATCH", more, {"inUse": False})
+    assert lake.good("DELETE", more)["dropped"] is True
+    assert lake.ask("GET", f"{more}/schemas/default")[0] == 404

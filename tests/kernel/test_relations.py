@@ -35,3 +35,5 @@ def test_the_rows_beside_known_ones_are_left() -> None:
     known = set(EntityColumns.of(ROWS[1:]).cells())
     assert list(COLUMNS.beside(known)) == ROWS[:1]
     assert COLUMNS.beside(set()) is COLUMNS
+    first = set(EntityColumns.of(ROWS[:1]).cells())
+    assert list(COLUMNS.beside(first)) == ROWS[1:]

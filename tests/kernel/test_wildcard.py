@@ -123,6 +123,15 @@ def steps(pattern: str, text: str) -> int:
     return count
 
 
+def test_a_piece_with_a_question_mark_is_found_where_it_begins() -> None:
+    # What is left of the text after it decides whether the next piece fits.
+    assert matches("*a?c*c*", "xxabcc")
+    assert not matches("*a?c*c*", "xxabc")
+    assert matches("*?b*b?*", "xabbx")
+    assert not matches("*?b*b?*", "xxab")
+    assert not matches("x*??*c?*", "xabc")
+
+
 @pytest.mark.parametrize(
     "shape",
     ["*a*a*a*b", "*a*a*a*", "*?a*?a*?b", "*a?a?a?a?b*", "?" * 30 + "*b", "*" * 50 + "b"],

@@ -9,11 +9,14 @@ from contextlib import closing
 import pytest
 import sqlalchemy as sa
 
-from lakewarden.kernel.change import EntityRenamed
+from lakewarden.aspects import edges
+from lakewarden.aspects.words import Term
+from lakewarden.kernel.change import EntityAdded, EntityRenamed
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service.audit import first_fault
 from lakewarden.service.effect import DocumentChanged, Effect, SecretChanged
-from lakewarden.store import SqlStore, open_store, upgrade
+from lakewarden.store import SqlStore, open_store, search_engine, upgrade
 from lakewarden.store.backup import rows_digest
 from lakewarden.store.engine import create
 from lakewarden.store.migrations import versions
@@ -173,3 +176,22 @@ def test_a_url_that_is_none_of_a_store_is_refused(wrong: str) -> None:
         with pytest.raises(BadInput, match="expected `") as refused:
             open_store(wrong)
     assert "tiger" not in str(refused.value)
+
+
+def test_an_older_index_does_not_know_edges_until_it_is_brought_up(url: str) -> None:
+    name = "urn:li:chart:(looker,c)"
+    of = "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)"
+    chart = Entity("chart", name)
+    kept = {"aspects": {"chartInfo": {"value": {"inputs": [of]}}}}
+    asked = [[Term(edges.term("Consumes", of))]]
+    with open_store(url) as store:
+        with_realm(store, EntityAdded(chart, None), DocumentChanged(chart, kept))
+        with store.reading() as reading:
+            known = list(reading.found("lake", asked))
+            assert len(known) == 1
+        upgrade.downgrade(store.engine, "0009")
+        with store.engine.begin() as connection:
+            search_engine.clear(connection, 1)
+        upgrade.upgrade(store.engine)
+        with store.reading() as reading:
+            assert list(reading.found("lake", asked)) == known

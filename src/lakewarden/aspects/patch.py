@@ -2,8 +2,9 @@
 
 `/owners/URN/TYPE` is the owner with that URN and type, `/tags/URN` the tag with that URN.
 Of several keys the first ones are enough: they then mean every member that has them. The
-value of a member is the member, or a list of members. A patch may also come as an object
-that names the keys (`arrayPrimaryKeys`).
+value of a member is the member, or a list of members; edges between columns have paths of their
+own (`lakewarden.aspects.column_edges`). A patch may also come as an object that names the keys
+(`arrayPrimaryKeys`).
 
 SOURCE: DataHub's patch templates (ownership: owner, type, typeUrn, attribution source).
 """
@@ -14,6 +15,8 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from lakewarden.aspects import column_edges
+from lakewarden.aspects.column_edges import ColumnEdges
 from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
@@ -25,12 +28,20 @@ SOURCE: Final = "attribution␟source"
 
 KEYS: Final[Mapping[str, Keys]] = {
     "assets": ("destinationUrn",),
+    "chartEdges": ("destinationUrn",),
+    "dashboards": ("destinationUrn",),
+    "datasetEdges": ("destinationUrn",),
     "domainAssociations": ("domain", SOURCE),
+    "inputDatajobEdges": ("destinationUrn",),
+    "inputDatasetEdges": ("destinationUrn",),
+    "inputEdges": ("destinationUrn",),
+    "outputDatasetEdges": ("destinationUrn",),
     "owners": ("owner", "type", "typeUrn", SOURCE),
     "properties": ("propertyUrn", SOURCE),
     "subjects": ("entity",),
     "tags": ("tag", SOURCE),
     "terms": ("urn", SOURCE),
+    "upstreams": ("dataset",),
 }
 """The keys of the members of each list; a list of plain texts needs none."""
 
@@ -71,7 +82,7 @@ class Patched:
 
     def __init__(self, aspect: object) -> None:
         self._root: object = {} if aspect is None else copy.deepcopy(aspect)
-        self._lists: list[tuple[dict[str, Any], str, _Members]] = []
+        self._lists: list[tuple[dict[str, Any], str, _Members | ColumnEdges]] = []
 
     def apply(self, patch: object, where: str, most: int | None = None) -> None:
         """Applies one more patch. Raises `BadInput`, and then the rest is not to be used."""
@@ -103,8 +114,9 @@ class Patched:
             if inner is None:
                 if value is None:
                     return
-                inner = node[name] = [] if name in keys or len(rest) == 1 else {}
-            if isinstance(inner, (list, _Members)):
+                is_list = name in keys or len(rest) == 1 or name == column_edges.NAME
+                inner = node[name] = [] if is_list else {}
+            if isinstance(inner, (list, _Members, ColumnEdges)):
                 self._members(node, name, keys.get(name, ())).change(rest, value)
                 return
             if not isinstance(inner, dict):
@@ -115,13 +127,17 @@ class Patched:
         else:
             node[parts[-1]] = value
 
-    def _members(self, node: dict[str, Any], name: str, keys: Keys) -> _Members:
+    def _members(self, node: dict[str, Any], name: str, keys: Keys) -> _Members | ColumnEdges:
         """The list under a name, its members by these keys."""
         there = node[name]
-        if isinstance(there, _Members) and there.keys == keys:
-            return there
-        plain = there.plain() if isinstance(there, _Members) else there
-        members = node[name] = _Members(plain, keys)
+        is_known = isinstance(there, (_Members, ColumnEdges))
+        if is_known and there.keys == keys:
+            found: _Members | ColumnEdges = there
+            return found
+        plain = there.plain() if is_known else there
+        is_of_columns = name == column_edges.NAME and not keys
+        members = ColumnEdges(plain) if is_of_columns else _Members(plain, keys)
+        node[name] = members
         self._lists.append((node, name, members))
         return members
 

@@ -1,9 +1,10 @@
 """What an entity is found by: terms of its name, and of what its aspects say.
 
 Texts are names, descriptions, field paths and what is said of fields, tags and terms, custom
-properties and subtypes; the first name that an aspect gives is the name that people see. An
-entity without aspects has the name that is in its URN. Entities that hold power or secrets
-(`UNSEARCHED`) are found by nothing.
+properties and subtypes; the first name that an aspect gives is the name that people see. What its
+edges lead to is among the terms too (`lakewarden.aspects.edges`), those of columns last. An entity
+without aspects has the name that is in its URN. Entities that hold power or secrets (`UNSEARCHED`)
+are found by nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from lakewarden.aspects import edges
 from lakewarden.aspects.fields import untagged
 from lakewarden.aspects.words import field_term, value_term, whole, whole_of, words
 from lakewarden.kernel.entity import Entity
@@ -115,6 +117,8 @@ def indexed(entity: Entity, aspects: Values) -> Indexed:
     label = _label(entity, inner)
     names = list(_names(aspects))
     terms = _of_names(inner, [*names, label])
+    stated = list(edges.stated(entity, aspects))
+    terms.update(dict.fromkeys(edges.terms(stated, of_columns=False)))
     _add(terms, (word for text in _texts(aspects) for word in words(text)))
     for field, values in fields(aspects).items():
         if values:
@@ -122,6 +126,7 @@ def indexed(entity: Entity, aspects: Values) -> Indexed:
         for value in values if field != "description" else ():
             terms[value_term(field, value)] = None
             terms[value_term(field, value, folded=True)] = None
+    terms.update(dict.fromkeys(edges.terms(stated, of_columns=True)))
     return Indexed(names[0] if names else label, " ".join(_bounded(terms)))
 
 

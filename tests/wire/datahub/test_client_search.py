@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wire.datahub.commands import CLIENT, TOKEN, run
+from tests.wire.datahub.commands import CLIENT, TOKEN, check_answered, run
 from tests.wire.datahub.recorder import Recorder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
@@ -44,3 +44,19 @@ def test_the_command_searches_with_the_documents_it_brings(
             search("*", "--projection", "urn type", "--filter", "entity_type=domain")["total"] == 1
         )
         assert all(call.status == 200 for call in recorder.calls), recorder.calls
+
+
+def test_the_client_and_its_command_read_lineage(python: Path, url: str, tmp_path: Path) -> None:
+    script, datahub = str(CLIENT / "lineage.py"), str(python.parent / "datahub")
+    with Recorder(url) as recorder:
+        said = run([str(python), "-P", script, recorder.url, TOKEN], recorder.url, tmp_path)
+        assert said.splitlines()[-1] == "all: ok"
+        mart = "urn:li:dataset:(urn:li:dataPlatform:hive,made.mart,PROD)"
+        asked = [datahub, "lineage", "--urn", mart, "--format", "json"]
+        said = run(asked, recorder.url, tmp_path)
+        found = json.loads(said[said.index("{") :])["results"]
+        assert [(one["name"], one["hops"]) for one in found] == [("made.clean", 1), ("made.raw", 2)]
+        raw = mart.replace("mart", "raw")
+        path = [datahub, "lineage", "path", "--from", raw, "--to", mart]
+        assert "Path found (2 hops)" in run(path, recorder.url, tmp_path)
+        check_answered(recorder, ("aspect=",))

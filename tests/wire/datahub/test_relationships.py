@@ -22,6 +22,7 @@ TERM = "urn:li:glossaryTerm:t"
 NODE = "urn:li:glossaryNode:n"
 PRODUCT = "urn:li:dataProduct:p"
 QUERY = "urn:li:query:q"
+CHART = "urn:li:chart:(looker,c)"
 
 EDGES = [
     (ORDERS, "OwnedBy", ANA),
@@ -36,6 +37,8 @@ EDGES = [
     (QUERY, "IsAssociatedWith", ORDERS),
     (ANA, "IsMemberOfGroup", STAFF),
     (ANA, "IsMemberOfRole", READER),
+    (ORDERS, "DownstreamOf", STOCK),
+    (CHART, "Consumes", ORDERS),
 ]
 
 
@@ -54,6 +57,8 @@ def shop(wire: Wire) -> Wire:
         (QUERY, "querySubjects", {"subjects": [{"entity": ORDERS}]}),
         (ANA, "groupMembership", {"groups": [STAFF]}),
         (ANA, "roleMembership", {"roles": [READER]}),
+        (ORDERS, "upstreamLineage", {"upstreams": [{"dataset": STOCK, "type": "VIEW"}]}),
+        (CHART, "chartInfo", {"inputs": [ORDERS]}),
     )
     return wire
 
@@ -84,13 +89,31 @@ def test_the_newer_interfaces_say_the_same(shop: Wire) -> None:
         assert (one["source"]["urn"], one["destination"]["urn"]) == (ORDERS, PII)
 
 
+def test_lineage_is_told_from_both_ends_to_who_may_know_of_them(shop: Wire) -> None:
+    for version in ("v2", "v3"):
+        path = f"/openapi/{version}/relationship/dataset/{quote(STOCK, safe='')}"
+        query = "direction=INCOMING&relationshipType[]=DownstreamOf"
+        (one,) = shop.good("GET", f"{path}?{query}")["results"]
+        assert (one["source"]["urn"], one["destination"]["urn"]) == (ORDERS, STOCK)
+    assert scrolled(shop, {"destinationFilter": of(ORDERS)}, "?relationshipTypes=Consumes") == [
+        (CHART, "Consumes", ORDERS)
+    ]
+    shop.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[STOCK, CHART])
+    assert related(shop, STOCK, "INCOMING", "DownstreamOf", "eve")["total"] == 0
+    assert related(shop, CHART, "OUTGOING", "Consumes", "eve")["total"] == 0
+    shop.grant("more", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
+    assert related(shop, STOCK, "INCOMING", "DownstreamOf", "eve")["relationships"] == [
+        {"type": "DownstreamOf", "entity": ORDERS}
+    ]
+
+
 def test_pages_add_up(shop: Wire) -> None:
     path = f"/openapi/v3/relationship/dataset/{quote(ORDERS, safe='')}?count=4"
     first = shop.good("GET", path)
     second = shop.good("GET", f"{path}&scrollId={first['scrollId']}")
-    assert (len(first["results"]), len(second["results"]), second["scrollId"]) == (4, 2, None)
+    assert (len(first["results"]), len(second["results"]), second["scrollId"]) == (4, 3, None)
     page = shop.good("GET", f"/relationships?urn={quote(ORDERS, safe='')}&start=4&count=9")
-    assert (page["start"], page["count"], page["total"]) == (4, 2, 6)
+    assert (page["start"], page["count"], page["total"]) == (4, 3, 7)
 
 
 def test_the_other_end_is_told_to_who_may_know_of_it(shop: Wire) -> None:

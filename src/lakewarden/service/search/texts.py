@@ -43,17 +43,17 @@ class Texts:
     def __init__(self, reading: Reading, realm: str, index: Index) -> None:
         self.reading = reading
         self._realm = realm
-        self._index = index
+        self.index = index
 
     def having(self, clauses: Clauses) -> BitMap:
         """The ids of what has of every clause one of the terms."""
         # Not every revision makes a snapshot: what is only told makes none.
         key = (self.reading.revision, tuple(map(tuple, clauses)))
-        known = self._index.remembered.get(key)
+        known = self.index.remembered.get(key)
         if known is None:
             found = np.array(self.reading.found(self._realm, clauses), dtype=np.int64)
             known = BitMap(self._places(found).astype(np.uint32))
-            self._index.remember(key, known)
+            self.index.remember(key, known)
         return known
 
     def prepare(self) -> None:
@@ -62,7 +62,7 @@ class Texts:
 
     def names(self, ids: BitMap) -> dict[int, str]:
         """The names that people see of these, by id."""
-        tree = self._index.tree
+        tree = self.index.tree
         if len(ids) <= FEW:
             entities = {tree.entity(id): id for id in ids}
             stored = self.reading.ids(self._realm, list(entities))
@@ -83,7 +83,7 @@ class Texts:
                 f"more than {LOOKED_THROUGH} entities would have to be looked through;"
                 " expected a narrower question"
             )
-        tree = self._index.tree
+        tree = self.index.tree
         entities = {tree.entity(id): id for id in ids}
         documents = self.reading.documents(self._realm, list(entities))
         return {
@@ -114,7 +114,7 @@ class Texts:
         return int((numbers <= (known[-1] if len(known) else -1)).sum())
 
     def _looked_up(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        tree = self._index.tree
+        tree = self.index.tree
         found: dict[int, int] = {}
         for number, entity in self.reading.stored(self._realm, numbers.tolist()):
             id = tree.find(entity)
@@ -123,7 +123,7 @@ class Texts:
 
     def _all(self, *, anew: bool = False) -> _Places:
         """Everything that is stored: made once for a numbering."""
-        tree = self._index.tree
+        tree = self.index.tree
         with _LOCK:
             known = _KNOWN.get(tree.lineage)
             if known is None or anew:
@@ -131,7 +131,7 @@ class Texts:
             return known
 
     def _read_all(self) -> _Places:
-        tree = self._index.tree
+        tree = self.index.tree
         numbers, entities = _apart(self.reading.stored(self._realm))
         ours = np.fromiter((-1 if id is None else id for id in map(tree.find, entities)), np.int64)
         order = np.argsort(numbers)

@@ -1,16 +1,18 @@
 """What an entity has to do with others, in the words of the original: `/relationships`.
 
 Told are the relations that decide: owners, tags, terms, domains, containers, memberships, data
-products, subjects of queries and logical parents; of the others at their ends those that the
-caller may know of. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
+products, subjects of queries and logical parents; and what aspects state beside them, lineage
+above all (`lakewarden.aspects.edges`). Of the others at their ends those that the caller may know
+of. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
 com.linkedin.lineage.relationships.restspec.json@1d4c082b; RelationshipController of its OpenAPI.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from lakewarden.aspects.edges import TYPES
 from lakewarden.aspects.facts import Placed, stored
 from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.entity import Entity
@@ -20,8 +22,11 @@ from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.names.canonical import quoted
 from lakewarden.service.references import references
+from lakewarden.service.search.neighbours import Neighbours
+from lakewarden.wire.datahub import viewing
 from lakewarden.wire.datahub.asking import allow, related
 from lakewarden.wire.datahub.bodies import entity, number, ok
+from lakewarden.wire.datahub.searching import asking
 from lakewarden.wire.exchange import Exchange, Reply, Route
 from lakewarden.wire.strict_json import read_object
 
@@ -165,11 +170,26 @@ def _edges(exchange: Exchange, found: Entity, direction: str, types: set[str]) -
     if direction not in _DIRECTIONS:
         raise BadInput(f"unknown {quoted(direction)}; expected INCOMING or OUTGOING")
     snapshot = allow(exchange, _READ, found).matrix.snapshot
-    edges = _incoming(snapshot, found) if direction == "INCOMING" else _outgoing(snapshot, found)
-    wanted = sorted({edge for edge in edges if not types or edge.type in types})
+    is_inward = direction == "INCOMING"
+    edges = {*(_incoming(snapshot, found) if is_inward else _outgoing(snapshot, found))}
+    edges |= _stated(exchange, found, types or TYPES.keys(), is_inward=is_inward)
+    wanted = sorted(edge for edge in edges if not types or edge.type in types)
     others = list(dict.fromkeys(edge.entity for edge in wanted))
     seen = set(related(exchange, _READ, others))
     return [edge for edge in wanted if edge.entity in seen]
+
+
+def _stated(
+    exchange: Exchange, found: Entity, types: Iterable[str], *, is_inward: bool
+) -> set[Edge]:
+    """What only aspects state."""
+    wanted = TYPES.keys() & types
+    if not wanted:
+        return set()
+    with asking(exchange, viewing.read) as asked:
+        neighbours = Neighbours(asked.texts())
+        ways = neighbours.incoming if is_inward else neighbours.outgoing
+        return {Edge(step.type, step.other) for step in ways(found, frozenset(wanted))}
 
 
 def _outgoing(snapshot: Snapshot, found: Entity) -> Iterator[Edge]:

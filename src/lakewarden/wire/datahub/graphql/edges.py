@@ -1,24 +1,26 @@
 """Edges between entities that the stored facts state, and those that aspects do, from one end.
 
-What an aspect alone states is seen from the entity that has the aspect, not from the other end.
 SOURCE: the relationships that the records of acryl-datahub 1.7.0.17 declare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, overload
 
 import numpy as np
 from pyroaring import BitMap
 
-from lakewarden.aspects.meaning import REMOVED
+from lakewarden.aspects import edges as stating
+from lakewarden.aspects.meaning import REMOVED, target
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.service.search.neighbours import Neighbours
+from lakewarden.wire.datahub import viewing
 from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
-from lakewarden.wire.datahub.graphql.pages.following import Naming, each, naming, under
+from lakewarden.wire.datahub.searching import asking
 
 TYPES: Final = {USER: "corpuser", GROUP: "corpGroup", ROLE: "dataHubRole"}
 """The type of a principal as an entity."""
@@ -39,45 +41,6 @@ _RELATIONS: Final = {
 
 _WHOLES: Final = frozenset({"container", "domain", "glossaryNode", "dataFlow"})
 """The types of what others are said to be parts of; a column is none of its dataset."""
-
-_STATED: Final[Mapping[str, tuple[Naming, ...]]] = {
-    "Consumes": (
-        naming("chartInfo", under("inputs")),
-        naming("chartInfo", each("inputEdges", "destinationUrn")),
-        naming("dashboardInfo", under("datasets")),
-        naming("dashboardInfo", each("datasetEdges", "destinationUrn")),
-        naming("dataJobInputOutput", under("inputDatasets")),
-        naming("dataJobInputOutput", each("inputDatasetEdges", "destinationUrn")),
-        naming("mlModelProperties", under("mlFeatures")),
-    ),
-    "Contains": (
-        naming("dashboardInfo", under("charts")),
-        naming("dashboardInfo", each("chartEdges", "destinationUrn")),
-        naming("mlFeatureTableProperties", under("mlFeatures")),
-    ),
-    "DerivedFrom": (
-        naming("mlFeatureProperties", under("sources")),
-        naming("mlPrimaryKeyProperties", under("sources")),
-    ),
-    "DownstreamOf": (
-        naming("upstreamLineage", each("upstreams", "dataset")),
-        naming("dataJobInputOutput", under("inputDatajobs")),
-    ),
-    "HasA": (naming("glossaryRelatedTerms", under("hasRelatedTerms")),),
-    "HasValue": (naming("glossaryRelatedTerms", under("values")),),
-    "InstanceOf": (naming("dataProcessInstanceRelationships", under("parentTemplate")),),
-    "IsA": (naming("glossaryRelatedTerms", under("isRelatedTerms")),),
-    "IsRelatedTo": (naming("glossaryRelatedTerms", under("relatedTerms")),),
-    "KeyedBy": (naming("mlFeatureTableProperties", under("mlPrimaryKeys")),),
-    "MemberOf": (naming("mlModelProperties", under("groups")),),
-    "Produces": (
-        naming("dataJobInputOutput", under("outputDatasets")),
-        naming("dataJobInputOutput", each("outputDatasetEdges", "destinationUrn")),
-    ),
-    "ReportsTo": (naming("corpUserInfo", under("managerUrn")),),
-    "SiblingOf": (naming("siblings", under("siblings")),),
-}
-"""What aspects say that no fact does, by the type of the edges."""
 
 
 class Edge(NamedTuple):
@@ -134,10 +97,28 @@ class Found(Sequence[Edge]):
 
 def outgoing(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
     """What the entity's own facts and aspects lead to."""
+    stated = _stated(call, entity, types & stating.TYPES.keys())
     for type in sorted(types):
-        found = sorted(set(_leading(call, entity, type)))
+        found = sorted({*_leading(call, entity, type), *stated.get(type, ())})
         if found:
             yield Ends(type, BitMap(), guarding.visible(call, found))
+
+
+def _stated(call: Call, entity: Entity, types: frozenset[str]) -> dict[str, list[Entity]]:
+    """Where the edges lead that aspects state, by their types."""
+    found: dict[str, list[Entity]] = {}
+    if types and stating.is_column(entity.name):
+        with asking(call.exchange, viewing.hits) as asked:
+            for step in Neighbours(asked.texts()).outgoing(entity, types):
+                found.setdefault(step.type, []).append(step.other)
+    elif types:
+        kept = call.aspects([entity]).get(entity, {})
+        values = {name: aspect.value for name, aspect in kept.items()}
+        for edge in stating.stated(entity, values):
+            other, problem = target(edge.target, frozenset())
+            if edge.source == entity.name and edge.type in types and not problem:
+                found.setdefault(edge.type, []).append(other)
+    return found
 
 
 def _leading(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
@@ -154,16 +135,25 @@ def _leading(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
         if type == OWNED:
             for owner, _ in snapshot.coded.owners.of(id):
                 yield as_entity(snapshot.coded.acting.principals[owner])
-    for names in _STATED.get(type, ()):
-        yield from names(call, entity)
 
 
 def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
-    """What the facts of others say leads to the entity."""
-    for type in sorted(types):
-        ids = guarding.visible_ids(call, _leading_to(call.state.matrix.snapshot, entity, type))
-        if ids:
-            yield Ends(type, ids)
+    """What the facts and aspects of others say leads to the entity."""
+    stated = types & stating.TYPES.keys()
+    with asking(call.exchange, viewing.hits) as asked:
+        if stated and stating.is_column(entity.name):
+            steps = Neighbours(asked.texts()).incoming(entity, stated)
+            for type in sorted({step.type for step in steps}):
+                others = [step.other for step in steps if step.type == type]
+                yield Ends(type, BitMap(), guarding.visible(call, others))
+            stated = frozenset()
+        for type in sorted(types):
+            ids = _leading_to(call.state.matrix.snapshot, entity, type)
+            if type in stated:
+                ids |= Neighbours(asked.texts()).sources(entity, [type])
+            ids = guarding.visible_ids(call, ids & asked.index.tree.stored)
+            if ids:
+                yield Ends(type, ids)
 
 
 def _leading_to(snapshot: Snapshot, entity: Entity, type: str) -> BitMap:
@@ -180,7 +170,7 @@ def _leading_to(snapshot: Snapshot, entity: Entity, type: str) -> BitMap:
         owner = None if named is None else snapshot.coded.acting.ids.get(Principal(*named))
         if owner is not None:
             found |= snapshot.coded.owners.sources_of(BitMap([owner]))
-    return found & tree.stored
+    return found
 
 
 def children(snapshot: Snapshot, id: int) -> BitMap:

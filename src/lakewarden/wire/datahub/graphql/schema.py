@@ -43,6 +43,7 @@ from lakewarden.wire.datahub.graphql.pages import (
     contents,
     governance,
     learning,
+    lineage,
     lists,
     looks,
     people,
@@ -60,8 +61,8 @@ _MODULES: Final = (
     *(privileges, search, service_accounts, tokens, user_settings),
 )
 _PAGES: Final = (
-    *(assets, association, columns, contents, governance, learning, lists, looks, people),
-    *(pipelines, queries, roots, systems),
+    *(assets, association, columns, contents, governance, learning, lineage, lists, looks),
+    *(people, pipelines, queries, roots, systems),
 )
 """Each has `RESOLVERS`: by type and field."""
 

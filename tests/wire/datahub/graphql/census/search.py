@@ -10,5 +10,6 @@ from tests.wire.datahub.graphql.asked import Asked
 REFUSED: Final[Mapping[str, Asked]] = {}
 OPEN: Final = {
     *("aggregateAcrossEntities", "autoComplete", "autoCompleteForMultiple", "browse", "browseV2"),
-    *("scrollAcrossEntities", "search", "searchAcrossEntities"),
+    *("scrollAcrossEntities", "scrollAcrossLineage", "search", "searchAcrossEntities"),
+    "searchAcrossLineage",
 }

@@ -155,11 +155,25 @@ OUT = (
     OUT,
     ids=[f"{next(iter(o[2]))}-{o[3]}" for o in OUT],
 )
-def test_what_an_aspect_alone_states_is_an_edge_from_its_entity(
+def test_what_an_aspect_alone_states_is_an_edge_from_both_ends(
     wire: Wire, source: str, aspect: str, value: Json, type: str, target: str
 ) -> None:
     put(wire, source, {aspect: value})
+    put(wire, target, THERE)
     assert edges(wire, source, type, out=True) == [(type, target)]
+    assert edges(wire, target, type, out=False) == [(type, source)]
+    assert edges(wire, source, type, out=False) == []
+
+
+def test_an_edge_between_columns_is_seen_from_both_ends(wire: Wire) -> None:
+    of, made = column("id"), f"urn:li:schemaField:({CUSTOMERS},id)"
+    fine = {"upstreams": [of], "downstreams": [made]}
+    put(wire, CUSTOMERS, {"upstreamLineage": {"upstreams": [], "fineGrainedLineages": [fine]}})
+    put(wire, of, THERE)
+    put(wire, made, THERE)
+    assert edges(wire, made, "DownstreamOf", out=True) == [("DownstreamOf", of)]
+    assert edges(wire, of, "DownstreamOf", out=False) == [("DownstreamOf", made)]
+    assert edges(wire, of, "DownstreamOf", out=True) == []
 
 
 def test_edges_of_several_types_come_one_type_after_the_other(wire: Wire) -> None:

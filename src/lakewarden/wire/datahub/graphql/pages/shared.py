@@ -14,6 +14,7 @@ from lakewarden.wire.datahub.graphql.entities import is_known
 from lakewarden.wire.datahub.graphql.kinds import word_of
 from lakewarden.wire.datahub.graphql.pages import association, looks, placing
 from lakewarden.wire.datahub.graphql.pages.following import Fields
+from lakewarden.wire.datahub.graphql.pages.lineage import lineage
 from lakewarden.wire.datahub.graphql.relationships import relationships
 from lakewarden.wire.datahub.graphql.resolving import Info
 
@@ -31,6 +32,7 @@ RESOLVERS: Final[Fields] = {
     **looks.SHARED,
     **placing.SHARED,
     "exists": _exists,
+    "lineage": lineage,
     "privileges": entity_privileges.resolve,
     "relationships": relationships,
     "type": word_of,

@@ -1,12 +1,12 @@
-"""Search, as the schema has it: questions, pages, facets, completion, browsing."""
+"""Search, as the schema has it: questions, pages, facets, completion, browsing, lineage."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from lakewarden.wire.datahub.graphql.resolving import Resolvers
-from lakewarden.wire.datahub.graphql.search import browsing, completing, results
+from lakewarden.wire.datahub.graphql.search import browsing, completing, lineage, results
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {**results.QUERY, **completing.QUERY, **browsing.QUERY},
+    "Query": {**results.QUERY, **completing.QUERY, **browsing.QUERY, **lineage.QUERY},
 }

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
+from pyroaring import BitMap
+
 from lakewarden.aspects.searched import URN, fields, name_in_urn, shown_name
 from lakewarden.aspects.words import Sought, sought, words
 from lakewarden.kernel.entity import Entity
@@ -57,7 +59,7 @@ def _searched(info: Info, input: Mapping[str, Any], types: Sequence[str] | None)
     with asking(call.exchange, viewing.hits) as found:
         search = found.search(asked)
         page = search.page(start, count)
-        facets = _usual(info, found, search, input)
+        facets = usual(info, found, search.results, input)
     shown = hits(call, page.entities, asked, input)
     numbered = {"start": start, "count": len(shown), "total": page.total}
     return {**numbered, "searchResults": shown, "facets": facets, "suggestions": []}
@@ -71,7 +73,7 @@ def _scroll_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     with asking(call.exchange, viewing.hits) as found:
         search = found.search(asked)
         page = _scrolled(search, input.get("scrollId"), known, count)
-        facets = _usual(info, found, search, input)
+        facets = usual(info, found, search.results, input)
     shown = hits(call, page.entities, asked, input)
     return {
         "nextScrollId": None if page.place is None else scroll.written(known, page.place),
@@ -94,34 +96,34 @@ def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     asked = question(call, input, input.get("types"))
     with asking(call.exchange, viewing.hits) as found:
         search = found.search(asked)
-        facets = _facets(info, found, search, input, named or USUAL)
+        facets = _facets(info, found, search.results, input, named or USUAL)
     return {"facets": facets}
 
 
-def _usual(info: Info, found: Asking, search: Search, input: Mapping[str, Any]) -> list[Shown]:
+def usual(info: Info, found: Asking, ids: BitMap, input: Mapping[str, Any]) -> list[Shown]:
     """The usual facets, unless the caller wants none or the document asks for none."""
     flags = input.get("searchFlags") or {}
     if flags.get("skipAggregates") is True or not _is_selected(info, "facets"):
         return []
-    return _facets(info, found, search, input, USUAL)
+    return _facets(info, found, ids, input, USUAL)
 
 
 def _facets(
-    info: Info, found: Asking, search: Search, input: Mapping[str, Any], names: Iterable[str]
+    info: Info, found: Asking, ids: BitMap, input: Mapping[str, Any], names: Iterable[str]
 ) -> list[Shown]:
     flags = input.get("searchFlags") or {}
     most = flags.get("maxAggValues")
     most = MOST if most is None else max(0, min(most, info.context.exchange.services.page_rows))
-    ids, counted = search.results, found.facets
+    counted = found.facets
     facets = [counted.of(name, ids, most) for name in dict.fromkeys(names)]
     named = {count.value: _entity(count.value) for one in facets for count in one.counts}
     seen = set(guarding.visible(info.context, [one for one in named.values() if one is not None]))
     info.context.together(seen)
     shown = {value: entity for value, entity in named.items() if entity in seen}
-    return [_facet(info, one, shown) for one in facets]
+    return [facet_shown(info, one, shown) for one in facets]
 
 
-def _facet(info: Info, facet: Facet, entities: Mapping[str, Entity | None]) -> Shown:
+def facet_shown(info: Info, facet: Facet, entities: Mapping[str, Entity | None]) -> Shown:
     """A facet; `entities` are those that the caller may see, by the values that name them."""
     is_type = facet.field == "_entityType"
 

@@ -31,6 +31,15 @@ UNSEARCHED: Final = frozenset(
 )
 """Types that no search shows, whoever asks."""
 
+CONTAINER: Final = "urn:li:container:"
+"""How the URNs of containers begin."""
+
+STEP: Final = "␟"
+"""What stands before each name of a path that is browsed."""
+
+MOST_STEPS: Final = 32
+"""Names of a path that count."""
+
 MOST_BYTES: Final = 400_000
 """Bytes of the terms of one entity; what comes later does not count."""
 
@@ -56,7 +65,7 @@ _FIRST: Final = (
 FIELDS: Final = frozenset(
     (
         *("typeNames", "customProperties", "fieldTags", "fieldGlossaryTerms", "fieldPaths"),
-        *("platform", "env", "description"),
+        *("platform", "env", "description", "email", "browsePathV2"),
     )
 )
 """The fields that documents are looked up by; others are facts, or not known."""
@@ -144,14 +153,38 @@ def fields(aspects: Values) -> dict[str, list[str]]:
     for value in aspects.values():
         found["description"] += [text for text in _strings([value.get("description")]) if text]
         found["env"] += _strings([value.get("env")])
+        found["email"] += [text for text in _strings([value.get("email")]) if text]
         properties = value.get("customProperties")
         if isinstance(properties, Mapping):
             found["customProperties"] += [f"{k}={v}" for k, v in properties.items()]
+    steps = [name for name, _ in browse_path(aspects)]
+    found["browsePathV2"] += [path_text(steps[: end + 1]) for end in range(len(steps))]
     for column in _columns(aspects):
         found["fieldPaths"] += _strings([column.get("fieldPath")])
         found["fieldTags"] += _associated(column, "globalTags", "tags", "tag")
         found["fieldGlossaryTerms"] += _associated(column, "glossaryTerms", "terms", "urn")
     return {name: list(dict.fromkeys(values)) for name, values in found.items()}
+
+
+def browse_path(aspects: Values) -> list[tuple[str, str]]:
+    """Where an entity is found by browsing: names, each with a URN if it has one.
+
+    Empty where that is the containers that it lies in, or nobody says.
+    """
+    listed = untagged(aspects.get("browsePathsV2", {}).get("path"))
+    found = []
+    for step in listed if isinstance(listed, list) else ():
+        name = untagged(step.get("id")) if isinstance(step, Mapping) else None
+        if isinstance(name, str) and name:
+            urn = untagged(step.get("urn"))
+            found.append((name, urn if isinstance(urn, str) else ""))
+    is_of_containers = all(name.startswith(CONTAINER) for name, _ in found)
+    return [] if is_of_containers else found[:MOST_STEPS]
+
+
+def path_text(steps: Iterable[str]) -> str:
+    """A path as a value of the field `browsePathV2`."""
+    return "".join(f"{STEP}{name}" for name in steps)
 
 
 def _of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
@@ -211,7 +244,7 @@ def _texts(aspects: Values) -> Iterator[str]:
     for value in aspects.values():
         yield from _strings([value.get(key) for key in _TEXTS])
     for field, values in fields(aspects).items():
-        if field not in ("description", "platform"):
+        if field not in ("description", "platform", "browsePathV2"):
             yield from (_INNER.sub("", text) for text in values)
     for column in _columns(aspects):
         yield from _strings([column.get("description")])

@@ -207,6 +207,8 @@ class Brute:
             if condition is Condition.EXISTS:
                 return is_so
             return ("true" if is_so else "false") in [value.lower() for value in wanted]
+        if field == "browsePathV2" and condition is Condition.EXISTS:
+            return bool(self.values(e, "container"))
         if field == "browsePathV2":
             return any(one.name in wanted for one in self.containers(e))
         if field == "_entityType":

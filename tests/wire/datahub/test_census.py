@@ -95,6 +95,7 @@ def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 
 _SHOWN_NOTHING: dict[tuple[str, str], Any] = {
     ("GET", "/openapi/v3/entity/{type}"): {"scrollId": None, "entities": [], "totalCount": 0},
+    ("GET", "/openapi/v2/entity/{type}"): {"scrollId": None, "results": []},
     ("GET", "/openapi/v1/trace/write/{id}"): {},
     ("POST", "/openapi/v1/trace/write/{id}"): {},
     ("POST", "/openapi/v3/entity/scroll"): {"scrollId": None, "entities": [], "totalCount": 0},
@@ -169,6 +170,7 @@ def _shape(path: str) -> str:
 
 _ASKED = {
     "/aspects/{urn}": "?aspect=status",
+    "/entitiesV2": f"?ids=List({quote(ORDERS, safe='')})",
     "/openapi/relationships/v1": f"?urn={quote(ORDERS, safe='')}",
     "/openapi/timeline/v1/{urn}": "?categories=TAG",
     "/openapi/v2/timeline/v1/{urn}": "?categories=TAG",
@@ -185,8 +187,13 @@ _FILLED = {
 }
 
 _STATUS = {"value": {"removed": True}}
+_PATCH = {"value": [{"op": "add", "path": "/removed", "value": True}]}
 
 _BODIES: dict[tuple[str, str], object] = {
+    ("POST", "/openapi/v2/entity/{type}"): [{"urn": ORDERS, "aspects": {"status": _STATUS}}],
+    ("POST", "/openapi/v3/entity/generic"): {"dataset": [{"urn": ORDERS, "status": _STATUS}]},
+    ("PATCH", "/openapi/v3/entity/generic"): {"dataset": [{"urn": ORDERS, "status": _PATCH}]},
+    ("POST", "/openapi/v3/entity/generic/batchGet"): {"dataset": [{"urn": ORDERS}]},
     ("POST", "/openapi/v3/entity/{type}"): [{"urn": ORDERS, "status": _STATUS}],
     ("PATCH", "/openapi/v3/entity/{type}"): [{"urn": ORDERS, "status": {"value": []}}],
     ("POST", "/openapi/v3/entity/{type}/batchGet"): [{"urn": ORDERS}],

@@ -126,3 +126,16 @@ def test_what_is_put_is_got_told_of_and_deleted(python: Path, url: str, tmp_path
         do("delete", "--entity-type", "dataset", "--platform", "hive", "--hard", "--force")
         assert "false" in do("exists", "--urn", STOCK)
         check_answered(recorder, ABSENT)
+
+
+def test_the_command_lists_runs_of_sources(python: Path, url: str, tmp_path: Path) -> None:
+    datahub = str(python.parent / "datahub")
+    status = change(ORDERS, "status", {"removed": False})
+    (tmp_path / "one.json").write_text(json.dumps([status]))
+    ingest(datahub, url, tmp_path, tmp_path / "one.json")
+    with Recorder(url) as recorder:
+        said = run([datahub, "ingest", "list-source-runs"], recorder.url, tmp_path)
+        assert "SUCCESS" in said
+        named = [datahub, "ingest", "list-source-runs", "--source", "nobody knows"]
+        assert "No ingestion sources or executions found" in run(named, recorder.url, tmp_path)
+        check_answered(recorder, ())

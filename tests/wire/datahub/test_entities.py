@@ -41,6 +41,22 @@ def test_an_entity_that_is_not_there_has_no_aspects_and_a_stranger_is_refused(wi
     assert [wire.bad("GET", path(urn), user="eve") for urn in (ORDERS, STOCK)] == [403, 403]
 
 
+def test_entities_are_read_together_if_all_may_be(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS), (ANA, "corpUserInfo", {"active": True}))
+    ids = ",".join(quote(urn, safe="") for urn in (ORDERS, STOCK, ANA))
+    for asked in (f"ids=List({ids})", f"ids=List%28{quote(ids)}%29".replace("%25", "%")):
+        answer = wire.good("GET", f"/entitiesV2?{asked}&aspects=List(globalTags,corpUserInfo)")
+        assert set(answer["results"]) == {ORDERS, ANA}
+        assert set(answer["results"][ORDERS]["aspects"]) == {"globalTags"}
+        assert (answer["statuses"], answer["errors"]) == ({}, {})
+    older = f"ids={quote(ORDERS, safe='')}&ids={quote(ANA, safe='')}"
+    assert len(wire.good("GET", f"/entitiesV2?{older}")["results"]) == 2
+    wire.grant("one", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
+    assert wire.bad("GET", f"/entitiesV2?{older}", user="eve") == 403
+    assert wire.good("GET", f"/entitiesV2?ids={quote(ORDERS, safe='')}", user="eve")["results"]
+    assert wire.bad("GET", "/entitiesV2") == wire.bad("GET", "/entitiesV2?ids=List(x)") == 400
+
+
 def snapshot(urn: str, **named: object) -> dict[str, Any]:
     aspects = [{f"com.linkedin.common.{name}": value} for name, value in named.items()]
     whole = {"com.linkedin.metadata.snapshot.DatasetSnapshot": {"urn": urn, "aspects": aspects}}

@@ -249,3 +249,60 @@ def test_many_entities_are_read_as_the_second_version_shows_them(wire: Wire) -> 
     assert set(everything) == {"datasetKey", "globalTags", "status"}
     assert wire.bad("POST", path, asked, "eve") == 403
     assert wire.bad("POST", path, {"urns": ["urn:li:tag:x"]}) == 400
+
+
+GENERIC = "/openapi/v3/entity/generic"
+TAG = "urn:li:tag:pii"
+
+
+def test_entities_of_several_types_are_written_and_read_together(wire: Wire) -> None:
+    sent = {
+        "dataset": [item(ORDERS, globalTags=TAGS)],
+        "tag": [item(TAG, tagProperties={"name": "pii"})],
+    }
+    assert wire.good("POST", f"{GENERIC}?async=false", sent) == sent
+    assert wire.good("GET", f"{GENERIC}/{quote(TAG, safe='')}")["tagProperties"]["value"] == {
+        "name": "pii"
+    }
+    wire.good("HEAD", f"{GENERIC}/{quote(ORDERS, safe='')}")
+    asked = {"dataset": [{"urn": ORDERS, "globalTags": {}}], "tag": [{"urn": TAG}]}
+    read = wire.good("POST", f"{GENERIC}/batchGet", asked)
+    assert read["dataset"] == [item(ORDERS, globalTags=TAGS)]
+    assert read["tag"][0]["tagProperties"]["value"]["name"] == "pii"
+    wire.good("PATCH", GENERIC, {"dataset": [item(ORDERS, globalTags={"patch": [GOLD]})]})
+    assert len(wire.aspects(ORDERS)["globalTags"]["tags"]) == 2
+    wire.good("DELETE", f"{GENERIC}/{quote(TAG, safe='')}")
+    assert wire.aspects(TAG) == {}
+
+
+def test_of_several_types_all_is_written_or_nothing(wire: Wire) -> None:
+    wire.grant("one", "CREATE_ENTITY", "EDIT_ENTITY_TAGS", to="ana", URN=[ORDERS])
+    dataset = [item(ORDERS, globalTags=TAGS)]
+    both = {"dataset": dataset, "tag": [item(TAG, tagProperties={"name": "pii"})]}
+    assert wire.bad("POST", GENERIC, both, "ana") == 403
+    assert wire.bad("POST", GENERIC, {"tag": dataset}) == 400
+    empty: tuple[object, ...] = ({}, {"tag": []}, {"tag": 1}, [])
+    assert [wire.bad("POST", GENERIC, body) for body in empty] == [400] * 4
+    assert wire.aspects(ORDERS) == {}
+    wire.good("POST", GENERIC, {"dataset": dataset}, "ana")
+
+
+SECOND = "/openapi/v2/entity/dataset"
+
+
+def test_the_second_version_has_aspects_in_an_object_of_their_own(wire: Wire) -> None:
+    one = f"{SECOND}/{quote(ORDERS, safe='')}"
+    sent = [{"urn": ORDERS, "aspects": {"globalTags": {"value": TAGS}}}]
+    assert wire.good("POST", SECOND, sent) == sent
+    read = wire.good("GET", one)
+    assert read["urn"] == ORDERS
+    assert set(read["aspects"]) == {"datasetKey", "globalTags"}
+    assert wire.good("GET", f"{one}?aspectNames=globalTags") == sent[0]
+    assert wire.good("GET", f"{SECOND}?aspectNames=globalTags")["results"] == sent
+    assert wire.good("GET", f"{one}/globalTags") == {"value": TAGS}
+    wire.good("HEAD", one)
+    assert wire.bad("POST", SECOND, sent[0]) == wire.bad("POST", SECOND, [{"urn": ORDERS}]) == 400
+    assert wire.bad("GET", one, user="eve") == 403
+    assert wire.bad("GET", f"{SECOND}/{quote(STOCK, safe='')}") == 404
+    wire.good("DELETE", one)
+    assert wire.bad("GET", one) == 404

@@ -232,19 +232,38 @@ class Criteria:
         return self._truth(self._index.removed, criterion)
 
     def _path(self, criterion: Criterion) -> BitMap:
-        """What lies in a container, however deep, whatever the condition."""
-        tree, found = self._index.tree, BitMap()
-        links = self._index.links("container")
-        for value in criterion.values:
-            inner = self._near(links.find(value), Condition.DESCENDANTS_INCL)
-            found |= links.leading_to(inner)
-            found |= inner - BitMap(list(links.find(value)))
-        return found & tree.stored
+        """What is found by browsing to a path, however deep, whatever the condition.
 
+        A path is names behind a `␟` each, or a container alone. What has a path of its own is
+        found by that, everything else by the containers that it lies in.
+        """
+        own = self._texts().having([[Term(field_term(_PATH))]]) if self._among else BitMap()
+        links = self._index.links("container")
+        if criterion.condition is Condition.EXISTS:
+            return own | links.leading_to(links.distinct())
+        found = BitMap()
+        for value in criterion.values:
+            is_whole = value.startswith(searched.STEP)
+            steps = value.removeprefix(searched.STEP).split(searched.STEP)
+            found |= self._texts().having([[Term(value_term(_PATH, searched.path_text(steps)))]])
+            if all(step.startswith(searched.CONTAINER) for step in steps):
+                inside = self._inside(steps[-1])
+                found |= inside - own if is_whole else inside
+        return found & self._index.tree.stored
+
+    def _inside(self, container: str) -> BitMap:
+        """What lies in a container, however deep."""
+        links = self._index.links("container")
+        named = list(links.find(container))
+        inner = self._near(named, Condition.DESCENDANTS_INCL)
+        return links.leading_to(inner) | (inner - BitMap(named))
+
+
+_PATH: Final = "browsePathV2"
 
 _FIELDS: Final[dict[str, Callable[[Criteria, Criterion], BitMap]]] = {
     "_entityType": Criteria._type,
-    "browsePathV2": Criteria._path,
+    _PATH: Criteria._path,
     "env": Criteria._environment,
     "name": Criteria._name,
     "origin": Criteria._environment,

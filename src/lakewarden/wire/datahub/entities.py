@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service import aspects
 from lakewarden.service.aspects import Aspect
 from lakewarden.service.desk import Desk
@@ -34,25 +35,52 @@ def load(exchange: Exchange) -> Reply:
     """An entity with its aspects, or those that are named; of one that is not there, none."""
     found = entity(exchange.params["urn"])
     check_readable(exchange, [found])
-    wanted = _wanted(exchange.query.get("aspects", ()))
-    check_open(wanted or ())
+    (body,) = _loaded(exchange, [found], there=False)
+    return ok(body)
+
+
+def load_batch(exchange: Exchange) -> Reply:
+    """The entities that are named and there, by their URNs; all of them must be readable."""
+    found = [entity(urn) for urn in dict.fromkeys(_listed(exchange.query.get("ids", ())))]
+    most = exchange.services.batch_rows
+    if not found:
+        raise BadInput("expected URNs", where="ids")
+    if len(found) > most:
+        raise LimitExceeded(f"more than {most} entities")
+    check_readable(exchange, found)
+    results = {str(body["urn"]): body for body in _loaded(exchange, found, there=True)}
+    return ok({"results": results, "statuses": {}, "errors": {}})
+
+
+def _loaded(
+    exchange: Exchange, entities: list[Entity], *, there: bool
+) -> Iterator[dict[str, object]]:
+    """The entities with the aspects that are wanted; `there`: those alone that are stored."""
+    wanted = set(_listed(exchange.query.get("aspects", ())))
+    check_open(wanted)
     with exchange.plane.reading() as reading:
-        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
-    bodies = {
-        name: _body(name, aspect)
-        for name, aspect in kept.items()
-        if wanted is None or name in wanted
-    }
-    return ok({"urn": found.name, "entityName": found.type, "aspects": bodies})
+        kept = aspects.read(reading, exchange.realm_state, entities)
+    for one in entities:
+        if there and one not in kept:
+            continue
+        own = {n: _body(n, a) for n, a in kept.get(one, {}).items() if not wanted or n in wanted}
+        yield {"urn": one.name, "entityName": one.type, "aspects": own}
 
 
-def _wanted(given: tuple[str, ...]) -> set[str] | None:
-    """The names of a list as Rest.li writes it, `List(a,b)`; None: all."""
-    found: set[str] = set()
+def _listed(given: tuple[str, ...]) -> Iterator[str]:
+    """The members of a list, one by one or as Rest.li writes it, `List(a,b)`.
+
+    What stands in parentheses belongs together.
+    """
     for text in given:
         inner = text[len("List(") : -1] if text.startswith("List(") and text.endswith(")") else text
-        found.update(word for word in inner.split(",") if word)
-    return found or None
+        start = depth = 0
+        for at, character in enumerate(f"{inner},"):
+            depth += {"(": 1, ")": -1}.get(character, 0)
+            if character == "," and depth <= 0:
+                if inner[start:at]:
+                    yield inner[start:at]
+                start = at + 1
 
 
 def _body(name: str, aspect: Aspect) -> dict[str, object]:
@@ -155,5 +183,6 @@ ROUTES: Final = (
         why="every action asks for an operation of its own",
         body_limit=LARGEST,
     ),
+    Route("GET", "/entitiesV2", "entity.read", load_batch),
     Route("GET", "/entitiesV2/{urn}", "entity.read", load, encoded_slash=True),
 )

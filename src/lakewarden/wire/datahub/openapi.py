@@ -6,6 +6,7 @@ SOURCE: datahub reference 6.6 and 6.9; emitter of acryl-datahub 1.7.0.17.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
@@ -35,6 +36,7 @@ from lakewarden.wire.exchange import Exchange, Reply, Route
 from lakewarden.wire.strict_json import read
 
 _TYPE: Final = "/openapi/v3/entity/{type}"
+_GENERIC: Final = "/openapi/v3/entity/generic"
 _ENTITY: Final = f"{_TYPE}/{{urn}}"
 _ASPECT: Final = f"{_ENTITY}/{{aspect}}"
 
@@ -64,12 +66,15 @@ def _shown(exchange: Exchange, found: Sequence[Entity], total: int, place: str |
 
 def load_batch(exchange: Exchange) -> Reply:
     """The entities that the body names, of each the aspects that it names."""
-    wanted: dict[Entity, set[str] | None] = {}
-    for item in _items(exchange):
-        found = entity(item.text(_URN), exchange.params["type"])
-        wanted[found] = {name for name in item.everything() if name != _URN} or None
+    wanted = dict(_wanted(item, exchange) for item in _items(exchange))
     check_readable(exchange, list(wanted))
     return Reply(200, msgspec.json.encode(read_bodies(exchange, wanted)))
+
+
+def _wanted(item: Fields, exchange: Exchange) -> tuple[Entity, set[str] | None]:
+    """An entity, and the aspects that are named of it, if any are."""
+    found = entity(item.text(_URN), exchange.params["type"])
+    return found, {name for name in item.everything() if name != _URN} or None
 
 
 def load(exchange: Exchange) -> Reply:
@@ -140,6 +145,67 @@ def delete_aspect(exchange: Exchange) -> Reply:
     found, name = _named(exchange), exchange.params["aspect"]
     put(exchange, [Proposal(found, name, Change.DELETE, None, {}, "aspect")])
     return Reply(200)
+
+
+def create_generic(exchange: Exchange) -> Reply:
+    """Writes aspects of entities of several types, or nothing: lists by type."""
+    return _write_generic(exchange, _change(exchange))
+
+
+def change_generic(exchange: Exchange) -> Reply:
+    """Patches aspects of entities of several types, or nothing."""
+    return _write_generic(exchange, Change.PATCH)
+
+
+def load_generic_batch(exchange: Exchange) -> Reply:
+    """The entities that the body names by type, of each the aspects that it names."""
+    wanted: dict[str, dict[Entity, set[str] | None]] = {}
+    for of_type, items in _by_type(exchange):
+        own = wanted.setdefault(of_type.params["type"], {})
+        own |= dict(_wanted(item, of_type) for item in items)
+    check_readable(exchange, [one for own in wanted.values() for one in own])
+    return ok({type: read_bodies(exchange, own) for type, own in wanted.items()})
+
+
+def load_generic(exchange: Exchange) -> Reply:
+    """One entity of any type."""
+    return load(_of_type(exchange, ""))
+
+
+def exists_generic(exchange: Exchange) -> Reply:
+    """Whether an entity of any type is there."""
+    return exists(_of_type(exchange, ""))
+
+
+def delete_generic(exchange: Exchange) -> Reply:
+    """Takes an entity of any type away, or the aspects of it that are named."""
+    return delete(_of_type(exchange, ""))
+
+
+def _write_generic(exchange: Exchange, change: Change) -> Reply:
+    proposals: list[Proposal] = []
+    told: dict[str, list[dict[str, object]]] = {}
+    for of_type, items in _by_type(exchange):
+        told[of_type.params["type"]] = [_open(item) for item in items]
+        proposals += [one for item in items for one in _proposals(item, of_type, change)]
+    put(exchange, proposals)
+    return ok(told)
+
+
+def _by_type(exchange: Exchange) -> list[tuple[Exchange, list[Fields]]]:
+    """The lists of a body by type, each with the request as if it were for that type."""
+    body = fields(exchange)
+    found = [(_of_type(exchange, type), body.objects(type)) for type in body.everything()]
+    if not any(items for _, items in found):
+        raise BadInput("expected lists of entities by type", where=body.where)
+    most = exchange.services.batch_rows
+    if sum(len(items) for _, items in found) > most:
+        raise LimitExceeded(f"more than {most} entities")
+    return found
+
+
+def _of_type(exchange: Exchange, type: str) -> Exchange:
+    return replace(exchange, params={**exchange.params, "type": type})
 
 
 def _named(exchange: Exchange) -> Entity:
@@ -260,6 +326,12 @@ def _open(item: Fields) -> dict[str, object]:
 
 
 ROUTES: Final = (
+    Route("POST", _GENERIC, "entity.update", create_generic, body_limit=LARGEST),
+    Route("PATCH", _GENERIC, "entity.update", change_generic, body_limit=LARGEST),
+    Route("POST", f"{_GENERIC}/batchGet", "entity.read", load_generic_batch),
+    Route("HEAD", f"{_GENERIC}/{{urn}}", "entity.exists", exists_generic, encoded_slash=True),
+    Route("GET", f"{_GENERIC}/{{urn}}", "entity.read", load_generic, encoded_slash=True),
+    Route("DELETE", f"{_GENERIC}/{{urn}}", "entity.delete", delete_generic, encoded_slash=True),
     Route("GET", _TYPE, "entity.read", load_all),
     Route("POST", _TYPE, "entity.update", create, body_limit=LARGEST),
     Route("PATCH", _TYPE, "entity.update", change, body_limit=LARGEST),

@@ -378,6 +378,62 @@ def test_browsing_goes_down_by_containers(hub: Wire) -> None:
     assert browse(LAKE, by="ana") == ([], 0)
 
 
+def paths(hub: Wire) -> None:
+    """Orders and wages have paths of their own, daily orders lie in a container."""
+    hub.put("container", LAKE, "containerProperties", {"name": "Lake"})
+    for urn in (DAILY, WAGES):
+        hub.put("dataset", urn, "container", {"container": LAKE})
+    lake = {"id": LAKE, "urn": LAKE}
+    hub.put("dataset", ORDERS, "browsePathsV2", {"path": [{"id": "prod"}, {"id": "shop"}]})
+    hub.put("dataset", WAGES, "browsePathsV2", {"path": [{"id": "prod"}, lake]})
+    hub.put("dataset", DAILY, "browsePathsV2", {"path": [lake]})
+
+
+def test_browsing_goes_down_by_what_entities_say(hub: Wire) -> None:
+    paths(hub)
+    query = """query q($i: BrowseV2Input!) { browseV2(input: $i) { total
+      groups { name count hasSubGroups entity { urn } } metadata { totalNumEntities } } }"""
+
+    def browse(*path: str, by: str = "datahub", **more: object) -> Any:
+        return hub.good(query, by, i={"types": ["DATASET"], "path": list(path), **more})
+
+    top = browse()
+    assert (top["total"], top["metadata"]["totalNumEntities"]) == (2, 3)
+    prod, lake = top["groups"]
+    assert prod == {"name": "prod", "count": 2, "hasSubGroups": True, "entity": None}
+    assert lake == {"name": LAKE, "count": 1, "hasSubGroups": False, "entity": {"urn": LAKE}}
+    assert browse(start=1, count=1)["groups"] == [lake]
+    below = {one["name"]: one["entity"] for one in browse("prod")["groups"]}
+    assert below == {"shop": None, LAKE: {"urn": LAKE}}
+    assert browse("prod", "shop")["metadata"]["totalNumEntities"] == 1
+    assert browse("shop")["metadata"]["totalNumEntities"] == 0
+    hub.configure(view=True)
+    assert [one["count"] for one in browse(by="eve")["groups"]] == [1, 1]
+    assert browse("prod", by="ana")["groups"] == []
+
+
+def test_a_path_is_a_filter_of_what_is_found_by_browsing_there(hub: Wire) -> None:
+    paths(hub)
+
+    def at(path: str, **more: object) -> list[str]:
+        return sorted(found(hub, orFilters=one("browsePathV2", path, **more)))
+
+    assert at("␟prod") == sorted([ORDERS, WAGES])
+    assert at("␟prod␟shop") == [ORDERS]
+    assert at(f"␟prod␟{LAKE}") == [WAGES]
+    assert at(f"␟{LAKE}") == [DAILY]
+    assert at(LAKE) == sorted([DAILY, WAGES])
+    assert at("␟shop") == at("␟prod␟none") == []
+    assert at("", condition="EXISTS") == sorted([ORDERS, WAGES, DAILY])
+    assert at("␟prod", negated=True) == [DAILY]
+
+
+def test_people_are_found_by_their_address(hub: Wire) -> None:
+    asked: Any = {"types": ["CORP_USER"], "orFilters": one("email", "ana@x")}
+    assert found(hub, **asked) == [user("ana")]
+    assert found(hub, types=["CORP_USER"], orFilters=one("email", "a@x")) == []
+
+
 def test_lists_that_are_no_searches_take_no_other_conditions(hub: Wire) -> None:
     criterion = {"field": "state", "values": ["ACT"], "condition": "START_WITH"}
     policies = "query q($i: ListPoliciesInput!) { listPolicies(input: $i) { total } }"

@@ -56,6 +56,27 @@ def test_the_client_deploys_a_source_under_a_name_of_its_own(wire: Wire) -> None
     assert (found["name"], found["schedule"]) == ("Hive 2", None)
 
 
+def test_sources_are_filtered_and_sorted(wire: Wire) -> None:
+    for name in ("a hive", "b hive", "c kafka"):
+        wire.good(CREATE, "ana", i=source(name=name, type=name.split()[1]))
+
+    def found(*filters: dict[str, Any], **more: Any) -> list[str]:
+        return [one["name"][0] for one in listed(wire, filters=list(filters), **more)]
+
+    hive = {"field": "name", "values": ["HIVE"], "condition": "CONTAIN"}
+    assert found(hive) == ["a", "b"]
+    assert found({**hive, "negated": True}) == ["c"]
+    assert found(hive, {"field": "type", "values": ["kafka"]}) == []
+    assert found({"field": "urn", "values": ["no"], "condition": "CONTAIN"}) == []
+    assert found({"field": "urn", "condition": "EXISTS"}) == ["a", "b", "c"]
+    assert found(sort={"field": "name", "sortOrder": "DESCENDING"}) == ["c", "b", "a"]
+    for wrong in (
+        {"filters": [{"field": "owner", "values": ["x"]}]},
+        {"sort": {"field": "owner", "sortOrder": "ASCENDING"}},
+    ):
+        assert wire.bad(LIST, "ana", input=wrong) == BAD
+
+
 def test_a_right_to_one_source_is_a_right_to_that_source(wire: Wire) -> None:
     wire.good(UPDATE, "ana", urn=NAMED, i=source())
     other = wire.good(CREATE, "ana", i=source())

@@ -6,14 +6,17 @@ SOURCE: datahub reference 1.3, 5.4; datahub-project/datahub:…/resolvers/ingest
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.service.search.criteria import comparison
+from lakewarden.service.search.question import Condition
 from lakewarden.wire.datahub.graphql import call as calls
 from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
+from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.pages import shared
 from lakewarden.wire.datahub.graphql.platform import executions, shapes
@@ -26,10 +29,13 @@ from lakewarden.wire.datahub.graphql.platform.draft import (
 )
 from lakewarden.wire.datahub.graphql.platform.listing import listed, stored
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
+from lakewarden.wire.datahub.graphql.search.inputs import criterion
 
 _MANAGE: Final = "ingestion.manage"
 TYPE: Final = executions.SOURCE
 ASPECT: Final = "dataHubIngestionSourceInfo"
+_FIELDS: Final = ("name", "type", "urn")
+_EXPECTED: Final = "expected one of `name`, `type`, `urn`"
 
 
 def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
@@ -84,15 +90,39 @@ def _delete(_: object, info: Info, urn: str) -> str:
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     guarding.allow(call, _MANAGE)
-    found = [one for one in stored(call, TYPE) if call.aspect(one, ASPECT)]
+    criteria = [_criterion(one) for one in input.get("filters") or ()]
+    sort = input.get("sort") or {"field": "name", "sortOrder": "ASCENDING"}
+    if sort["field"] not in _FIELDS:
+        raise bad(f"`sort.field`: {_EXPECTED}, got `{sort['field']}`")
+
+    def said(source: Entity, field: str) -> str:
+        if field == "urn":
+            return source.name
+        return shapes.text(call.aspect(source, ASPECT).get(field)) or ""
 
     def texts(source: Entity) -> list[str | None]:
-        return [shapes.text(call.aspect(source, ASPECT).get(name)) for name in ("name", "type")]
+        return [said(source, name) for name in ("name", "type")]
 
-    def by_name(source: Entity) -> tuple[str, str]:
-        return shapes.text(call.aspect(source, ASPECT).get("name")) or "", source.name
+    found = [
+        one
+        for one in stored(call, TYPE)
+        if call.aspect(one, ASPECT)
+        and all(fits(said(one, field)) is not negated for field, fits, negated in criteria)
+    ]
+    found.sort(key=lambda one: (said(one, sort["field"]), one.name))
+    if sort["sortOrder"] == "DESCENDING":
+        found.reverse()
+    return listed(call, found, input, "ingestionSources", texts)
 
-    return listed(call, found, input, "ingestionSources", texts, by_name)
+
+def _criterion(input: Mapping[str, Any]) -> tuple[str, Callable[[str], bool], bool]:
+    """The field of a criterion, whether a text fits, and whether none may."""
+    asked = criterion(input)
+    field = asked.field.removesuffix(".keyword")
+    if field not in _FIELDS:
+        raise bad(f"`filters.field`: {_EXPECTED}, got `{field}`")
+    fits = bool if asked.condition is Condition.EXISTS else comparison(asked)
+    return field, fits, asked.negated
 
 
 def _source(_: object, info: Info, urn: str) -> Entity | None:

@@ -1,13 +1,20 @@
-"""Browsing by containers: a path is URNs of containers, each in the one before."""
+"""Browsing: a path is names, each in the one before.
+
+They are what an entity's own aspect `browsePathsV2` says, or else the URNs of the containers that
+it lies in. The older call knows containers alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from pyroaring import BitMap
 
+from lakewarden.aspects.meaning import target
+from lakewarden.aspects.searched import browse_path
+from lakewarden.aspects.words import Term, field_term
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.search.index import Index
 from lakewarden.service.search.links import Links
@@ -16,7 +23,7 @@ from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.resolving import Info
 from lakewarden.wire.datahub.graphql.search.inputs import numbers, question
-from lakewarden.wire.datahub.searching import asking
+from lakewarden.wire.datahub.searching import Asking, asking
 
 Shown = dict[str, Any]
 
@@ -110,30 +117,76 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     path = list(input.get("path") or ())
     types = input.get("types") or ([input["type"]] if input.get("type") else None)
     with asking(call.exchange, viewing.hits) as found:
-        search = found.search(question(call, input, types))
-        direct, below = Shelves(found.index, search.results).level(path)
+        results = found.search(question(call, input, types)).results
+        own = _with_paths(found, results)
+        direct, below = Shelves(found.index, results - own).level(path)
         tree = found.index.tree
-    ordered = sorted(below, key=lambda id: (-len(below[id][0]), tree.names[id]))
-    page = [tree.entity(id) for id in ordered[start : start + count]]
-    seen = set(guarding.visible(call, page))
-    call.together(seen)
-    groups = [
-        {
-            "name": entity.name,
-            "entity": entity if entity in seen else None,
-            "count": len(below[id][0]),
-            "hasSubGroups": below[id][1],
+        groups = {
+            tree.names[id]: _Group(len(inner), is_deeper, tree.names[id])
+            for id, (inner, is_deeper) in below.items()
         }
-        for id, entity in zip(ordered[start : start + count], page, strict=True)
+        here = len(direct) + _add(groups, path, found.texts().aspects(own)) if own else len(direct)
+    ordered = sorted(groups, key=lambda name: (-groups[name].number, name))[start:][:count]
+    known = {name: _entity(groups[name].urn) for name in ordered}
+    seen = set(guarding.visible(call, [one for one in known.values() if one is not None]))
+    call.together(seen)
+    shown = [
+        {
+            "name": name,
+            "entity": known[name] if known[name] in seen else None,
+            "count": groups[name].number,
+            "hasSubGroups": groups[name].is_deeper,
+        }
+        for name in ordered
     ]
-    inner = sum(len(one) for one, _ in below.values())
+    inner = sum(one.number for one in groups.values())
     return {
-        "groups": groups,
+        "groups": shown,
         "start": start,
-        "count": len(groups),
-        "total": len(below),
-        "metadata": {"path": path, "totalNumEntities": len(direct) + inner},
+        "count": len(shown),
+        "total": len(groups),
+        "metadata": {"path": path, "totalNumEntities": here + inner},
     }
+
+
+class _Group(NamedTuple):
+    """What is found below a name: how much, whether in names below that, and its URN if any."""
+
+    number: int
+    is_deeper: bool
+    urn: str
+
+
+def _with_paths(found: Asking, ids: BitMap) -> BitMap:
+    """Those of the ids that have paths of their own."""
+    return found.texts().having([[Term(field_term("browsePathV2"))]]) & ids
+
+
+def _add(
+    groups: dict[str, _Group], path: Sequence[str], stated: Mapping[int, Mapping[str, Any]]
+) -> int:
+    """Adds what has paths of its own to the groups at a path; how much is there directly.
+
+    COST: reads the documents of all of it; raises `LimitExceeded` where those are too many.
+    """
+    direct = 0
+    for aspects in stated.values():
+        steps = browse_path(aspects)
+        if [name for name, _ in steps[: len(path)]] != path:
+            continue
+        if len(steps) == len(path):
+            direct += 1
+            continue
+        name, urn = steps[len(path)]
+        known = groups.get(name, _Group(0, False, urn or name))
+        is_deeper = known.is_deeper or len(steps) > len(path) + 1
+        groups[name] = _Group(known.number + 1, is_deeper, known.urn)
+    return direct
+
+
+def _entity(urn: str) -> Entity | None:
+    found, problem = target(urn, frozenset())
+    return None if problem else found
 
 
 QUERY: Final[Mapping[str, Callable[..., Any]]] = {"browse": _browse, "browseV2": _browse_again}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -16,6 +17,11 @@ class Call(NamedTuple):
     method: str
     target: str
     status: int
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has gone is no fault; what goes wrong else shows in its answer."""
 
 
 class Recorder:
@@ -32,11 +38,11 @@ class Recorder:
             def _pass(self) -> None:
                 size = int(self.headers.get("Content-Length") or 0)
                 body = self.rfile.read(size)
-                upstream = HTTPConnection(parts.hostname or "", parts.port, timeout=60)
                 kept = {k: v for k, v in self.headers.items() if k.lower() not in _HOPS}
-                upstream.request(self.command, self.path, body or None, kept)
-                answer = upstream.getresponse()
-                content = answer.read()
+                with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=60)) as up:
+                    up.request(self.command, self.path, body or None, kept)
+                    answer = up.getresponse()
+                    content = answer.read()
                 calls.append(Call(self.command, self.path, answer.status))
                 self.send_response(answer.status)
                 for name, value in answer.getheaders():
@@ -46,14 +52,13 @@ class Recorder:
                     self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
-                upstream.close()
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Nothing is printed."""
 
         for method in ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"):
             setattr(Passing, f"do_{method}", Passing._pass)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Passing)
+        self._server = _Server(("127.0.0.1", 0), Passing)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from lakewarden.kernel.change import EntityDropped
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.actor import SYSTEM
 from tests.wire.gravitino.small_lake import ML, fill
-from tests.wire.gravitino.wire import Json, Wire
+from tests.wire.gravitino.wire import REALM, Json, Wire
 
 MSG = f"{ML}/catalogs/msg"
 DEFAULT = f"{MSG}/schemas/default"
@@ -28,15 +31,16 @@ def test_it_is_there_with_the_catalog_and_belongs_to_nobody(lake: Wire) -> None:
 
 
 def test_no_other_is_made_and_it_is_neither_made_again_altered_nor_dropped(lake: Wire) -> None:
-    status, answer = lake.ask("POST", f"{MSG}/schemas", {"name": "s"})
-    assert (status, answer["type"]) == (405, "UnsupportedOperationException")
-    status, answer = lake.ask("POST", f"{MSG}/schemas", {"name": "default"})
-    assert (status, answer["type"]) == (409, "SchemaAlreadyExistsException")
+    for name in ("s", "default"):
+        status, answer = lake.ask("POST", f"{MSG}/schemas", {"name": name})
+        assert (status, answer["type"]) == (405, "UnsupportedOperationException")
     for method, body in (("PUT", COMMENT), ("DELETE", None)):
         for suffix in ("", "?cascade=true"):
             status, answer = lake.ask(method, DEFAULT + suffix, body)
-            assert (status, answer["code"]) == (405, 1006), answer
+            assert (status, answer["code"]) == (400, 1001), answer
             assert "`default`" in answer["message"]
+    assert lake.bad("DELETE", f"{MSG}/schemas/s") == (405, 1006, "UnsupportedOperationException")
+    assert lake.bad("PUT", f"{MSG}/schemas/s", COMMENT)[0] == 404
     assert lake.good("GET", f"{DEFAULT}/topics")["identifiers"][0]["name"] == "p"
     assert lake.ask("GET", f"{MSG}/schemas/s")[0] == 404
 
@@ -58,3 +62,32 @@ def test_a_catalog_that_has_nothing_else_is_empty(lake: Wire) -> None:
     lake.good("PATCH", more, {"inUse": False})
     assert lake.good("DELETE", more)["dropped"] is True
     assert lake.ask("GET", f"{more}/schemas/default")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("provider", "schema", "status"),
+    [
+        ("hive", "default", 200),
+        ("jdbc-postgresql", "public", 200),
+        ("hive", "public", 409),
+        ("jdbc-mysql", "default", 409),
+    ],
+)
+def test_a_schema_that_comes_with_a_provider_does_not_hold_up_the_drop(
+    lake: Wire, provider: str, schema: str, status: int
+) -> None:
+    lake.good(
+        "POST", f"{ML}/catalogs", {"name": "more", "type": "RELATIONAL", "provider": provider}
+    )
+    more = f"{ML}/catalogs/more"
+    lake.good("POST", f"{more}/schemas", {"name": schema})
+    lake.good("PATCH", more, {"inUse": False})
+    assert lake.ask("DELETE", more)[0] == status
+
+
+def test_default_can_be_made_where_an_import_left_it_out(lake: Wire) -> None:
+    schema = Entity("schema", "lk:msg.default")
+    dropped = (EntityDropped(Entity("topic", "lk:msg.default.p")), EntityDropped(schema))
+    lake.plane.write(SYSTEM, lambda desk: desk.change(REALM, *dropped))
+    assert lake.ask("GET", DEFAULT)[0] == 404
+    assert lake.good("POST", f"{MSG}/schemas", {"name": "default"})["schema"]["name"] == "default"

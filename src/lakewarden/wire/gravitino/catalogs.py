@@ -2,7 +2,8 @@
 
 Nothing outside is contacted for a catalog unless its host is on the configured list; any
 provider and any properties are accepted.
-SOURCE: gravitino reference 1.1, 3.1, 4.3, 6.1 and 9.
+SOURCE: gravitino reference 1.1, 3.1, 4.3, 6.1 and 9; schemas that come with a catalog:
+CatalogManager and KafkaCatalogOperations of apache/gravitino.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ TYPES: Final = ("relational", "fileset", "messaging", "model")
 _OWN_METADATA: Final = ("fileset", "model")
 """Types whose catalogs need no provider."""
 
-
 _DEFAULT_SCHEMA: Final = "holds all topics of the catalog"
+
+_OWN_SCHEMAS: Final[Mapping[str, str]] = {"hive": "default", "jdbc-postgresql": "public"}
+"""By provider, the schema that is there without being made: alone, it does not hold up a drop."""
 
 
 class Create(Body):
@@ -79,8 +82,17 @@ def _added(exchange: Exchange, desk: Desk, catalog: Entity, body: Json) -> None:
 
 def _before_drop(exchange: Exchange, state: RealmState, catalog: Entity) -> None:
     if is_stored(state, catalog):
-        own = {DEFAULT} if kinds.catalog_type(state, catalog) == MESSAGING else set[str]()
-        check_drop(exchange, state, catalog, "schema", besides=own)
+        check_drop(
+            exchange, state, catalog, "schema", besides=_own_schema(exchange, state, catalog)
+        )
+
+
+def _own_schema(exchange: Exchange, state: RealmState, catalog: Entity) -> set[str]:
+    """The schema that comes with the catalog, if one does."""
+    if kinds.catalog_type(state, catalog) == MESSAGING:
+        return {DEFAULT}
+    provider = str(keeping.document(exchange, catalog).get("provider", ""))
+    return {_OWN_SCHEMAS[provider]} if provider in _OWN_SCHEMAS else set()
 
 
 CATALOGS: Final = Kind(

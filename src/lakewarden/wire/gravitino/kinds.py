@@ -74,7 +74,8 @@ class Kind:
     `type` is its entity type, `within` that of its container, `path` where the container lists
     it. `create` is the operation's last word (`create`, `register`). `read` makes a new object
     of a request, `show` a reply's object of name and document. `family` is the type that the
-    catalog must have, None for any. `added` and `altered` store what there is beside the object.
+    catalog must have, None for any. `added` and `altered` store what there is beside the object;
+    `before_add` and `before_drop` refuse what must not come or go.
     """
 
     type: str
@@ -88,6 +89,7 @@ class Kind:
     family: str | None = None
     added: Callable[[Exchange, Desk, Entity, Json], None] = nothing_else
     altered: Callable[[Exchange, Desk, Entity, Draft], None] = nothing_else
+    before_add: Callable[[RealmState, Entity], None] | None = None
     before_drop: Callable[[Exchange, RealmState, Entity], None] | None = None
 
     @property
@@ -150,7 +152,10 @@ def create(kind: Kind, exchange: Exchange) -> Reply:
 
     def task(desk: Desk) -> Json:
         live.refuse_write(exchange, new)
-        check_family(desk.realm(exchange.realm), container, kind)
+        state = desk.realm(exchange.realm)
+        check_family(state, container, kind)
+        if kind.before_add is not None:
+            kind.before_add(state, new)
         kept = keeping.add(exchange, desk, new, body)
         kind.added(exchange, desk, new, kept)
         return kept

@@ -14,8 +14,8 @@ from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
 from lakewarden.wire.exchange import Exchange
 from lakewarden.wire.gravitino import keeping
-from lakewarden.wire.gravitino.bodies import Body, Json, is_on, read
-from lakewarden.wire.gravitino.errors import non_empty, unsupported
+from lakewarden.wire.gravitino.bodies import Body, is_on, read
+from lakewarden.wire.gravitino.errors import illegal, non_empty, unsupported
 from lakewarden.wire.gravitino.guarding import is_stored
 from lakewarden.wire.gravitino.kinds import (
     CATALOG,
@@ -43,26 +43,29 @@ def _read(exchange: Exchange) -> Created:
     return body.name, described(body.comment, body.properties)
 
 
-def _added(exchange: Exchange, desk: Desk, schema: Entity, _: Json) -> None:
-    """In a messaging catalog only `default`, where an import left it out."""
-    if keeping.last(schema) != DEFAULT:
-        _refuse_messaging(desk.realm(exchange.realm), schema, "takes no other schema")
+def _before_add(state: RealmState, schema: Entity) -> None:
+    """In a messaging catalog only `default` comes, where an import left it out."""
+    is_left_out = keeping.last(schema) == DEFAULT and not is_stored(state, schema)
+    if catalog_type(state, schema) == MESSAGING and not is_left_out:
+        raise unsupported(f"a messaging catalog has the schema `{DEFAULT}`, and takes no other")
 
 
 def _altered(exchange: Exchange, desk: Desk, schema: Entity, _: Draft) -> None:
-    _refuse_messaging(desk.realm(exchange.realm), schema, "does not have it altered")
+    _refuse_messaging(desk.realm(exchange.realm), schema, "altered")
 
 
-def _refuse_messaging(state: RealmState, schema: Entity, why: str) -> None:
-    """Raises `Failure` 405 where the catalog's one schema is not to be changed."""
-    if catalog_type(state, schema) == MESSAGING:
-        raise unsupported(f"a messaging catalog has the schema `{DEFAULT}`, and {why}")
+def _refuse_messaging(state: RealmState, schema: Entity, what: str) -> None:
+    """Raises `Failure` in a messaging catalog: 400 for its own schema, 405 for any other."""
+    if catalog_type(state, schema) != MESSAGING:
+        return
+    if keeping.last(schema) == DEFAULT:
+        raise illegal(f"the schema `{DEFAULT}` of a messaging catalog cannot be {what}")
+    raise unsupported(f"schemas of a messaging catalog cannot be {what}")
 
 
 def _before_drop(exchange: Exchange, state: RealmState, schema: Entity) -> None:
     """Without `cascade` a schema that holds anything stays."""
-    if is_stored(state, schema):
-        _refuse_messaging(state, schema, "does not have it dropped")
+    _refuse_messaging(state, schema, "dropped")
     if not is_on(exchange, "cascade") and keeping.children(state, schema, lambda _: True):
         raise non_empty("schema", gravitino.full_name(schema))
 
@@ -73,7 +76,7 @@ SCHEMAS: Final = Kind(
     path=CATALOG + "/schemas",
     read=_read,
     updates=PROPERTIES,
-    added=_added,
+    before_add=_before_add,
     altered=_altered,
     before_drop=_before_drop,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -117,7 +118,7 @@ def _catalog(class_limit: int) -> Matrix:
 
 
 def grant(
-    id: str, privilege: str, on: str, to: str, effect: Effect = Effect.ALLOW, **more: object
+    id: str, privilege: str, on: str, to: str, effect: Effect = Effect.ALLOW, **more: Any
 ) -> StatementAdded:
     statement = Statement(
         id=id,
@@ -180,6 +181,25 @@ def test_windows_open_and_close_as_time_goes_on() -> None:
     outside = check(inside, LAKE, now=20.0)
     assert not outside.decide(question(LAKE, "ana", "load", "table:m:d.s.t", 20.0)).allow
     assert outside.snapshot.table.end == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "before", "after"),
+    [({"valid_from": 10.0}, False, True), ({"valid_until": 10.0}, True, False)],
+)
+def test_a_window_with_one_end_opens_or_closes_there(
+    bounds: dict[str, Any], before: bool, after: bool
+) -> None:
+    window = grant("w", "READ", "metalake:m", "ana", **bounds)
+    use = grant("u", "USE", "metalake:m", "ana")
+    first = check(lake(), LAKE, use, window, now=5.0)
+    assert first.snapshot.table.end == 10.0
+    for now, allow in ((5.0, before), (10.0, after)):
+        moved = check(first, LAKE, now=now)
+        asked = question(LAKE, "ana", "load", "table:m:d.s.t", now)
+        assert moved.decide(asked).allow is allow
+    gone = check(first, LAKE, StatementRemoved("w"), now=5.0)
+    assert gone.snapshot.table.end == float("inf")
 
 
 def test_owners_come_and_go() -> None:

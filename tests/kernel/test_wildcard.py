@@ -132,6 +132,11 @@ def test_a_piece_with_a_question_mark_is_found_where_it_begins() -> None:
     assert not matches("x*??*c?*", "xabc")
 
 
+def test_the_next_piece_begins_behind_the_one_before() -> None:
+    assert not matches("*ab*b*", "xxab")
+    assert matches("*ab*b*", "xxabb")
+
+
 @pytest.mark.parametrize(
     "shape",
     ["*a*a*a*b", "*a*a*a*", "*?a*?a*?b", "*a?a?a?a?b*", "?" * 30 + "*b", "*" * 50 + "b"],

@@ -127,7 +127,7 @@ def grant(
         scope=On(LAKE.entity(on)),
         principals=frozenset({LAKE.principal(to)}),
     )
-    return StatementAdded(replace(statement, **more))  # type: ignore[arg-type]
+    return StatementAdded(replace(statement, **more))
 
 
 def test_a_grant_opens_and_its_removal_closes() -> None:

@@ -307,7 +307,7 @@ def test_the_whole_way_leads_from_a_store_over_spark_to_a_server(
     with lake.plane() as plane:
         _add(plane, Entity("table", "lk:c.s.newer"))
     settings = lake.settings(tmp_path / "made")
-    assert preflight(settings) == ()
+    assert preflight(settings).remarks == ()
     from_rows.clear()
     with opened(settings) as application, lake.plane() as other:
         assert from_rows.count(REALM) == 1, "only the other plane reads the realm's rows"

@@ -10,17 +10,17 @@ import os
 import runpy
 import sys
 import traceback
+from importlib import import_module
+from typing import Any
 
-import datahub.cli.delete_cli
-import datahub.cli.get_cli
-import datahub.cli.ingest_cli
-import datahub.cli.put_cli
-import datahub.entrypoints
-import datahub.ingestion.run.pipeline
-import datahub.sdk
+# Imported before anything forks.
+for name in ("cli.delete_cli", "cli.get_cli", "cli.ingest_cli", "cli.put_cli", "sdk"):
+    import_module(f"datahub.{name}")
+import_module("datahub.ingestion.run.pipeline")
+ENTRY: Any = import_module("datahub.entrypoints")
 
 
-def run(told):
+def run(told: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(told["env"])
     os.chdir(told["cwd"])
@@ -31,10 +31,10 @@ def run(told):
     if told["script"]:
         runpy.run_path(told["script"], run_name="__main__")
     else:
-        datahub.entrypoints.main()
+        ENTRY.main()
 
 
-def forked(told):
+def forked(told: dict[str, Any]) -> int:
     process = os.fork()
     if process:
         return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])

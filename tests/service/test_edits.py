@@ -24,6 +24,7 @@ ANA = Actor("ana", credential="test")
 ANA_URN = Entity("corpuser", "urn:li:corpuser:ana")
 ORDERS = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
 STOCK = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.stock,PROD)")
+PRODUCT = Entity("dataProduct", "urn:li:dataProduct:p")
 SHOP = Entity("domain", "urn:li:domain:shop")
 SHIPPED = Entity("dataHubPolicy", "urn:li:dataHubPolicy:admin-platform-policy")
 TOKEN = Entity("dataHubAccessToken", "urn:li:dataHubAccessToken:t")
@@ -115,15 +116,15 @@ def test_an_edit_that_asked_for_nothing_writes_nothing(plane: Plane) -> None:
 
 
 def test_what_an_aspect_gives_is_asked_about_whatever_the_edit_asked(plane: Plane) -> None:
-    grant(plane, "EDIT_ENTITY", "URN", ORDERS.name)
+    grant(plane, "EDIT_ENTITY", "URN", PRODUCT.name)
 
-    def removed(one: Edit) -> None:
-        one.ask("docs.edit", ORDERS)
-        one.put(ORDERS, "status", {"removed": True})
+    def filled(one: Edit) -> None:
+        one.ask("docs.edit", PRODUCT)
+        one.put(PRODUCT, "dataProductProperties", {"assets": [{"destinationUrn": ORDERS.name}]})
 
     with pytest.raises(NotAllowed) as caught:
-        edit(plane, removed)
-    assert caught.value.request.operation == "soft_delete"
+        edit(plane, filled)
+    assert caught.value.request.operation == "data_product.assets.change"
 
 
 def test_roles_are_not_to_be_had_by_an_edit(plane: Plane) -> None:

@@ -590,15 +590,32 @@ def test_no_spelling_hides_a_tag(plane: Plane, aspect: str, value: dict[str, Any
 # soft deletion
 
 
-def test_soft_deletion_takes_the_right_to_delete(plane: Plane) -> None:
+@pytest.mark.parametrize("change", [Change.PUT, Change.CREATE_ENTITY, Change.PATCH])
+def test_soft_deletion_takes_the_right_to_change(plane: Plane, change: Change) -> None:
+    """As every other change by ingestion does; nothing is asked about beside it."""
     put(plane, (ORDERS, "status", {"removed": False}))
-    grant(plane, "EDIT_ENTITY", "EDIT_ENTITY_STATUS", on=ORDERS)
-    removed: Item = (ORDERS, "status", {"removed": True})
-    assert refused(plane, removed) == "soft_delete"
-    send(plane, (ORDERS, "status", {"removed": False, "lifecycleStage": "x"}))
-    grant(plane, "DELETE_ENTITY", on=ORDERS)
-    send(plane, removed)
-    send(plane, (ORDERS, "status", {"removed": False}))
+    grant(plane, "DELETE_ENTITY", "EDIT_ENTITY_STATUS", on=ORDERS)
+    for removed in (True, False):
+        patch = [{"op": "add", "path": "/removed", "value": removed}]
+        value: object = patch if change is Change.PATCH else {"removed": removed}
+        changed: Item = (ORDERS, "status", value, change)
+        if removed:
+            assert refused(plane, changed, PROPERTIES) == "entity.update"
+            grant(plane, "EDIT_ENTITY", on=ORDERS)
+        send(plane, changed, PROPERTIES)
+        assert values(plane, ORDERS)["status"] == {"removed": removed}
+
+
+def test_what_is_new_may_be_removed_from_the_first_by_whoever_may_create_it(plane: Plane) -> None:
+    grant(plane, "CREATE_ENTITY", on=ORDERS)
+    send(plane, (ORDERS, "status", {"removed": True}))
+    assert refused(plane, (ORDERS, "status", {"removed": False})) == "entity.update"
+
+
+def test_to_take_the_status_away_is_to_delete(plane: Plane) -> None:
+    put(plane, (ORDERS, "status", {"removed": True}), (ORDERS, "subTypes", {}))
+    grant(plane, "EDIT_ENTITY", on=ORDERS)
+    assert refused(plane, (ORDERS, "status", None, Change.DELETE)) == "entity.delete"
 
 
 # data products
@@ -608,37 +625,101 @@ def product(*assets: Entity) -> dict[str, Any]:
     return {"name": "p", "assets": [{"destinationUrn": asset.name} for asset in assets]}
 
 
-@pytest.mark.parametrize("change", [Change.PUT, Change.CREATE, Change.CREATE_ENTITY])
-def test_a_new_data_product_takes_the_right_in_its_domain(plane: Plane, change: Change) -> None:
-    grant(plane, "CREATE_ENTITY", "EDIT_ENTITY", on=PRODUCT)
-    batch: list[Item] = [
-        (PRODUCT, "dataProductProperties", product(ORDERS), change),
-        (PRODUCT, "domains", {"domains": [SHOP.name]}, change),
-    ]
-    assert refused(plane, *batch) == "data_product.ingest"
-    grant(plane, "MANAGE_DATA_PRODUCTS", on=BANK)
-    assert refused(plane, *batch) == "data_product.ingest"
+def in_domains(*domains: Entity) -> tuple[Entity, str, dict[str, Any]]:
+    return PRODUCT, "domains", {"domains": [domain.name for domain in domains]}
+
+
+def of_product(**properties: object) -> tuple[Entity, str, dict[str, Any]]:
+    return PRODUCT, "dataProductProperties", properties
+
+
+@pytest.mark.parametrize("privilege", ["CREATE_ENTITY", "EDIT_ENTITY"])
+def test_a_new_data_product_takes_the_right_to_create_it_or_to_change_it(
+    plane: Plane, privilege: str
+) -> None:
     grant(plane, "MANAGE_DATA_PRODUCTS", on=SHOP)
-    assert refused(plane, batch[0]) == "data_product.ingest"
-    send(plane, *batch)
+    told = of_product(description="of nobody yet")
+    assert refused(plane, told, in_domains(SHOP)) == "entity.create"
+    grant(plane, privilege, on=PRODUCT)
+    send(plane, told)
+    assert values(plane, PRODUCT)["dataProductProperties"] == told[2]
 
 
-def test_assets_take_the_right_in_the_domain_or_to_each_that_changes(plane: Plane) -> None:
-    put(
-        plane,
-        (PRODUCT, "dataProductProperties", product(ORDERS)),
-        (PRODUCT, "domains", {"domains": [SHOP.name]}),
-    )
+@pytest.mark.parametrize("change", [Change.PUT, Change.CREATE_ENTITY])
+@pytest.mark.parametrize("domains", [True, False])
+def test_its_first_name_takes_the_right_to_change_it_or_in_a_domain_of_the_batch(
+    plane: Plane, change: Change, *, domains: bool
+) -> None:
+    """Whether or not domains of the same batch count for policies."""
+    switches = Switches(domains=domains)
+    grant(plane, "CREATE_ENTITY", on=PRODUCT)
+    grant(plane, "MANAGE_DATA_PRODUCTS", on=BANK)
+    named: Item = (*of_product(name="p"), change)
+    assert refused(plane, named, switches=switches) == "data_product.rename"
+    for other in (in_domains(), in_domains(SHOP)):
+        operation = refused(plane, named, other, switches=switches)
+        assert operation == "data_product.rename_with_domains"
+    send(plane, named, in_domains(SHOP, BANK), switches=switches)
+
+
+def test_whoever_may_change_a_data_product_needs_no_domain(plane: Plane) -> None:
+    """As the client does it: what it is and has first, and its domains then."""
     grant(plane, "EDIT_ENTITY", on=PRODUCT)
-    more: Item = (PRODUCT, "dataProductProperties", product(ORDERS, STOCK))
+    grant(plane, "EDIT_ENTITY_DATA_PRODUCTS", on=ORDERS)
+    send(plane, of_product(**product(ORDERS)))
+    send(plane, in_domains(SHOP))
+    patch = [{"op": "add", "path": "/name", "value": "other"}]
+    send(plane, (PRODUCT, "dataProductProperties", patch, Change.PATCH))
+    assert values(plane, PRODUCT)["dataProductProperties"]["name"] == "other"
+
+
+def test_a_data_product_that_a_patch_makes_takes_the_right_to_change_it(plane: Plane) -> None:
+    patch = [{"op": "add", "path": f"/assets/{ORDERS.name}", "value": product(ORDERS)["assets"]}]
+    made: Item = (PRODUCT, "dataProductProperties", patch, Change.PATCH)
+    grant(plane, "CREATE_ENTITY", on=PRODUCT)
+    assert refused(plane, made) == "entity.update"
+    grant(plane, "EDIT_ENTITY", on=PRODUCT)
+    assert refused(plane, made) == "data_product.assets.change"
+    grant(plane, "MANAGE_DATA_PRODUCTS", on=SHOP)
+    assert refused(plane, made) == "data_product.assets.change"
+    send(plane, made, in_domains(SHOP))
+
+
+def test_a_rename_by_ingestion_is_open_to_whoever_may_ingest(plane: Plane) -> None:
+    """The right to change the product is what any change of it takes."""
+    put(plane, of_product(name="p"), in_domains(SHOP, BANK))
+    renamed = of_product(name="other")
+    grant(plane, "MANAGE_DATA_PRODUCTS", on=BANK)
+    assert refused(plane, renamed) == "entity.update"
+    products = {"field": "TYPE", "condition": "EQUALS", "values": ["dataProduct"]}
+    grant(plane, "EDIT_ENTITY", where=[*within(SHOP), products])
+    send(plane, renamed)
+    send(plane, of_product(name="p"), in_domains(SHOP))
+
+
+def test_assets_take_the_right_in_one_domain_or_to_each_that_changes(plane: Plane) -> None:
+    put(plane, of_product(**product(ORDERS)), in_domains(BANK, SHOP))
+    grant(plane, "EDIT_ENTITY", on=PRODUCT)
+    more = of_product(**product(ORDERS, STOCK))
     assert refused(plane, more) == "data_product.assets.change"
-    send(plane, (PRODUCT, "dataProductProperties", {**product(ORDERS), "name": "other"}))
+    send(plane, of_product(**{**product(ORDERS), "name": "other"}))
     grant(plane, "EDIT_ENTITY_DATA_PRODUCTS", on=STOCK)
     send(plane, more)
-    none: Item = (PRODUCT, "dataProductProperties", product())
+    none = of_product(**product())
     assert refused(plane, none) == "data_product.assets.change"
     grant(plane, "MANAGE_DATA_PRODUCTS", on=SHOP)
+    assert refused(plane, none, in_domains(BANK)) == "data_product.assets.change_with_domains"
     send(plane, none)
+
+
+def test_assets_of_a_new_data_product_take_the_same(plane: Plane) -> None:
+    grant(plane, "CREATE_ENTITY", on=PRODUCT)
+    made = of_product(assets=product(ORDERS, STOCK)["assets"])
+    assert refused(plane, made) == "data_product.assets.change"
+    grant(plane, "EDIT_ENTITY_DATA_PRODUCTS", on=ORDERS)
+    assert refused(plane, made, in_domains(SHOP)) == "data_product.assets.change_with_domains"
+    grant(plane, "EDIT_ENTITY", on=STOCK)
+    send(plane, made)
 
 
 # queries

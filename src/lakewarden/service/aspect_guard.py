@@ -115,11 +115,19 @@ class Guard:
             request = self.request("policy.update")
             raise NotAllowed(request, f"the policy `{self._entity.name}` cannot be changed")
 
-    def check(self, aspect: str, old: Value | None, new: Value | None, *, is_there: bool) -> None:
+    def check(
+        self,
+        aspect: str,
+        old: Value | None,
+        new: Value | None,
+        *,
+        is_there: bool,
+        domains: Value | None = None,
+    ) -> None:
         """Raises `NotAllowed` unless the caller may change the aspect from one value to another.
 
-        What makes a query or a data product is asked about with the right to make it
-        (`is_there` False).
+        What makes a query is asked about with the right to make it (`is_there` False). `domains`
+        is that aspect as the same batch writes it; a data product is then of these domains.
         """
         if old == new:
             return
@@ -130,13 +138,10 @@ class Guard:
                 self.ask("role_membership.edit")
             case "groupMembership" | "nativeGroupMembership":
                 self._check_groups(aspect, old, new)
-            case "status":
-                if _is_removed(old) != _is_removed(new):
-                    self.ask("soft_delete")
             case "querySubjects" if is_there:
                 self.ask("query.create", lists={"subjects": self.named(aspect, "subject", new)})
-            case "dataProductProperties" if is_there:
-                self._check_assets(new)
+            case "dataProductProperties":
+                self._check_product(old, new, domains)
             case "container" if is_there:
                 self._check_place("child.place", aspect, old, new)
             case "domainProperties" | "glossaryNodeInfo" | "glossaryTermInfo":
@@ -155,12 +160,20 @@ class Guard:
         for name in sorted(there ^ wanted):
             self.ask("group.members.edit", Entity("corpGroup", name))
 
-    def _check_assets(self, new: Value | None) -> None:
+    def _check_product(self, old: Value | None, new: Value | None, domains: Value | None) -> None:
+        """A name that is new is a rename, also the first one."""
+        beside = "" if domains is None else "_with_domains"
+        lists: dict[str, tuple[Entity, ...]] = {}
+        if domains is not None:
+            lists["domains"] = self.named("domains", "product_domain", domains)
+        name = _name(new)
+        if name is not None and name != _name(old):
+            self.ask(f"data_product.rename{beside}", lists=lists)
         there = set(self._stored("dataProductProperties", "asset"))
         wanted = set(self.named("dataProductProperties", "asset", new))
         if there != wanted:
-            changed = tuple(sorted(there ^ wanted))
-            self.ask("data_product.assets.change", lists={"assets": changed})
+            lists["assets"] = tuple(sorted(there ^ wanted))
+            self.ask(f"data_product.assets.change{beside}", lists=lists)
 
     def _check_place(
         self, operation: str, aspect: str, old: Value | None, new: Value | None
@@ -220,8 +233,8 @@ def _groups(facts: Iterable[Any]) -> set[str]:
     return {fact.of.name for fact in facts if isinstance(fact, MembershipRow)}
 
 
-def _is_removed(status: Value | None) -> bool:
-    return status is not None and bool(untagged(status.get("removed", False)))
+def _name(properties: Value | None) -> object:
+    return None if properties is None else untagged(properties.get("name"))
 
 
 def _tags(aspect: str, value: Value | None) -> dict[str, set[str]]:

@@ -157,5 +157,7 @@ class Edit:
         self.read([entity])
         before = self._read[entity]
         is_there = aspects.is_there(entity, self.state.matrix.snapshot)
+        domains = put.get("domains")
         for aspect, value in put.items():
-            guard.check(aspect, before.get(aspect), value, is_there=is_there)
+            old = before.get(aspect)
+            guard.check(aspect, old, value, is_there=is_there, domains=domains)

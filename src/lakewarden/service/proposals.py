@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain, groupby, zip_longest
 from typing import Final, NamedTuple
 
-from lakewarden.aspects import keys
+from lakewarden.aspects import domains, keys
 from lakewarden.aspects.change import Change
 from lakewarden.aspects.patch import Patched
 from lakewarden.aspects.record_names import check_name, is_known
@@ -28,7 +28,7 @@ from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import people_of
 from lakewarden.service.references import Reference
 
-_DECIDING: Final = frozenset(("domains", "querySubjects"))
+_DECIDING: Final = frozenset(("querySubjects",))
 """Aspects that say who may make an entity."""
 
 
@@ -217,6 +217,8 @@ class _Guarded:
             return
         old = _value(self._after.get(aspect))
         left = _left(proposals, old, self._switches.patch_operations)
+        if aspect == "domains" and left is not None:
+            left = domains.aligned(old, left, proposals[-1].where)
         self._writes[aspect] = Write(self.entity, aspect, left, proposals[-1].system)
         if left is None:
             self._after.pop(aspect, None)
@@ -235,9 +237,16 @@ class _Guarded:
 
     def check(self) -> None:
         """Asks for what the aspects give."""
+        beside = self._after.get("domains") if "domains" in self._by_aspect else None
         for write in self._rest():
             old, new = self._before.get(write.aspect), self._after.get(write.aspect)
-            self._guard.check(write.aspect, _value(old), _value(new), is_there=self._is_there)
+            self._guard.check(
+                write.aspect,
+                _value(old),
+                _value(new),
+                is_there=self._is_there,
+                domains=_value(beside),
+            )
 
     def writes(self) -> Iterator[Write]:
         """All that is left to write; raises `LimitExceeded` for too many aspects."""
@@ -277,16 +286,11 @@ class _Guarded:
         for operation in sorted(operations):
             makes = is_new and operation != "entity.delete"
             if type == "query" and makes:
-                subjects = self._targets("querySubjects", "subject", after)
+                kept = _value(after.get("querySubjects"))
+                subjects = self._guard.named("querySubjects", "subject", kept)
                 self._guard.ask("entity.create", lists={"subjects": subjects})
                 continue
-            if type == "dataProduct" and makes:
-                domains = self._targets("domains", "product_domain", after)
-                self._guard.ask("data_product.ingest", lists={"domains": domains})
             self._guard.ask(operation)
-
-    def _targets(self, aspect: str, kind: str, after: Mapping[str, Aspect]) -> tuple[Entity, ...]:
-        return self._guard.named(aspect, kind, _value(after.get(aspect)))
 
 
 def _operation(change: Change, *, is_there: bool) -> str:

@@ -86,7 +86,6 @@ FORBIDDEN: list[tuple[str, str, dict[str, Any]]] = [
     (EVE, "nativeGroupMembership", {"nativeGroups": ["urn:li:corpGroup:staff"]}),
     ("urn:li:dataHubPolicy:mine", "dataHubPolicyInfo", POLICY),
     (SHIPPED, "dataHubPolicyInfo", POLICY),
-    (ORDERS, "status", {"removed": True}),
     (ORDERS, "globalTags", {"tags": []}),
     (ORDERS, "logicalParent", {"parent": {"destinationUrn": STOCK}}),
     (STOCK, "datasetProperties", {"name": "mine"}),
@@ -150,6 +149,8 @@ def test_every_way_leads_where_it_may(small: Wire, way: Send) -> None:
     assert way(small, ORDERS, "datasetProperties", {"name": "orders"}) == 200
     assert small.aspects(ORDERS)["datasetProperties"] == {"name": "orders"}
     assert way(small, EVE, "corpUserInfo", {"active": True, "title": "x"}) == 200
+    assert way(small, ORDERS, "status", {"removed": True}) == 200
+    assert small.aspects(ORDERS)["status"] == {"removed": True}
 
 
 DELETIONS: list[tuple[str, str, object]] = [

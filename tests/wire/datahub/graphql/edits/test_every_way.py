@@ -62,15 +62,6 @@ CHANGES = [
         (("EDIT_ENTITY", ORDERS),),
     ),
     Change(
-        "an entity marked as removed",
-        "batchUpdateSoftDeleted",
-        {"urns": [ORDERS], "deleted": True},
-        ORDERS,
-        "status",
-        {"removed": True},
-        (("DELETE_ENTITY", ORDERS),),
-    ),
-    Change(
         "an asset of a data product",
         "batchSetDataProduct",
         {"dataProductUrn": PRODUCT, "resourceUrns": [MODEL]},
@@ -175,9 +166,25 @@ def test_the_switches_of_the_other_ways_open_no_page(limited: World) -> None:
     limited.configure(constraints=False)
     assert [way.__name__ for way in WAYS if way(limited, tag)] == ["by_proposal", "by_open_api"]
     limited.configure(rest=False)
-    removed = CHANGES[2]
-    assert not by_page(limited, removed)
-    assert by_proposal(limited, removed)
+    asset = CHANGES[2]
+    assert not by_page(limited, asset)
+    assert by_proposal(limited, asset)
+
+
+def test_soft_deletion_takes_less_by_ingestion_than_on_a_page(world: World) -> None:
+    removed = Change(
+        "an entity marked as removed",
+        "batchUpdateSoftDeleted",
+        {"urns": [ORDERS], "deleted": True},
+        ORDERS,
+        "status",
+        {"removed": True},
+        (),
+    )
+    world.may("DELETE_ENTITY", on=ORDERS)
+    assert [way.__name__ for way in WAYS if way(world, removed)] == ["by_page"]
+    world.may("EDIT_ENTITY", on=ORDERS)
+    assert all(way(world, removed) for way in WAYS)
 
 
 def _names(value: object) -> set[str]:

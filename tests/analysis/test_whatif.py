@@ -28,6 +28,7 @@ from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
 from tests.agreement.harness import SYSTEMS
+from tests.analysis.lakes import lake
 
 Allowed = set[tuple[Principal, Entity, str]]
 
@@ -177,16 +178,6 @@ def test_nothing_differs_from_itself(name: str, seed: int) -> None:
     system = harness.system(name)
     facts = make(system, seed, harness.SMALL).facts
     assert difference(compiled(system, facts), compiled(system, facts)) == Difference((), 0, 0)
-
-
-def lake() -> Warden:
-    """A lake with three tables, where readers read one schema."""
-    w = Warden("gravitino", clock=lambda: NOW)
-    w.add_entities("metalake:lk", "catalog:lk:c", "schema:lk:c.s", "schema:lk:c.p")
-    w.add_entities("table:lk:c.s.t", "table:lk:c.s.u", "table:lk:c.p.secret")
-    w.add_members("role:lk:readers", "user:ana", "user:ben")
-    w.state(id="read", to="role:lk:readers", privileges=["SELECT_TABLE"], on="schema:lk:c.s")
-    return w
 
 
 def told(row: Row) -> str:

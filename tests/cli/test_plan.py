@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,46 @@ def test_a_plan_shows_what_changes_and_who_gains_what(admin: Admin, tmp_path: Pa
     assert "  + eve in role:lk:analysts" in found.lines
     assert "  + analysts-read" in found.lines
     line = "eve gain SELECT_TABLE on 2 × table, such as table:lk:c.s.t (through role:lk:analysts)"
-    assert f"  + {line}" in found.lines
+    lacks = "lacks MEMBER on metalake:lk and USE_CATALOG on catalog:lk:c"
+    assert f"  + {line}: no effect yet, such as on table:lk:c.s.t: {lacks}" in found.lines
+    assert "gain USE_SCHEMA on 2 × table" not in found.out
+    assert "  and 3 technical lines; --whole shows them" in found.lines
     assert "ana gain SELECT_TABLE" not in found.out
     assert f"--revision {before} --digest " in found.err
     assert admin.revision() == before
+
+
+def test_what_people_can_do_comes_before_the_privileges(admin: Admin, tmp_path: Path) -> None:
+    furnish(admin)
+    more = """
+        [[statement]]
+        id = "analysts-enter"
+        privileges = ["USE_CATALOG"]
+        to = ["role:lk:analysts"]
+        on = "catalog:lk:c"
+    """
+    policy = POLICY.replace("[members]\n", '[members]\n"members:lk" = ["user:eve"]\n') + more
+    found = admin("plan", write(tmp_path, policy), *OF)
+    heading = found.lines.index("privileges by their bare names")
+    way = found.lines.index("  + eve can see and read 2 × table, such as table:lk:c.s.t")
+    assert way < heading
+    assert found.lines[way + 1].startswith("      by table.load, ")
+    assert "no effect yet" not in found.out
+    whole = admin("plan", write(tmp_path, policy), *OF, "--whole")
+    assert "gain USE_CATALOG, USE_SCHEMA on 2 × table" in whole.out
+    assert "technical" not in whole.out
+
+
+def test_the_file_of_a_plan_has_a_line_for_each_part(admin: Admin, tmp_path: Path) -> None:
+    furnish(admin)
+    out = tmp_path / "plan.json"
+    admin("plan", write(tmp_path), *OF, "--out", str(out))
+    text = out.read_text("utf-8")
+    plan = json.loads(text)
+    told = admin("plan", write(tmp_path), *OF, "--format", "json").json
+    assert told == {key: value for key, value in plan.items() if key != "files"}
+    assert len(text.splitlines()) < 80
+    assert '      {"privileges": ["SELECT_TABLE"], "gained": true, "users": ' in text
 
 
 def test_yaml_says_the_same_as_toml(admin: Admin, tmp_path: Path) -> None:

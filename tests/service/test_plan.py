@@ -84,7 +84,11 @@ def test_a_plan_shows_statements_people_and_access(plane: Plane) -> None:
     assert [(edit.id, edit.was is None) for edit in made.edits] == [("read", True)]
     assert made.new_roles == (Principal("role", "lk:readers"),)
     assert [row.member.name for row in made.new_members] == ["ana", "ben"]
-    told = {(r.privilege, r.type): (len(r.users), r.entities) for r in made.access.rows}
+    told = {
+        (name, h.type): (len(h.users), h.entities)
+        for h in made.access.held
+        for name in h.privileges
+    }
     assert told["SELECT_TABLE", "table"] == (2, 2)
     assert made.access.lost == 0
     assert not allowed(plane, "ana", "table:lk:c.s.t")
@@ -110,7 +114,7 @@ def test_what_was_planned_is_applied_and_then_nothing_is_pending(plane: Plane) -
     assert not allowed(plane, "cid", "table:lk:c.s.t")
     again = planned(plane, FILE)
     assert again.is_empty
-    assert again.access.rows == ()
+    assert (again.access.held, again.access.reached) == ((), ())
     revision = plane.state.revision
     assert done(plane, FILE, again).is_empty
     assert plane.state.revision == revision
@@ -121,7 +125,8 @@ def test_what_leaves_the_files_leaves_the_realm(plane: Plane) -> None:
     fewer = {**FILE, "members": {"role:lk:readers": ["user:ana"]}}
     made = applied(plane, fewer)
     assert [row.member.name for row in made.gone_members] == ["ben"]
-    assert (made.access.gained, made.access.lost) == (0, 3)
+    assert sum(h.pairs for h in made.access.held if not h.gained) == 3
+    assert not any(h.gained for h in made.access.held)
     made = applied(plane, EMPTY)
     assert made.gone_roles == (Principal("role", "lk:readers"),)
     found = plane.state.realm(LAKE)
@@ -159,7 +164,9 @@ def test_a_statement_of_others_is_not_changed_but_may_be_adopted(plane: Plane) -
     with pytest.raises(Conflict, match="`other` is there already and bears no mark"):
         planned(plane, mine)
     made = applied(plane, mine, adopts=True)
-    assert made.access.gained
+    (told,) = [h for h in made.access.held if h.gained and not h.technical]
+    assert (made.access.gained, told.privileges) == (0, ("MODIFY_TABLE",))
+    assert {need.privilege for need in told.idle[0].lacks} == {"USE_CATALOG", "USE_SCHEMA"}
     assert planned(plane, mine).is_empty
     with pytest.raises(Conflict, match="`his` is there already and is kept by `terraform`"):
         planned(plane, {"statement": [{**other, "id": "his"}]}, adopts=True)
@@ -233,7 +240,7 @@ def test_an_export_is_a_policy_without_changes(plane: Plane) -> None:
     table = written(current(plane.state.realm(LAKE)), LAKE)
     assert table["roles"] == ["lk:readers"]
     adopted = planned(plane, table, adopts=True)
-    assert (adopted.edits, adopted.access.rows) == ((), ())
+    assert (adopted.edits, adopted.access.held) == ((), ())
     done(plane, table, adopted)
     assert planned(plane, table).is_empty
     fresh = Plane(plane.store, clock=plane.clock)
@@ -305,3 +312,25 @@ def test_the_last_administrator_is_not_planned_away(plane: Plane) -> None:
     if made.access.lost:
         with pytest.raises(Conflict, match="nobody who may hand out rights"):
             apply_plan(plane, ADMIN, "_server", parts, revision=made.revision, digest=made.digest)
+
+
+def test_a_plan_of_hundreds_of_statements_for_hundreds_of_people_stays_small(plane: Plane) -> None:
+    users = [f"user:person.number.{n:04}@corp.test" for n in range(300)]
+    roles = [f"lk:team-{n}" for n in range(20)]
+    places = ("schema:lk:c.s", "schema:lk:c.p", "catalog:lk:c", "table:lk:c.s.t", "table:lk:c.s.u")
+    table = {
+        "roles": roles,
+        "members": {"members:lk": users, **{f"role:{r}": users[n::2] for n, r in enumerate(roles)}},
+        "statement": [
+            {**READ, "id": f"{role}-{place}", "to": [f"role:{role}"], "on": place}
+            for role in roles
+            for place in places
+        ],
+    }
+    made = planned(plane, table)
+    sent = made.table()
+    access = json.dumps(sent["access"])
+    assert access.count("person.number.0007@") == 1
+    assert len(access) < 100_000
+    back = read_plan(json.loads(json.dumps(sent)), plane.state.realm(LAKE).system)
+    assert back == made

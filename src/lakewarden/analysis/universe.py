@@ -116,9 +116,9 @@ class Side:
         self.late = late
         # A name may be dropped and stored again: of its two ids only one counts.
         self._live = snapshot.coded.tree.stored | BitMap([ROOT])
-        self.domain = self._placed(self._live)
+        self.domain = self.placed(self._live)
 
-    def _placed(self, ids: BitMap) -> BitMap:
+    def placed(self, ids: BitMap) -> BitMap:
         """The universe's ids of those of the entities that are stored."""
         live = ids & self._live
         if self._places is None:
@@ -145,6 +145,10 @@ class Side:
         acting = self._snapshot.coded.acting
         return frozenset(acting.principals[id] for id in acting.acts_as(user))
 
+    def is_beyond(self, user: Principal) -> bool:
+        """Whether too many memberships follow on the user, who is denied everything then."""
+        return self._snapshot.coded.acting.is_beyond(user)
+
     def grants(self, privilege: str) -> Grants:
         """The statements in force about a privilege."""
         table = self._snapshot.table
@@ -167,7 +171,7 @@ class Side:
     def _number(self, scope: int) -> int:
         number = self._numbered.get(scope)
         if number is None:
-            ids = self._placed(self._snapshot.bitmaps[scope])
+            ids = self.placed(self._snapshot.bitmaps[scope])
             number = self._universe.number(self._snapshot.table.scopes[scope], ids)
             self._numbered[scope] = number
         return number
@@ -197,7 +201,7 @@ class Side:
         starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
         for group in np.split(order, starts[1:]) if len(order) else ():
             owner, label = divmod(int(keys[group[0]]), width)
-            ids = self._placed(BitMap(stored[positions[group]].astype(np.uint32)))
+            ids = self.placed(BitMap(stored[positions[group]].astype(np.uint32)))
             found[coded.acting.principals[owner], coded.ownerships[label]] = ids
         return found
 
@@ -210,7 +214,7 @@ class Side:
 
     def own(self, user: Principal) -> BitMap:
         """The stored entities that are the user."""
-        return self._placed(self._snapshot.entities_of([user]))
+        return self.placed(self._snapshot.entities_of([user]))
 
 
 def universe(before: Snapshot, after: Snapshot) -> Universe:

@@ -19,7 +19,7 @@ from lakewarden.analysis.tally import SOMEBODY, Change, Part, Tally
 from lakewarden.analysis.universe import Side, Universe, universe
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.snapshot import Snapshot
 
 RoleSet = frozenset[Principal]
@@ -75,43 +75,77 @@ def difference(before: Snapshot, after: Snapshot) -> Difference:
 
     Raises `BadInput` when the snapshots are of different models or settings.
     """
+    return comparison(before, after).difference()
+
+
+def comparison(before: Snapshot, after: Snapshot) -> Comparison:
+    """The snapshots side by side; errors as `difference`."""
     if before.model.digest != after.model.digest:
         raise BadInput("access can be compared under one model with the same settings only")
-    found = _Comparison(universe(before, after))
-    rows = tuple(
-        row for name in before.model.privileges for row in sorted(found.rows(name), key=_order)
-    )
-    users = {user for row in rows for user in row.users}
-    return Difference(rows, len(users), len(found.entities))
+    return Comparison(universe(before, after))
 
 
 def _order(row: Row) -> tuple[object, ...]:
     return row.gained, -row.pairs, row.role_set, row.type, row.sample, row.users
 
 
-class _Comparison:
-    """Two snapshots, and their users grouped by what statements know of them."""
+Acting = tuple[RoleSet, RoleSet]
+"""What users act as, before and after, as far as any statement names it."""
+
+
+class Comparison:
+    """Two snapshots, and their users grouped by what statements know of them.
+
+    `groups` holds all stored users and `SOMEBODY`; in one group only ownership, or who they
+    are, tells users apart. `moved` are those who act as something else than before.
+    """
 
     def __init__(self, universe: Universe) -> None:
-        self._universe = universe
-        self.entities = BitMap()
+        self.universe = universe
+        self.moved: set[Principal] = set()
+        self._entities = BitMap()
         sides = universe.before, universe.after
-        named = frozenset(p for side in sides for p in side.named())
+        named = frozenset(p for side in sides for p in side.named()) | {SERVICE_ADMINS}
         owners = frozenset(p for side in sides for p in side.owners())
         stored = {user for side in sides for user in side.users()}
         self._changed_owners = universe.changed_owners()
-        self._groups: dict[tuple[RoleSet, RoleSet], list[Principal]] = {}
-        self._owning: dict[Principal, tuple[RoleSet, RoleSet]] = {}
+        self.groups: dict[Acting, list[Principal]] = {}
+        self._owning: dict[Principal, Acting] = {}
         for user in (*sorted(stored), SOMEBODY):
             acts = sides[0].acts_as(user), sides[1].acts_as(user)
             key = acts[0] & named, acts[1] & named
-            self._groups.setdefault(key, []).append(user)
+            self.groups.setdefault(key, []).append(user)
+            if acts[0] != acts[1]:
+                self.moved.add(user)
             if (acts[0] | acts[1]) & owners:
                 self._owning[user] = acts[0] & owners, acts[1] & owners
 
-    def rows(self, privilege: str) -> Iterator[Row]:
-        """What differs about one privilege."""
-        one = _OnePrivilege(self._universe, privilege)
+    def difference(self) -> Difference:
+        """What differs about the privileges by their bare names."""
+        rows = tuple(
+            row
+            for name in self.universe.model.privileges
+            for row in sorted(self._rows(name), key=_order)
+        )
+        users = {user for row in rows for user in row.users}
+        return Difference(rows, len(users), len(self._entities))
+
+    def concerned(self, privilege: str) -> dict[Acting, Sequence[Principal]]:
+        """Of each group, the users for whom what statements say of the privilege differs."""
+        one = _OnePrivilege(self.universe, privilege)
+        found: dict[Acting, Sequence[Principal]] = {}
+        for acting, users in self.groups.items():
+            before, after = acting[0] & one.named(0), acting[1] & one.named(1)
+            if before != after or not one.changed.isdisjoint(before) or one.owners_differ:
+                found[acting] = users
+            else:
+                owning = self._reowning(one, users)
+                if owning:
+                    found[acting] = owning
+        return found
+
+    def _rows(self, privilege: str) -> Iterator[Row]:
+        one = _OnePrivilege(self.universe, privilege)
         groups = self._concerned(one)
         if not groups:
             return
@@ -124,10 +158,10 @@ class _Comparison:
                 tally.add(one.change(before, after, owned, gained=gained), gained, cause, users)
         for part in tally.parts():
             yield self._row(privilege, part)
-        self.entities |= tally.entities()
+        self._entities |= tally.entities()
 
     def _row(self, privilege: str, part: Part) -> Row:
-        sample = self._universe.entity(part.first)
+        sample = self.universe.entity(part.first)
         return Row(
             privilege=privilege,
             gained=part.gained,
@@ -140,10 +174,10 @@ class _Comparison:
             sample=sample,
         )
 
-    def _concerned(self, one: _OnePrivilege) -> dict[tuple[RoleSet, RoleSet], list[Principal]]:
+    def _concerned(self, one: _OnePrivilege) -> dict[Acting, list[Principal]]:
         """The users for whom something may differ, by the principals that the privilege names."""
-        found: dict[tuple[RoleSet, RoleSet], list[Principal]] = {}
-        for (before, after), users in self._groups.items():
+        found: dict[Acting, list[Principal]] = {}
+        for (before, after), users in self.groups.items():
             is_moved = before != after or not one.changed.isdisjoint(before)
             kept = users if is_moved or one.owners_differ else self._reowning(one, users)
             if kept:
@@ -155,13 +189,14 @@ class _Comparison:
         """Those of the users who own something else than before, where that matters."""
         if not one.asks_owners:
             return []
-        return [user for user in users if self._owns_otherwise(user)]
+        return [user for user in users if self.owns_otherwise(user)]
 
-    def _owns_otherwise(self, user: Principal) -> bool:
+    def owns_otherwise(self, user: Principal) -> bool:
+        """Whether the user owns something that it did not own, or the reverse."""
         before, after = self._owning.get(user, (frozenset(), frozenset()))
         return before != after or not self._changed_owners.isdisjoint(before)
 
-    def _owned(self, user: Principal) -> tuple[RoleSet, RoleSet]:
+    def _owned(self, user: Principal) -> Acting:
         return self._owning.get(user, (frozenset(), frozenset()))
 
     def owns(self, user: Principal) -> bool:
@@ -193,11 +228,11 @@ class _OnePrivilege:
         """The principals that statements about the privilege name on one side."""
         return self._grants[side].principals
 
-    def is_special(self, user: Principal, found: _Comparison) -> bool:
+    def is_special(self, user: Principal, found: Comparison) -> bool:
         """Whether more than the role set may tell what the user may do."""
         return (self.asks_owners and found.owns(user)) or (self._is_own and user != SOMEBODY)
 
-    def look_at(self, groups: Iterable[tuple[RoleSet, RoleSet]]) -> Cells:
+    def look_at(self, groups: Iterable[Acting]) -> Cells:
         """Takes the classes that tell apart what these role sets may do, and returns them."""
         used = {number for grants in self._grants for number, _ in grants.owners}
         for key in groups:
@@ -211,7 +246,7 @@ class _OnePrivilege:
         self,
         before: RoleSet,
         after: RoleSet,
-        owned: Mapping[Principal, tuple[RoleSet, RoleSet]],
+        owned: Mapping[Principal, Acting],
         *,
         gained: bool,
     ) -> Change:

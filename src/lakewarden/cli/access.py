@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from lakewarden.analysis.whatif import Difference, Row
-from lakewarden.cli.wording import entity_text, principal_name, some, statement_text
+from lakewarden.analysis.access import Access, Held, Idle, Reached
+from lakewarden.cli.wording import counted, entity_text, principal_name, some, statement_text
+from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.service.planned import Edit, Plan
 
@@ -63,33 +64,90 @@ def _edit(edit: Edit) -> Iterator[str]:
         yield f"      {'now ' if edit.was is not None else ''}{statement_text(edit.now)}"
 
 
-def access(found: Difference, *, whole: bool = False) -> Iterator[str]:
-    """What users gain and lose, for people."""
-    if not found.rows:
-        yield "access: nobody gains or loses anything"
-        return
-    yield (
-        f"access: {found.gained:,} gained and {found.lost:,} lost, by {found.users:,} users on"
-        f" {found.entities:,} entities"
-    )
-    rows = found.rows if whole else found.rows[:ROWS_SHOWN]
-    for row in rows:
-        yield f"  {_row(row)}"
-    if len(rows) < len(found.rows):
-        yield f"  and {len(found.rows) - len(rows):,} lines more; --whole shows them"
-
-
-def _row(row: Row) -> str:
-    verb = "gain" if row.gained else "lose"
-    names = [principal_name(user) for user in row.users]
-    if row.others:
-        names.append("whoever is not stored")
-    through = some([principal_name(p) for p in row.role_set], NAMES_SHOWN)
-    by = f" (through {through})" if row.role_set else " (as owners)"
-    if row.type:
-        such = "" if row.entities == 1 else f"{row.entities:,} × {row.type}, such as "
-        on = f"{such}{entity_text(row.sample)}"
+def access(found: Access, *, whole: bool = False) -> Iterator[str]:
+    """What users can do now and no longer, and the privileges beneath; for people."""
+    if not found.reached:
+        yield "access: nobody can do anything more, or less"
     else:
-        on = "the platform"
-    sign = "+" if row.gained else "-"
-    return f"{sign} {some(names, NAMES_SHOWN)} {verb} {row.privilege} on {on}{by}"
+        yield f"access: {_sum(found)}"
+        yield from _cut([_effect(one, whole=whole) for one in found.reached], whole=whole)
+    if not found.is_whole:
+        yield "  and more than is worked out here; `lakewarden pipeline diff` compares all"
+    if found.held:
+        yield from ("", "privileges by their bare names")
+        shown = [one for one in found.held if whole or not one.technical]
+        yield from _cut([_held(one) for one in shown], whole=whole)
+        if len(shown) < len(found.held):
+            count = len(found.held) - len(shown)
+            yield f"  and {counted(count, 'technical line')}; --whole shows them"
+
+
+def _sum(found: Access) -> str:
+    """How many people and assets, and by which way."""
+    ways = [
+        f"{w.users:,} {'gain' if w.gained else 'lose'} {w.way} on {w.entities:,}"
+        for w in found.ways
+        if w.entities
+    ]
+    nothing = "nobody gains or loses a way to see, read or change"
+    reach = f"{counted(found.users, 'user')}, {counted(found.entities, 'entity', 'entities')}"
+    return f"{reach}: {', '.join(ways) or nothing}"
+
+
+def _cut(blocks: Sequence[Sequence[str]], *, whole: bool) -> Iterator[str]:
+    shown = blocks if whole else blocks[:ROWS_SHOWN]
+    for block in shown:
+        yield from (f"  {line}" for line in block)
+    if len(shown) < len(blocks):
+        yield f"  and {len(blocks) - len(shown):,} lines more; --whole shows them"
+
+
+def _effect(one: Reached, *, whole: bool) -> list[str]:
+    who = _people(one.users, others=one.others)
+    sign, can = ("+", "can") if one.gained else ("-", "can no longer")
+    limit = len(one.operations) if whole else NAMES_SHOWN
+    if not one.ways:
+        return [f"{sign} {who} {can} do {some(one.operations, limit)} on {_on(one)}"]
+    by = some(one.operations, limit)
+    return [f"{sign} {who} {can} {' and '.join(one.ways)} {_on(one)}", f"    by {by}"]
+
+
+def _held(one: Held) -> list[str]:
+    verb, sign = ("gain", "+") if one.gained else ("lose", "-")
+    through = some([principal_name(p) for p in one.through], NAMES_SHOWN)
+    by = f" (through {through})" if one.through else " (as owners)"
+    who = _people(one.users, others=one.others)
+    line = f"{sign} {who} {verb} {', '.join(one.privileges)} on {_on(one)}{by}"
+    idle = [_idle(idle, one) for idle in one.idle]
+    if len(idle) == 1 and (one.idle[0].users, one.idle[0].others) == (one.users, one.others):
+        return [f"{line}: {idle[0]}"]
+    return [
+        line,
+        *(
+            f"    {text} for {_people(i.users, others=i.others)}"
+            for text, i in zip(idle, one.idle, strict=True)
+        ),
+    ]
+
+
+def _idle(idle: Idle, one: Held) -> str:
+    """What keeps a privilege from changing anything."""
+    where = "" if one.entities == 1 else f", such as on {entity_text(one.sample)}"
+    if idle.lacks:
+        needs = (f"{need.privilege} on {entity_text(need.entity)}" for need in idle.lacks)
+        return f"no effect yet{where}: lacks {' and '.join(needs)}"
+    return f"no effect{where}: can as much without" if one.gained else f"no effect{where}"
+
+
+def _people(users: Sequence[Principal], *, others: bool) -> str:
+    names = [principal_name(user) for user in users]
+    if others:
+        names.append("whoever is not stored")
+    return some(names, NAMES_SHOWN)
+
+
+def _on(one: Reached | Held) -> str:
+    if not one.type:
+        return "the platform"
+    such = "" if one.entities == 1 else f"{one.entities:,} × {one.type}, such as "
+    return f"{such}{entity_text(one.sample)}"

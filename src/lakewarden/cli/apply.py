@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +14,13 @@ from lakewarden.cli import policy_file
 from lakewarden.cli.access import told
 from lakewarden.cli.asking import As
 from lakewarden.cli.at import NOWHERE, At
-from lakewarden.cli.outcome import YES, show, show_json
+from lakewarden.cli.outcome import YES, show
 from lakewarden.cli.plan import Adopts, Keeper
+from lakewarden.cli.plan_file import pieces
 from lakewarden.cli.policy_at import Policies
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.section import Section
+from lakewarden.service.planned import FORMAT
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def apply(
         digest=agreed.digest,
     )
     if format == "json":
-        show_json({**made.table(), "applied": newest})
+        sys.stdout.writelines(pieces({**made.table(), "applied": newest}))
     else:
         show(*told(made), "")
         show(f"applied: revision {newest}" if not made.is_empty else "nothing to do")
@@ -98,7 +101,7 @@ def _of_plan(file: Path) -> Agreed:
         raise BadInput("expected JSON", where=where) from None
     number = section.number("revision")
     files = section.texts("files")
-    if section.take("format") != 1 or number is None or not files:
+    if section.take("format") != FORMAT or number is None or not files:
         raise BadInput("is no plan of this release", where=where)
     return Agreed(
         tuple(map(Path, files)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,8 @@ from lakewarden.cli import policy_file
 from lakewarden.cli.access import told
 from lakewarden.cli.asking import As
 from lakewarden.cli.at import NOWHERE, At, RealmName
-from lakewarden.cli.outcome import NO, YES, note, show, show_json
+from lakewarden.cli.outcome import NO, YES, note, show
+from lakewarden.cli.plan_file import pieces
 from lakewarden.cli.policy_at import Policies
 
 Files = Annotated[
@@ -39,7 +40,8 @@ def plan(
         Path | None, Parameter(help="File to write the plan to, for `lakewarden apply`.")
     ] = None,
     whole: Annotated[
-        bool, Parameter(help="Show every line about access.", show_default=False)
+        bool,
+        Parameter(help="Show every line about access, with all operations.", show_default=False),
     ] = False,
     at: At = NOWHERE,
     format: As = "table",
@@ -58,10 +60,10 @@ def plan(
     made = Policies(at, realm).planned(parts, keeper=keeper, adopts=adopts)
     if out is not None:
         files_read = [str(file.resolve()) for file in found]
-        text = json.dumps({**made.table(), "files": files_read}, indent=2, ensure_ascii=False)
-        out.write_text(f"{text}\n", "utf-8")
+        with out.open("w", encoding="utf-8") as file:
+            file.writelines(pieces({**made.table(), "files": files_read}))
     if format == "json":
-        show_json(made.table())
+        sys.stdout.writelines(pieces(made.table()))
     else:
         show(*told(made, whole=whole))
         if not made.is_empty:

@@ -201,6 +201,15 @@ def some(words: Sequence[str], limit: int = WORDS_SHOWN) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def counted(count: int, word: str, several: str = "") -> str:
+    """A number of things.
+
+    >>> counted(1, "user"), counted(2_000, "entity", "entities")
+    ('1 user', '2,000 entities')
+    """
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
 def _reaching(told: Told, statement: Statement) -> Iterator[str]:
     """How the asker comes to be one of those whom the statement names."""
     asker = told.request.principal

@@ -32,12 +32,13 @@ from lakewarden.kernel.expression import (
     Node,
     NotDenied,
     Owner,
+    ServiceAdmin,
     Some,
     children,
 )
 from lakewarden.kernel.model import NONE, Model, Operation
 from lakewarden.kernel.principal import SERVICE_ADMINS, USER
-from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.snapshot import SUBJECT, Snapshot
 from lakewarden.kernel.subject import Subject
 
 Truths = NDArray[np.bool_]
@@ -72,13 +73,17 @@ class Shape:
     """What a rule looks at, before any role set is known.
 
     `paths` are the places whose classes matter; `privileges` all that it names; `owner`:
-    ownership may open it; `other`: something else may.
+    ownership may open it; `other`: something else may; `personal`: it asks who the asker is,
+    so that users with equal role sets may be told apart; `administrator`: or whether the asker
+    is a service administrator.
     """
 
     paths: tuple[Path, ...]
     privileges: frozenset[str]
     owner: bool
     other: bool
+    personal: bool
+    administrator: bool
 
 
 def shape(model: Model, operation: Operation, type: str) -> Shape:
@@ -95,7 +100,21 @@ def shape(model: Model, operation: Operation, type: str) -> Shape:
             for where, leaf in found
         )
         or bool(privileges & model.self_privileges),
+        personal=any(_is_personal(model, leaf, where) for where, leaf in found),
+        administrator=any(isinstance(leaf, ServiceAdmin) for _, leaf in found),
     )
+
+
+def _is_personal(model: Model, leaf: Node, where: Where | None) -> bool:
+    match leaf:
+        case IsSelf() | Holds():
+            own = isinstance(leaf, IsSelf) or leaf.privilege in model.self_privileges
+            declared = model.types.get(where.type or "") if where is not None else None
+            return own and (declared is None or declared.principal is not None)
+        case Compare(attribute):
+            return attribute.startswith(SUBJECT)
+        case _:
+            return False
 
 
 def _leaves(model: Model, node: Node, where: Where | None) -> Iterator[tuple[Where | None, Node]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from lakewarden.analysis.whatif import Difference, difference
+from lakewarden.analysis.access import Access, access
 from lakewarden.kernel.change import (
     Change,
     EntityAdded,
@@ -203,13 +203,13 @@ def _planned(
     return made, effects
 
 
-def _access(realm: RealmState, effects: Sequence[Effect], now: float) -> Difference:
+def _access(realm: RealmState, effects: Sequence[Effect], now: float) -> Access:
     beside = (DocumentChanged, RealmChanged)
     # An effect is one of these two or a change, which a tuple of classes does not tell the checker.
     changes: list[Change] = [e for e in effects if not isinstance(e, beside)]  # type: ignore[misc]
     before = realm.matrix
     after = apply(before, changes, now=now, revision=before.revision + 1) if changes else before
-    return difference(before.snapshot, after.snapshot)
+    return access(before, after, now)
 
 
 # Statements

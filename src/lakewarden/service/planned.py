@@ -2,6 +2,7 @@
 
 A plan has a digest over all that it changes, and a form in JSON, which is what a server sends
 and `lakewarden plan --format json` prints. Read back, it is the same plan with the same digest.
+How the access is written is `lakewarden.service.planned_access`'s.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lakewarden.analysis.whatif import Difference, Row
-from lakewarden.kernel.entity import Entity
+from lakewarden.analysis.access import Access
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Statement
@@ -23,9 +23,10 @@ from lakewarden.kernel.statement_file import (
     write_statement,
 )
 from lakewarden.service.effect import canonical
+from lakewarden.service.planned_access import access_table, read_access
 from lakewarden.service.system import System
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Plan:
     gone_members: tuple[MembershipRow, ...]
     foreign: int
     is_empty: bool
-    access: Difference = field(repr=False)
+    access: Access = field(repr=False)
 
     @property
     def digest(self) -> str:
@@ -77,7 +78,7 @@ class Plan:
             "digest": self.digest,
             "foreign": self.foreign,
             "pending": not self.is_empty,
-            "access": _access_table(self.access),
+            "access": access_table(self.access),
         }
 
     def _changes(self) -> dict[str, object]:
@@ -110,29 +111,6 @@ def _pair(row: MembershipRow) -> list[str]:
     return [principal_text(row.member), principal_text(row.of)]
 
 
-def _access_table(found: Difference) -> dict[str, object]:
-    return {
-        "gained": found.gained,
-        "lost": found.lost,
-        "users": found.users,
-        "entities": found.entities,
-        "rows": [
-            {
-                "privilege": row.privilege,
-                "gained": row.gained,
-                "through": [principal_text(one) for one in row.role_set],
-                "users": [principal_text(one) for one in row.users],
-                "others": row.others,
-                "type": row.type,
-                "entities": row.entities,
-                "pairs": row.pairs,
-                "sample": {"type": row.sample.type, "name": row.sample.name},
-            }
-            for row in found.rows
-        ],
-    }
-
-
 def read_plan(table: Mapping[str, Any], system: System) -> Plan:
     """The plan that `Plan.table` wrote. Raises `BadInput` for statements that cannot be read."""
     return Plan(
@@ -150,7 +128,7 @@ def read_plan(table: Mapping[str, Any], system: System) -> Plan:
         gone_members=_members(table["members"]["gone"]),
         foreign=table["foreign"],
         is_empty=not table["pending"],
-        access=_access(table["access"]),
+        access=read_access(table["access"]),
     )
 
 
@@ -167,25 +145,3 @@ def _roles(names: Sequence[str]) -> tuple[Principal, ...]:
 
 def _members(pairs: Sequence[Sequence[str]]) -> tuple[MembershipRow, ...]:
     return tuple(MembershipRow(read_principal(one), read_principal(of)) for one, of in pairs)
-
-
-def _access(table: Mapping[str, Any]) -> Difference:
-    rows = tuple(
-        Row(
-            privilege=row["privilege"],
-            gained=row["gained"],
-            role_set=_principals(row["through"]),
-            users=_principals(row["users"]),
-            others=row["others"],
-            type=row["type"],
-            entities=row["entities"],
-            pairs=row["pairs"],
-            sample=Entity(row["sample"]["type"], row["sample"]["name"]),
-        )
-        for row in table["rows"]
-    )
-    return Difference(rows, table["users"], table["entities"])
-
-
-def _principals(texts: Sequence[str]) -> tuple[Principal, ...]:
-    return tuple(read_principal(text) for text in texts)

@@ -43,8 +43,13 @@ def test_what_is_planned_is_shown_and_applied_and_then_exported(lake: Api) -> No
     now = {"effect": "allow", **READ}
     assert plan["statements"] == [{"id": "see-all", "was": None, "now": now}]
     assert plan["members"] == {"new": [["user:ben", "role:lk:readers"]], "gone": []}
-    (row,) = [r for r in plan["access"]["rows"] if r["sample"]["name"] == HIDDEN.partition(":")[2]]
-    assert (row["privilege"], row["gained"]) == ("SELECT_TABLE", True)
+    access, hidden = plan["access"], HIDDEN.partition(":")[2]
+    (row,) = [r for r in access["privileges"] if r["sample"]["name"] == hidden]
+    assert (row["privileges"], row["gained"]) == (["SELECT_TABLE"], True)
+    (run,) = access["crowds"][row["users"]]
+    assert access["people"][run[0] : run[1] + 1] == ["user:ana", "user:ben"]
+    (row,) = [r for r in access["effect"] if r["sample"]["name"] == hidden and r["ways"]]
+    assert (row["ways"], row["gained"], row["sample"]["name"]) == (["see", "read"], True, hidden)
     assert lake.plane.state.revision == before
     assert not may_load(lake, "ben", HIDDEN)
     answer = lake.ask("POST", f"{PATH}/apply", agreed(plan))
@@ -56,7 +61,7 @@ def test_what_is_planned_is_shown_and_applied_and_then_exported(lake: Api) -> No
     assert now in policy["statement"]
     assert "user:ben" in policy["members"]["role:lk:readers"]
     again = lake.must("POST", f"{PATH}/plan", sent())
-    assert (again["pending"], again["access"]["rows"]) == (False, [])
+    assert (again["pending"], again["access"]["effect"]) == (False, [])
     (event,) = [
         row["event"]
         for row in lake.must("GET", "/audit", query={"last": "20"})["rows"]
@@ -70,7 +75,7 @@ def test_an_exported_policy_is_a_plan_of_nothing_once_it_is_adopted(lake: Api) -
     refused = lake.ask("POST", f"{PATH}/plan", sent(policy))
     assert (refused.status, "bears no mark" in refused.body["detail"]) == (409, True)
     plan = lake.must("POST", f"{PATH}/plan", sent(policy, adopts=True))
-    assert (plan["pending"], plan["access"]["rows"]) == (True, [])
+    assert (plan["pending"], plan["access"]["effect"]) == (True, [])
     lake.must("POST", f"{PATH}/apply", {**agreed(plan, policy), "adopts": True})
     assert lake.must("POST", f"{PATH}/plan", sent(policy))["pending"] is False
 

@@ -84,17 +84,15 @@ class MembersChanged(Given, kw_only=True):
     gone: list[tuple[str, str]]
 
 
-class AccessChanged(Given, kw_only=True):
-    """Users who gain or lose a privilege on entities that no statement tells apart.
+class Changed(Given, kw_only=True):
+    """Users for whom something changes, and on how many entities of one type.
 
-    `through` are the principals that the reason is about, none for ownership; `pairs` counts
-    users × entities; `others`: whoever is not stored, too.
+    `users` is the place of a crowd; `pairs` counts users × entities; `others`: whoever is not
+    stored, too.
     """
 
-    privilege: str
     gained: bool
-    through: list[str]
-    users: list[str]
+    users: int
     others: bool
     type: str
     entities: int
@@ -102,14 +100,68 @@ class AccessChanged(Given, kw_only=True):
     sample: EntityName
 
 
+class EffectChanged(Changed, kw_only=True):
+    """What they can do now, or no longer: ways to the entities, and operations."""
+
+    ways: list[str]
+    operations: list[str]
+
+
+class Lacking(Given, kw_only=True):
+    """An ALLOW that is still missing, and where."""
+
+    privilege: str
+    type: str
+    name: str
+
+
+class Idle(Given, kw_only=True):
+    """Those of the users for whom that changes nothing, and what they lack for it."""
+
+    users: int
+    others: bool
+    lacks: list[Lacking]
+
+
+class PrivilegesChanged(Changed, kw_only=True):
+    """Privileges that they hold now, or no longer.
+
+    `through` are the principals that the reason is about, none for ownership; `technical`: no
+    operation on entities of that type is what they are granted for.
+    """
+
+    privileges: list[str]
+    through: list[str]
+    technical: bool
+    idle: list[Idle]
+
+
+class WayChanged(Given, kw_only=True):
+    """How many users gain, or lose, one way to how many entities."""
+
+    way: str
+    gained: bool
+    users: int
+    entities: int
+
+
 class AccessDifference(Given, kw_only=True):
-    """The access that is gained and lost, and how far that reaches."""
+    """The access that is gained and lost, and how far that reaches; counted is what has effect.
+
+    `people` are all users that are named, `crowds` sets of them: pairs of places, from and to,
+    both included. Not `whole`: there is more than was worked out.
+    """
 
     gained: int
     lost: int
     users: int
     entities: int
-    rows: list[AccessChanged]
+    whole: bool
+    ways: list[WayChanged]
+    people: list[str]
+    crowds: list[list[tuple[int, int]]]
+    effect: list[EffectChanged]
+    privileges: list[PrivilegesChanged]
 
 
 class PlanGiven(Given, kw_only=True):

@@ -1,0 +1,508 @@
+"""What a change of policy lets people do, or no longer do: the ways to assets, and operations.
+
+The kernel's listings before and after, taken once for all users whom no statement and no
+ownership tells apart. Beside them the privileges that came or went by their bare names, each
+with whom it helps to nothing: where a gate, or another privilege, is still missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.tally import SOMEBODY
+from lakewarden.analysis.universe import Side
+from lakewarden.analysis.whatif import Acting, Comparison, Difference, RoleSet, Row, comparison
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.explain import Need, lacking
+from lakewarden.kernel.expression import Node
+from lakewarden.kernel.facts import ROOT
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import ANY, NONE, WAYS, Model, Operation
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Reason, Request
+from lakewarden.kernel.rows import Shape, shape
+
+LISTINGS: Final = 20_000
+"""So many listings are taken at most: ways come first, and what most users have in common."""
+
+OWNED: Final = 64
+"""Who owns no more of a type is judged there one by one, and is else as those who own nothing."""
+
+SETS: Final = 200
+"""More sets of entities than this for one operation and type, and they are one line."""
+
+JUDGED: Final = 10_000
+"""So many pairs of decisions tell which privileges help to nothing; of more, it is not told."""
+
+_FEW_OPERATIONS: Final = 4
+"""Of the operations that ask for a privilege, so many are tried for what is lacking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What users can do now, or no longer, on entities of one type: `ways`, and `operations`.
+
+    `pairs` counts (user, entity); it is `len(users) * entities` unless ownership tells the
+    users apart. `others`: whoever is not stored, too. `type` is empty for no resource;
+    `sample` is the first of the entities.
+    """
+
+    ways: tuple[str, ...]
+    operations: tuple[str, ...]
+    gained: bool
+    users: tuple[Principal, ...]
+    others: bool
+    type: str
+    entities: int
+    pairs: int
+    sample: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Users whom a privilege that came or went changes nothing, on the sample.
+
+    `lacks`: one of the smallest sets of ALLOWs that are still missing; empty where the users
+    can do all that it is for, or nothing of it, in any case.
+    """
+
+    users: tuple[Principal, ...]
+    others: bool
+    lacks: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Privileges that users hold by their bare names, or do no longer, all of one reason.
+
+    As `whatif.Row`, with the privileges together that are alike in all else. `technical`: no
+    operation on entities of that type is what they are granted for.
+    """
+
+    privileges: tuple[str, ...]
+    gained: bool
+    through: tuple[Principal, ...]
+    users: tuple[Principal, ...]
+    others: bool
+    type: str
+    entities: int
+    pairs: int
+    sample: Entity
+    technical: bool
+    idle: tuple[Idle, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WayCount:
+    """How many users gain, or lose, one way to how many assets."""
+
+    way: str
+    gained: bool
+    users: int
+    entities: int
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What changes in effect, and in privileges.
+
+    `users` and `entities` are all that any change in effect is about, each counted once;
+    `gained` and `lost` count (user, entity, operation). Not `is_whole`: there was more to
+    compare than is compared here, and what is told is true but not all.
+    """
+
+    reached: tuple[Reached, ...]
+    held: tuple[Held, ...]
+    ways: tuple[WayCount, ...]
+    users: int
+    entities: int
+    gained: int
+    lost: int
+    is_whole: bool
+
+
+def access(before: Matrix, after: Matrix, now: float) -> Access:
+    """What users gain and lose from `before` to `after`, asked at `now`.
+
+    The snapshots have the same relations and attributes, but for what came and went with
+    entities. Raises `BadInput` when they are of different models or settings.
+    """
+    found = comparison(before.snapshot, after.snapshot)
+    asking = _Asking(found, (before, after), now)
+    asking.ask()
+    held = tuple(_Holding(found, asking).held(found.difference()))
+    return asking.told(held)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Users for whom most operations have one answer; `changed` privileges concern them.
+
+    `acting` is what they act as; None for somebody whom more than that tells apart. An owner
+    is alone, and differs from who acts as the same on what is owned and below it.
+    """
+
+    users: tuple[Principal, ...]
+    acting: Acting | None
+    is_owner: bool
+    changed: frozenset[str]
+    is_moved: bool
+    owns_otherwise: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Operations on entities of one type that ask for the same, and the ways that they are."""
+
+    operations: tuple[str, ...]
+    type: str
+    ways: tuple[str, ...]
+    shape: Shape
+
+    @property
+    def operation(self) -> str:
+        """The first of the operations; the answer is good for all."""
+        return self.operations[0]
+
+
+Ids = bytes
+"""A set of entities, as a key."""
+
+Users = tuple[Principal, ...]
+Units = tuple[Users, ...]
+
+
+class _Line(NamedTuple):
+    """What operations have in common that are told together."""
+
+    gained: bool
+    type: str
+    key: Ids
+    units: Units
+    pairs: int
+
+
+class _Asking:
+    def __init__(self, found: Comparison, sides: tuple[Matrix, Matrix], now: float) -> None:
+        self._found = found
+        self._universe = found.universe
+        self._sides = sides
+        self._now = now
+        self._left = LISTINGS
+        self.is_whole = True
+        self.questions = tuple(_questions(found, sides))
+        # For each (gained, question): the entities, and who gains or loses them.
+        self._changes: dict[tuple[bool, _Question], dict[Ids, list[Users]]] = {}
+        self._ids: dict[Ids, BitMap] = {}
+        self._known: dict[tuple[int, RoleSet, _Question], BitMap] = {}
+
+    def ask(self) -> None:
+        """Compares all listings that may differ; ways first."""
+        units = sorted(_units(self._found), key=lambda unit: -len(unit.users))
+        moved = self._moved_types()
+        for is_way in (True, False):
+            for unit in units:
+                for question in self.questions:
+                    if bool(question.ways) is is_way and _may_differ(unit, question, moved):
+                        self._compare(unit, question)
+
+    def _moved_types(self) -> frozenset[str]:
+        sides = self._universe.before, self._universe.after
+        ids = sides[0].domain ^ sides[1].domain
+        return frozenset(self._universe.entity(id).type for id in ids)
+
+    def _compare(self, unit: _Unit, question: _Question) -> None:
+        personal = question.shape.personal
+        for users in [(user,) for user in unit.users] if personal else [unit.users]:
+            if self._left <= 0:
+                self.is_whole = False
+                return
+            had, has = (self._listed(side, users[0], unit, question) for side in (0, 1))
+            for gained, ids in ((True, has - had), (False, had - has)):
+                if ids:
+                    key = self._key(ids)
+                    sets = self._changes.setdefault((gained, question), {})
+                    sets.setdefault(key, []).append(users)
+
+    def _key(self, ids: BitMap) -> Ids:
+        ids.run_optimize()
+        key: Ids = ids.serialize()
+        self._ids[key] = ids
+        return key
+
+    def _listed(self, side: int, user: Principal, unit: _Unit, question: _Question) -> BitMap:
+        """What the user may do it on; taken once for all who act as the same, and own nothing."""
+        if unit.acting is None or question.shape.personal:
+            return self._fresh(side, user, question)
+        key = (side, unit.acting[side], question)
+        found = self._known.get(key)
+        if unit.is_owner:
+            return self._owned(side, user, found, question)
+        if found is None:
+            found = self._known[key] = self._fresh(side, user, question)
+        return found
+
+    def _owned(
+        self, side: int, user: Principal, others: BitMap | None, question: _Question
+    ) -> BitMap:
+        """An owner's listing, from that of `others` who act as the same and own nothing."""
+        matrix, request = self._sides[side], self._request(user, question)
+        mine = matrix.subject(request).touched & matrix.snapshot.of_type(question.type)
+        if others is None or len(mine) > OWNED or not question.type:
+            return self._fresh(side, user, question)
+        operation, subject = matrix.operation(question.operation), matrix.subject(request)
+        left = BitMap([id for id in mine if matrix.walk(operation, subject, request, id)])
+        return (others - self._side(side).placed(mine)) | self._side(side).placed(left)
+
+    def _side(self, side: int) -> Side:
+        return self._universe.before if side == 0 else self._universe.after
+
+    def _request(self, user: Principal, question: _Question) -> Request:
+        return Request(user, question.operation, NO_RESOURCE, self._now)
+
+    def _fresh(self, side: int, user: Principal, question: _Question) -> BitMap:
+        self._left -= 1
+        matrix, request = self._sides[side], self._request(user, question)
+        if not question.type:
+            return BitMap([ROOT] if matrix.decide(request).allow else [])
+        return self._side(side).placed(listing(matrix, request, type=question.type))
+
+    def allows(self, side: int, user: Principal, operation: str, entity: Entity) -> bool:
+        """Whether one side allows the user the operation on the entity."""
+        return self._sides[side].decide(Request(user, operation, entity, self._now)).allow
+
+    def lacks(self, user: Principal, operation: str, entity: Entity) -> tuple[Need, ...] | None:
+        """What the user still needs for the operation afterwards; None: no ALLOW would do."""
+        request = Request(user, operation, entity, self._now)
+        if self._sides[1].decide(request).reason is not Reason.DENIED:
+            return None
+        ways = lacking(self._sides[1], request)
+        return tuple(sorted(ways[0], key=str)) if ways else None
+
+    def told(self, held: tuple[Held, ...]) -> Access:
+        """All that was found."""
+        reached = tuple(sorted(self._reached(), key=_order))
+        users = {user for one in reached for user in one.users}
+        ids = BitMap.union(BitMap(), *(self._ids[key] for s in self._changes.values() for key in s))
+        totals = [
+            sum(one.pairs * len(one.operations) for one in reached if one.gained is gained)
+            for gained in (True, False)
+        ]
+        return Access(
+            reached=reached,
+            held=held,
+            ways=tuple(self._ways()),
+            users=len(users),
+            entities=len(ids),
+            gained=totals[0],
+            lost=totals[1],
+            is_whole=self.is_whole,
+        )
+
+    def _ways(self) -> Iterator[WayCount]:
+        for way in WAYS:
+            for gained in (True, False):
+                sets = [
+                    (self._ids[key], users)
+                    for (is_gain, question), found in self._changes.items()
+                    if is_gain is gained and way in question.ways
+                    for key, users in found.items()
+                ]
+                people = {one for _, units in sets for users in units for one in users}
+                ids = BitMap.union(BitMap(), *(ids for ids, _ in sets))
+                yield WayCount(way, gained, len(people - {SOMEBODY}), len(ids))
+
+    def _reached(self) -> Iterator[Reached]:
+        lines: dict[_Line, list[_Question]] = {}
+        for (gained, question), sets in self._changes.items():
+            for key, units, pairs in self._sets(sets):
+                line = _Line(gained, question.type, key, units, pairs)
+                lines.setdefault(line, []).append(question)
+        for line, questions in lines.items():
+            users = {user for unit in line.units for user in unit}
+            ids = self._ids[line.key]
+            ways = {way for question in questions for way in question.ways}
+            yield Reached(
+                ways=tuple(way for way in WAYS if way in ways),
+                operations=tuple(name for question in questions for name in question.operations),
+                gained=line.gained,
+                users=tuple(sorted(users - {SOMEBODY})),
+                others=SOMEBODY in users,
+                type=line.type,
+                entities=len(ids),
+                pairs=line.pairs,
+                sample=self._universe.entity(ids.min()),
+            )
+
+    def _sets(self, sets: Mapping[Ids, Sequence[Users]]) -> Iterator[tuple[Ids, Units, int]]:
+        """The sets of entities with their users, and how many pairs; all together if many."""
+        counted = {key: len(self._ids[key]) * _count(units) for key, units in sets.items()}
+        if len(sets) <= SETS:
+            yield from ((key, tuple(units), counted[key]) for key, units in sets.items())
+            return
+        key = self._key(BitMap.union(BitMap(), *(self._ids[key] for key in sets)))
+        yield key, tuple(unit for units in sets.values() for unit in units), sum(counted.values())
+
+
+def _count(units: Iterable[Sequence[Principal]]) -> int:
+    return sum(len(users) - (SOMEBODY in users) for users in units)
+
+
+def _order(one: Reached) -> tuple[object, ...]:
+    first = WAYS.index(one.ways[-1]) if one.ways else -1
+    return not one.gained, -first, -one.pairs, one.type, one.sample, one.users, one.operations
+
+
+def _questions(found: Comparison, sides: Sequence[Matrix]) -> Iterator[_Question]:
+    model = found.universe.model
+    trees = [side.snapshot.coded.tree for side in sides]
+    kinds = {kind for tree in trees for kind in tree.kinds if kind and tree.of_type(kind)}
+    asked: dict[tuple[str, Node], list[Operation]] = {}
+    for operation in model.operations.values():
+        types = {"" if type == NONE else type for type in operation.rules if type != ANY}
+        if ANY in operation.rules:
+            types |= kinds
+        for type in sorted(types & (kinds | {""})):
+            asked.setdefault((type, operation.rule(type)), []).append(operation)
+    for (type, _), operations in asked.items():
+        names = tuple(operation.name for operation in operations)
+        yield _Question(
+            operations=names,
+            type=type,
+            ways=tuple(way for way in WAYS if model.reaching(way, type) in names),
+            shape=shape(model, operations[0], type),
+        )
+
+
+def _units(found: Comparison) -> Iterator[_Unit]:
+    """The users whom anything may concern, those together who are told apart by nothing."""
+    changed: dict[Principal, set[str]] = {}
+    sides = found.universe.before, found.universe.after
+    for privilege in found.universe.model.privileges:
+        for users in found.concerned(privilege).values():
+            for user in users:
+                changed.setdefault(user, set()).add(privilege)
+    for acting, users in found.groups.items():
+        alike: dict[tuple[frozenset[str], bool], list[Principal]] = {}
+        for user in users:
+            privileges = frozenset(changed.get(user, ()))
+            is_beyond = any(side.is_beyond(user) for side in sides)
+            if is_beyond or found.owns(user):
+                yield _Unit(
+                    users=(user,),
+                    acting=None if is_beyond else acting,
+                    is_owner=True,
+                    changed=privileges,
+                    is_moved=user in found.moved,
+                    owns_otherwise=found.owns_otherwise(user),
+                )
+            else:
+                alike.setdefault((privileges, user in found.moved), []).append(user)
+        for (privileges, is_moved), together in alike.items():
+            yield _Unit(
+                users=tuple(together),
+                acting=acting,
+                is_owner=False,
+                changed=privileges,
+                is_moved=is_moved,
+                owns_otherwise=False,
+            )
+
+
+def _may_differ(unit: _Unit, question: _Question, moved: frozenset[str]) -> bool:
+    asks = question.shape
+    return (
+        not unit.changed.isdisjoint(asks.privileges)
+        or (unit.is_moved and (asks.personal or asks.administrator))
+        or (unit.owns_otherwise and asks.owner)
+        or question.type in moved
+    )
+
+
+class _Holding:
+    """The privileges by their bare names, and whom they help to nothing."""
+
+    def __init__(self, found: Comparison, asking: _Asking) -> None:
+        self._found = found
+        self._model: Model = found.universe.model
+        self._asking = asking
+        self._left = JUDGED
+        # Users of one unit are judged once.
+        self._unit = {
+            user: number for number, users in enumerate(found.groups.values()) for user in users
+        }
+        self._asked: dict[tuple[str, str], list[_Question]] = {}
+        for question in asking.questions:
+            for privilege in question.shape.privileges:
+                self._asked.setdefault((privilege, question.type), []).append(question)
+        for questions in self._asked.values():
+            questions.sort(key=lambda q: not q.ways)
+
+    def held(self, difference: Difference) -> Iterator[Held]:
+        """The rows of a difference, those alike in all but the privilege together."""
+        lines: dict[Held, list[str]] = {}
+        for row in difference.rows:
+            technical = self._is_technical(row)
+            idle = () if technical else tuple(self._idle(row))
+            line = Held(
+                privileges=(),
+                gained=row.gained,
+                through=row.role_set,
+                users=row.users,
+                others=row.others,
+                type=row.type,
+                entities=row.entities,
+                pairs=row.pairs,
+                sample=row.sample,
+                technical=technical,
+                idle=idle,
+            )
+            lines.setdefault(line, []).append(row.privilege)
+        for line, names in lines.items():
+            yield replace(line, privileges=tuple(names))
+
+    def _is_technical(self, row: Row) -> bool:
+        """Whether the privilege is not for entities of that type, but only reaches them."""
+        declared = self._model.privileges[row.privilege]
+        is_offered = not declared.on or bool({ANY, row.type or NONE} & declared.on)
+        return not is_offered or (row.privilege, row.type) not in self._asked
+
+    def _idle(self, row: Row) -> Iterator[Idle]:
+        found: dict[tuple[Need, ...], list[Principal]] = {}
+        known: dict[object, tuple[Need, ...] | None] = {}
+        for user in (*row.users, *([SOMEBODY] * row.others)):
+            unit = user if self._found.owns(user) else self._unit[user]
+            if unit not in known:
+                known[unit] = self._lacks(row, user)
+            lacks = known[unit]
+            if lacks is not None:
+                found.setdefault(lacks, []).append(user)
+        for lacks, users in sorted(found.items(), key=str):
+            named = tuple(user for user in users if user != SOMEBODY)
+            yield Idle(named, SOMEBODY in users, lacks)
+
+    def _lacks(self, row: Row, user: Principal) -> tuple[Need, ...] | None:
+        """What is lacking for any effect on the sample; None where there is one."""
+        questions = self._asked[row.privilege, row.type]
+        can = False
+        for question in questions:
+            if self._left <= 0:
+                return None
+            self._left -= 1
+            could, can_now = (
+                self._asking.allows(side, user, question.operation, row.sample) for side in (0, 1)
+            )
+            if could is not can_now:
+                return None
+            can |= can_now
+        if row.gained and not can:
+            for question in questions[:_FEW_OPERATIONS]:
+                lacks = self._asking.lacks(user, question.operation, row.sample)
+                if lacks:
+                    return lacks
+        return ()

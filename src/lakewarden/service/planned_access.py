@@ -1,0 +1,171 @@
+"""The access of a plan in JSON: every name stands once, every set of users too.
+
+So what a plan weighs depends on how many lines and how many people there are, not on the two
+multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from lakewarden.analysis.access import Access, Held, Idle, Reached, WayCount
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.explain import Need
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement_file import principal_text, read_principal
+
+Table = dict[str, object]
+Crowds = Sequence[tuple[Principal, ...]]
+
+
+def access_table(found: Access) -> Table:
+    """The access as JSON has it.
+
+    `people` are all whom any line names, in order. `crowds` are sets of them: pairs of places in
+    that list, from and to, both included. A line's `users` are the place of its crowd.
+    """
+    lines: tuple[Reached | Held, ...] = (*found.reached, *found.held)
+    crowds = _Crowds({user for line in lines for user in line.users})
+    effect = [
+        {"ways": list(r.ways), "operations": list(r.operations), **_line(r, crowds)}
+        for r in found.reached
+    ]
+    privileges = [_held(held, crowds) for held in found.held]
+    return {
+        "users": found.users,
+        "entities": found.entities,
+        "gained": found.gained,
+        "lost": found.lost,
+        "whole": found.is_whole,
+        "ways": [
+            {"way": w.way, "gained": w.gained, "users": w.users, "entities": w.entities}
+            for w in found.ways
+        ],
+        "people": [principal_text(user) for user in crowds.people],
+        "crowds": [_runs(places) for places in crowds.places],
+        "effect": effect,
+        "privileges": privileges,
+    }
+
+
+class _Crowds:
+    """Sets of people, each with a number."""
+
+    def __init__(self, people: Iterable[Principal]) -> None:
+        self.people = sorted(people)
+        self.places: list[tuple[int, ...]] = []
+        self._place = {user: place for place, user in enumerate(self.people)}
+        self._numbers: dict[tuple[Principal, ...], int] = {}
+
+    def number(self, users: tuple[Principal, ...]) -> int:
+        """The number of a set, which is in order."""
+        if users not in self._numbers:
+            self._numbers[users] = len(self.places)
+            self.places.append(tuple(self._place[user] for user in users))
+        return self._numbers[users]
+
+
+def _held(held: Held, crowds: _Crowds) -> Table:
+    return {
+        "privileges": list(held.privileges),
+        **_line(held, crowds),
+        "through": [principal_text(one) for one in held.through],
+        "technical": held.technical,
+        "idle": [
+            {
+                "users": crowds.number(idle.users),
+                "others": idle.others,
+                "lacks": [{"privilege": n.privilege, **n.entity._asdict()} for n in idle.lacks],
+            }
+            for idle in held.idle
+        ],
+    }
+
+
+def _line(line: Reached | Held, crowds: _Crowds) -> Table:
+    return {
+        "gained": line.gained,
+        "users": crowds.number(line.users),
+        "others": line.others,
+        "type": line.type,
+        "entities": line.entities,
+        "pairs": line.pairs,
+        "sample": line.sample._asdict(),
+    }
+
+
+def _runs(places: Iterable[int]) -> list[list[int]]:
+    """Ascending numbers as pairs of the first and the last of each run.
+
+    >>> _runs([0, 1, 2, 5])
+    [[0, 2], [5, 5]]
+    """
+    found: list[list[int]] = []
+    for place in places:
+        if found and found[-1][1] == place - 1:
+            found[-1][1] = place
+        else:
+            found.append([place, place])
+    return found
+
+
+def read_access(table: Mapping[str, Any]) -> Access:
+    """The access that `access_table` wrote."""
+    people = tuple(read_principal(text) for text in table["people"])
+    crowds = tuple(tuple(_crowd(runs, people)) for runs in table["crowds"])
+    return Access(
+        reached=tuple(_read_reached(row, crowds) for row in table["effect"]),
+        held=tuple(_read_held(row, crowds) for row in table["privileges"]),
+        ways=tuple(
+            WayCount(row["way"], row["gained"], row["users"], row["entities"])
+            for row in table["ways"]
+        ),
+        users=table["users"],
+        entities=table["entities"],
+        gained=table["gained"],
+        lost=table["lost"],
+        is_whole=table["whole"],
+    )
+
+
+def _read_reached(row: Mapping[str, Any], crowds: Crowds) -> Reached:
+    return Reached(
+        ways=tuple(row["ways"]),
+        operations=tuple(row["operations"]),
+        gained=row["gained"],
+        users=crowds[row["users"]],
+        others=row["others"],
+        type=row["type"],
+        entities=row["entities"],
+        pairs=row["pairs"],
+        sample=Entity(**row["sample"]),
+    )
+
+
+def _read_held(row: Mapping[str, Any], crowds: Crowds) -> Held:
+    return Held(
+        privileges=tuple(row["privileges"]),
+        gained=row["gained"],
+        through=tuple(read_principal(text) for text in row["through"]),
+        users=crowds[row["users"]],
+        others=row["others"],
+        type=row["type"],
+        entities=row["entities"],
+        pairs=row["pairs"],
+        sample=Entity(**row["sample"]),
+        technical=row["technical"],
+        idle=tuple(
+            Idle(
+                crowds[idle["users"]],
+                idle["others"],
+                tuple(Need(n["privilege"], Entity(n["type"], n["name"])) for n in idle["lacks"]),
+            )
+            for idle in row["idle"]
+        ),
+    )
+
+
+def _crowd(runs: Iterable[Sequence[int]], people: Sequence[Principal]) -> Iterator[Principal]:
+    for first, last in runs:
+        yield from people[first : last + 1]

@@ -1,0 +1,16 @@
+"""A small lake for questions about what changes."""
+
+from __future__ import annotations
+
+from lakewarden.service.warden import Warden
+from lakewarden.testing.draft import NOW
+
+
+def lake() -> Warden:
+    """A lake with three tables, where readers read one schema."""
+    w = Warden("gravitino", clock=lambda: NOW)
+    w.add_entities("metalake:lk", "catalog:lk:c", "schema:lk:c.s", "schema:lk:c.p")
+    w.add_entities("table:lk:c.s.t", "table:lk:c.s.u", "table:lk:c.p.secret")
+    w.add_members("role:lk:readers", "user:ana", "user:ben")
+    w.state(id="read", to="role:lk:readers", privileges=["SELECT_TABLE"], on="schema:lk:c.s")
+    return w

@@ -16,12 +16,12 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Request
-from lakewarden.service import control
-from lakewarden.service.actor import Actor
+from lakewarden.service import control, realms
+from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.audit import first_fault
 from lakewarden.service.people import remove
 from lakewarden.service.plane import Plane
-from lakewarden.service.realm import CONTROL
+from lakewarden.service.realm import CONTROL, Realm
 
 
 def _settings(**changed: object) -> Settings:
@@ -165,3 +165,21 @@ def test_of_many_that_start_at_once_one_does_it(tmp_path: Path) -> None:
     assert {one.plane.catch_up().revision for one in estates} == {1}
     for one in estates:
         one.close()
+
+
+def test_the_switches_of_views_are_given_to_every_realm_of_datahub(plane: Plane) -> None:
+    first_start(plane, _settings(datahub=Datahub(bootstrap="closed")))
+    second = Realm("second", "datahub", settings={"bootstrap": "closed"})
+    plane.write(SYSTEM, lambda desk: realms.establish(desk, second))
+    page = Entity("dataset", "urn:li:dataset:a")
+    assert _may(plane, "second", "eve", "entity.view", page)
+    given = Datahub(view=True, unrestricted_add=("tag",))
+    assert first_start(plane, _settings(datahub=given))
+    for name in ("datahub", "second"):
+        settings = plane.state.realm(name).system.model.settings
+        assert (settings["view_authorization"], settings["view_open"]) == ("on", "tag")
+        assert not _may(plane, name, "eve", "entity.search_view", page)
+        assert _may(plane, name, "eve", "entity.view", Entity("tag", "urn:li:tag:a"))
+    assert not first_start(plane, _settings())  # what is not said stays as it is
+    assert first_start(plane, _settings(datahub=Datahub(view=False)))
+    assert _may(plane, "second", "eve", "entity.view", page)

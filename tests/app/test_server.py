@@ -80,6 +80,7 @@ def test_strangers_learn_that_it_lives_and_what_is_switched_off(simple: Served) 
         assert answer.status == 200
         assert sorted(answer.json()) == ["status", "warnings"]  # type: ignore[call-overload]
         assert b"simple" in answer.body
+        assert b"DataHub: `view_authorization` is off: everybody is shown" in answer.body
 
 
 def test_weakened_protection_is_in_the_log(simple: Served) -> None:

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from lakewarden import __version__, sample
-from lakewarden.cli import demo, main
+from lakewarden.cli import demo, demo_server, main
+from lakewarden.cli.at import opened
 from lakewarden.cli.demo import QUESTIONS, default_folder
 from lakewarden.pipeline import job
 from tests.cli.realms import Cli
@@ -121,6 +122,24 @@ def test_the_commands_to_go_on_with_can_be_copied(cli: Cli, estate: Path) -> Non
     for command in commands:
         found = cli(*shlex.split(command)[1:])
         assert found.code in (0, 1), found.err
+
+
+def test_its_server_shows_what_its_checks_say(cli: Cli, estate: Path) -> None:
+    found = cli("list", "milo", "entity.search_view", "--from", str(estate / "datahub"))
+    assert "urn:li:dataset:" in found.out
+    assert "lake.people.salaries" not in found.out
+    assert cli("demo", "--once", "--dir", str(estate)).code == 0
+    with opened(demo_server.database(estate)) as plane:
+        known = plane.state.realm("datahub").system.model.settings
+        assert known["view_authorization"] == "on"
+
+
+def test_a_realm_made_with_other_settings_is_not_taken(
+    estate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert demo._is_current(estate / "datahub", sample.DATAHUB)
+    monkeypatch.setattr(demo, "SETTINGS", {"datahub": {"view_authorization": "off"}})
+    assert not demo._is_current(estate / "datahub", sample.DATAHUB)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")

@@ -107,9 +107,11 @@ def test_a_port_that_is_taken_is_a_3(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_says_where_it_listens_and_stops_with_a_0(tmp_path: Path) -> None:
-    with server(tmp_path / "s", "--auth", "token") as served:
+    guarded = {"VIEW_AUTHORIZATION_ENABLED": "true"}
+    with server(tmp_path / "s", "--auth", "token", environment=guarded) as served:
         assert served.address.startswith("http://127.0.0.1:")
         assert served.ask("GET", "/healthz").json() == {"status": "ok", "warnings": []}
+        assert "view_authorization" not in served.log.read_text()
         assert served.stop() == 0
 
 
@@ -118,6 +120,7 @@ def test_whoever_says_insecure_gets_a_warning(tmp_path: Path) -> None:
     with server(tmp_path / "s", "--host", "0.0.0.0", "--insecure") as served:  # noqa: S104
         assert b"insecure" in served.ask("GET", "/health").body
         assert "note: `insecure`" in served.log.read_text()
+        assert "note: DataHub: `view_authorization` is off" in served.log.read_text()
 
 
 @pytest.mark.slow

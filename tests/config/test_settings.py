@@ -179,6 +179,9 @@ def test_the_limits_of_a_request_are_those_of_the_security_reference() -> None:
     assert (limits.page_rows, limits.request_seconds, limits.stale_seconds) == (1_000, 10.0, 5.0)
 
 
+_OF_REALMS = ("view", "search_access")
+
+
 @pytest.mark.parametrize(
     ("name", "key"),
     [
@@ -192,9 +195,12 @@ def test_datahub_s_own_variables_set_its_switches(name: str, key: str) -> None:
     for value in ("true", "false"):
         settings = load(environment={name: value})
         assert getattr(settings.datahub, key) is (value == "true")
-        if key != "auth":  # the authenticator's, not the dialect's
+        if key in _OF_REALMS:
+            (chosen,) = settings.datahub.realm_settings.values()
+            assert chosen in (("on", "access") if value == "true" else ("off", "oss"))
+        elif key != "auth":  # the authenticator's, not the dialect's
             assert getattr(services(settings).datahub, key) is (value == "true")
-    assert before is (key not in ("view", "search_access"))
+    assert before is (None if key in _OF_REALMS else True)
 
 
 @pytest.mark.parametrize(
@@ -202,11 +208,16 @@ def test_datahub_s_own_variables_set_its_switches(name: str, key: str) -> None:
     [(name, key) for name, key in DATAHUB_VARIABLES.items() if key.startswith("unrestricted")],
 )
 def test_datahub_s_own_variables_list_the_types_that_stay_open(name: str, key: str) -> None:
-    assert getattr(services(load(environment={})).datahub, key) == ()
-    listed = services(load(environment={name: "tag, container"})).datahub
-    assert getattr(listed, key) == ("tag", "container")
-    ours = load(environment={f"LAKEWARDEN_DATAHUB__{key.upper()}": "tag"})
-    assert getattr(ours.datahub, key) == ("tag",)
+    assert load(environment={}).datahub.realm_settings == {}
+    listed = load(environment={name: "tag, container"}).datahub.realm_settings
+    ours = load(environment={f"LAKEWARDEN_DATAHUB__{key.upper()}": "tag"}).datahub.realm_settings
+    opened, restricted = {
+        "unrestricted": ("tag,container", "any"),
+        "unrestricted_add": ("tag,container", ""),
+        "unrestricted_remove": ("", "tag,container"),
+    }[key]
+    assert listed == {"view_open": opened, "view_restricted": restricted}
+    assert ours == {k: v.replace(",container", "") for k, v in listed.items()}
 
 
 def test_ours_win_over_datahub_s_own_variables() -> None:

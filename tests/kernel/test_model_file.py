@@ -686,3 +686,68 @@ def test_the_gate_must_reach_the_target() -> None:
 def test_may_keeps_the_other_operation_by_name() -> None:
     model = loaded(text='\n[operations.new]\non = "table"\nrule = "may(load)"\n')
     assert model.operations["new"].rules["table"] == And((Holds("MEMBER"), May("load")))
+
+
+# What a setting says beside its values.
+
+SWITCH = """
+[settings.guard]
+values = ["on", "off"]
+default = "on"
+title = "whether anything is asked"
+enforces = true
+weakens.off = "everybody may"
+
+[settings.left]
+of = "types"
+title = "what is left open"
+"""
+
+LEFT = ('rule = "OWNS"', 'rule = "OWNS"\ngate = false\nby_setting = { left = "anyone" }')
+
+
+def test_a_setting_says_what_it_weakens_and_that_it_is_about_enforcing() -> None:
+    guarded = loaded(text=SWITCH)
+    assert guarded.weakened == ()
+    assert guarded.enforcing == {"guard"}
+    off = loaded(text=SWITCH, settings={"guard": "off"})
+    assert off.weakened == ("`guard` is off: everybody may",)
+
+
+def test_a_setting_holds_types_and_gives_them_another_rule() -> None:
+    def rules(value: str, more: str = "") -> Mapping[str, object]:
+        return loaded(LEFT, text=SWITCH + more, settings={"left": value}).operations["grant"].rules
+
+    assert rules("") == {"lake": Owner(("self",)), "table": Owner(("self",))}
+    assert rules("Table, table") == {"lake": Owner(("self",)), "table": Anyone()}
+    further = "\n[types.any]\n"
+    assert rules("boat", further)["boat"] == Anyone()
+    assert rules("any", further) == {ANY: Anyone()}
+    chosen = loaded(LEFT, text=SWITCH, settings={"left": " table ,LAKE"}).settings["left"]
+    assert chosen == "lake,table"
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "expected"),
+    [
+        (("everybody may", ""), "", 'settings."guard".weakens.off: expected a non-empty string'),
+        (("weakens.off", "weakens.of"), "", 'settings."guard".weakens: unknown key `of`'),
+        (('of = "types"', 'of = "type"'), "", 'settings."left".of: unknown `type`; expected'),
+        (('of = "types"', 'of = "types"\nvalues = ["a"]'), "", 'settings."left": unknown key `v'),
+        (("", ""), '\n[operations.a]\non = "lake"\nrule = { setting = "left" }', "unknown setting"),
+    ],
+)
+def test_a_setting_that_does_not_hold_together_is_refused(
+    change: tuple[str, str], text: str, expected: str
+) -> None:
+    with pytest.raises(BadInput) as refused:
+        loaded(text=SWITCH.replace(*change) + text)
+    assert expected in str(refused.value)
+
+
+def test_a_rule_by_a_setting_takes_one_that_holds_types_and_types_that_are_there() -> None:
+    wrong = (LEFT[0], LEFT[1].replace("left", "guard"))
+    with pytest.raises(BadInput, match=r"by_setting: `guard` is not a setting that holds types"):
+        loaded(wrong, text=SWITCH)
+    with pytest.raises(BadInput, match="setting `left`: unknown type `boat`"):
+        loaded(LEFT, text=SWITCH, settings={"left": "boat"})

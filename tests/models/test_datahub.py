@@ -31,6 +31,8 @@ from lakewarden.names import datahub as spelling
 from lakewarden.service.defaults import built_in, default_statements
 from lakewarden.service.system import load_system
 
+OPEN = "entity.view_open"
+
 SYSTEM = load_system("datahub")
 DATAHUB = SYSTEM.model
 FILE = tomllib.loads(resources.files("lakewarden.models").joinpath("datahub.toml").read_text())
@@ -594,6 +596,8 @@ def test_on_the_cloud_search_asks_view_entity_of_every_type_but_queries() -> Non
     assert Holds("VIEW_ENTITY") in nodes(rules["schemaField"])
     assert rules["query"] == May("query.read")
     assert DATAHUB.operations["entity.search_view"].rules[ANY] == May("entity.view")
+    access = load_system("datahub", {"views": "access"}).model.operations["entity.search_view"]
+    assert May("entity.view_open") in nodes(access.rules[ANY])
 
 
 @pytest.mark.parametrize(
@@ -601,21 +605,40 @@ def test_on_the_cloud_search_asks_view_entity_of_every_type_but_queries() -> Non
     ["dataset", "schemaField", "tag"],
 )
 def test_a_restricted_type_is_viewed_by_whoever_may_read_it(type: str) -> None:
-    assert DATAHUB.operations["entity.view"].rule(type) == May("entity.read")
+    guarded = load_system("datahub", {"view_authorization": "on"}).model.operations
+    assert guarded["entity.view"].rule(type) == Or((May("entity.view_open"), May("entity.read")))
+    assert guarded["entity.view_open"].rule(type) == Nobody()
+    assert guarded["entity.read"].rule("query") == May("query.read")
+
+
+def test_without_view_authorization_everybody_views_everything_and_that_is_told() -> None:
+    assert DATAHUB.operations["entity.view"].rules == {ANY: Anyone()}
+    (told,) = DATAHUB.weakened
+    assert "`view_authorization` is off: everybody is shown every page" in told
+    assert load_system("datahub", {"view_authorization": "on"}).model.weakened == ()
 
 
 def test_the_guide_and_the_newest_tree_differ_on_containers_only() -> None:
-    guide = load_system("datahub", {"unrestricted": "guide"}).model.operations["entity.view"].rules
-    today = DATAHUB.operations["entity.view"].rules
+    guide = load_system("datahub", {"unrestricted": "guide"}).model.operations[OPEN].rules
+    today = DATAHUB.operations[OPEN].rules
     assert {type for type in today if today[type] != guide[type]} == {"container"}
-    assert guide["container"] == May("entity.read")
+    assert guide["container"] == Nobody()
     assert today["container"] == today["corpuser"] == Anyone()
 
 
 def test_without_unrestricted_types_every_entity_is_asked_about() -> None:
     strict = load_system("datahub", {"unrestricted": "none"}).model
-    rules = strict.operations["entity.view"].rules
-    assert set(rules.values()) == {May("entity.read"), May("query.read")}
+    assert set(strict.operations[OPEN].rules.values()) == {Nobody()}
+
+
+def test_an_operator_opens_types_in_any_case_and_restricts_all_others() -> None:
+    given = {"view_open": "DataSet, tag", "view_restricted": "any"}
+    model = load_system("datahub", given).model
+    assert model.settings["view_open"] == "dataset,tag"
+    rules = model.operations[OPEN].rules
+    assert rules == {ANY: Nobody(), "dataset": Anyone(), "tag": Anyone()}
+    fewer = load_system("datahub", {"view_restricted": "container"}).model.operations[OPEN].rules
+    assert (fewer["container"], fewer["corpuser"]) == (Nobody(), Anyone())
 
 
 # Pre-baked policies.

@@ -20,7 +20,7 @@ def settings_of(name: str) -> Iterator[Mapping[str, str]]:
     text = resources.files(models).joinpath(f"{name}.toml").read_text("utf-8")
     yield {}
     for setting, declared in tomllib.loads(text).get("settings", {}).items():
-        for value in declared["values"]:
+        for value in declared.get("values", ()):
             yield {setting: value}
 
 

@@ -50,7 +50,9 @@ def variants(name: str) -> tuple[Model, ...]:
     """The model under its defaults and under each value of each setting."""
     text = resources.files(models).joinpath(f"{name}.toml").read_text("utf-8")
     declared = tomllib.loads(text).get("settings", {})
-    chosen = [{setting: value} for setting in declared for value in declared[setting]["values"]]
+    chosen = [
+        {setting: value} for setting in declared for value in declared[setting].get("values", ())
+    ]
     return tuple(models.load(name, settings) for settings in ({}, *chosen))
 
 

@@ -229,6 +229,13 @@ def test_another_model_and_other_settings_are_refused(tmp_path: Path) -> None:
             bring(plane, ADMIN, "nope", load_system("gravitino"), Facts())
 
 
+def test_how_a_realm_is_enforced_is_its_own_matter(tmp_path: Path) -> None:
+    with opened(tmp_path, "datahub") as plane:
+        guarded = load_system("datahub", {"view_authorization": "on"})
+        assert isinstance(bring(plane, ADMIN, LAKE, guarded, Facts()), Brought)
+        assert plane.state.realm(LAKE).system.model.settings["view_authorization"] == "off"
+
+
 def test_who_may_not_change_the_realm_may_not_load_into_it(tmp_path: Path) -> None:
     with opened(tmp_path) as plane:
         revision = plane.state.revision

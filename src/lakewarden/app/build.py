@@ -450,7 +450,6 @@ def services(settings: Settings) -> Services:
             rest=settings.datahub.rest,
             constraints=settings.datahub.constraints,
             domain_write=settings.datahub.domain_write,
-            view=settings.datahub.view,
             version=settings.datahub.version,
             timeseries_values=settings.datahub.timeseries_values,
             unknown_aspects=settings.datahub.unknown_aspects == "keep",
@@ -458,10 +457,6 @@ def services(settings: Settings) -> Services:
             patch_operations=settings.datahub.patch_operations,
             existence=settings.datahub.existence,
             introspection=settings.datahub.graphql_introspection,
-            search_access=settings.datahub.search_access,
-            unrestricted=settings.datahub.unrestricted,
-            unrestricted_add=settings.datahub.unrestricted_add,
-            unrestricted_remove=settings.datahub.unrestricted_remove,
         ),
         cdap=CdapOptions(
             security=cdap.security.enabled,

@@ -7,7 +7,7 @@ processes that start at once one does it and the others find it done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -46,17 +46,12 @@ def first_start(plane: Plane, settings: Settings) -> bool:
 
 def realms(settings: Settings) -> tuple[Realm, ...]:
     """The realms that a fresh database gets."""
-    mode = settings.gravitino.mode
-    return (
-        Realm(GRAVITINO, GRAVITINO, settings={} if mode is None else {"mode": mode}),
+    fresh = (
+        Realm(GRAVITINO, GRAVITINO),
         Realm(DATAHUB, DATAHUB, settings={"bootstrap": settings.datahub.bootstrap}),
-        _cdap(settings),
+        Realm(CDAP, settings.cdap_profile.replace("-", "_")),
     )
-
-
-def _cdap(settings: Settings) -> Realm:
-    profile = settings.cdap_profile.replace("-", "_")
-    return Realm(CDAP, profile, settings=settings.cdap.knobs if profile == PARENT_WRITE else {})
+    return tuple(configured(realm, settings) for realm in fresh)
 
 
 def _is_done(state: State, settings: Settings, now: float) -> bool:
@@ -110,10 +105,9 @@ def _missing(
     people = state.people.get(DIRECTORY, People())
     known = not names or person in people.principals
     yield people_of(DIRECTORY), [] if known else [PrincipalChanged(person, True)]
-    for name, wanted in _powers(settings, names=names).items():
-        realm = state.realms.get(name)
-        if realm is not None:
-            yield name, [*_settings(realm, settings), *_memberships(realm, wanted)]
+    powers = _powers(settings, names=names)
+    for name, realm in state.realms.items():
+        yield name, [*_changed(realm.realm, settings), *_memberships(realm, powers.get(name, ()))]
 
 
 def _powers(settings: Settings, *, names: bool) -> Mapping[str, list[tuple[str, Principal]]]:
@@ -135,7 +129,7 @@ def _cdap_powers(settings: Settings) -> Iterator[tuple[str, Principal]]:
         yield user_of(settings.cdap.master), MASTER
 
 
-def _memberships(realm: RealmState, wanted: list[tuple[str, Principal]]) -> list[Effect]:
+def _memberships(realm: RealmState, wanted: Iterable[tuple[str, Principal]]) -> list[Effect]:
     rows = [
         MembershipRow(realm.system.spelled(Principal(USER, name)), of)
         for name, of in dict.fromkeys(wanted)
@@ -143,15 +137,18 @@ def _memberships(realm: RealmState, wanted: list[tuple[str, Principal]]) -> list
     return [MembershipChanged(row, True) for row in rows if row not in realm.own.memberships]
 
 
-def _settings(realm: RealmState, settings: Settings) -> list[Effect]:
-    """The settings of its model, where the configuration says others than the realm has."""
-    declared, mode = realm.realm, settings.gravitino.mode
-    wanted: Mapping[str, str] = {}
-    if declared.model == GRAVITINO and mode is not None:
+def _changed(realm: Realm, settings: Settings) -> list[Effect]:
+    wanted = configured(realm, settings)
+    return [] if wanted == realm else [RealmChanged(realm.name, wanted)]
+
+
+def configured(realm: Realm, settings: Settings) -> Realm:
+    """The realm with the settings of its model that the configuration gives."""
+    mode, wanted = settings.gravitino.mode, dict[str, str]()
+    if realm.name == GRAVITINO and realm.model == GRAVITINO and mode is not None:
         wanted = {"mode": mode}
-    if declared.model == PARENT_WRITE:
-        wanted = settings.cdap.knobs
-    if wanted.items() <= declared.settings.items():
-        return []
-    changed = replace(declared, settings={**declared.settings, **wanted})
-    return [RealmChanged(declared.name, changed)]
+    if realm.name == CDAP and realm.model == PARENT_WRITE:
+        wanted = dict(settings.cdap.knobs)
+    if realm.model == DATAHUB:
+        wanted = dict(settings.datahub.realm_settings)
+    return replace(realm, settings={**realm.settings, **wanted})

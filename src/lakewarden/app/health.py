@@ -26,6 +26,7 @@ from lakewarden.authn.authenticator import Unauthenticated
 from lakewarden.kernel.errors import WardenError
 from lakewarden.service import control
 from lakewarden.service.realm import CONTROL
+from lakewarden.service.realms import weakened
 from lakewarden.wire.exchange import Refused, Reply
 
 LIVE: Final = ("/healthz", "/health", "/health/live")
@@ -71,7 +72,7 @@ class Health:
 
     async def live(self, request: Request) -> Response:
         """The process is there."""
-        return _json(200, {"status": "ok", "warnings": self._weakened})
+        return _json(200, {"status": "ok", "warnings": self._warnings()})
 
     async def ready(self, request: Request) -> Response:
         """The state is loaded and the store answers."""
@@ -81,10 +82,17 @@ class Health:
             return self._not_ready(AWAY)
         if self._writes.fails(self._parts.plane.store):
             return self._not_ready(UNWRITABLE)
-        return _json(200, {"status": "ready", "warnings": self._weakened})
+        return _json(200, {"status": "ready", "warnings": self._warnings()})
+
+    def _warnings(self) -> list[str]:
+        """What the configuration and the realms have switched off."""
+        if not self._parts.is_open:
+            return self._weakened
+        realms = self._parts.plane.state.realms.values()
+        return [*self._weakened, *weakened(realm.system.model for realm in realms)]
 
     def _not_ready(self, status: str) -> Response:
-        reply = _json(503, {"status": status, "warnings": self._weakened})
+        reply = _json(503, {"status": status, "warnings": self._warnings()})
         reply.headers["retry-after"] = "1"
         return reply
 

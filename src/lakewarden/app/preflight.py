@@ -6,13 +6,16 @@ import time
 from typing import NamedTuple
 
 from lakewarden.app.administrator import administrators, is_added, settled
+from lakewarden.app.first_start import configured, realms
 from lakewarden.app.indexed import compiled
 from lakewarden.app.tls import context
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.realm import CONTROL
+from lakewarden.service.realms import weakened
 from lakewarden.service.resume import since
 from lakewarden.service.state import load_only
+from lakewarden.service.system import load_system
 from lakewarden.store import open_store
 
 
@@ -42,9 +45,11 @@ def preflight(settings: Settings) -> Preflight:
             with store.reading() as reading:
                 now = time.time()
                 state = load_only(reading, CONTROL, now)
+                known = [configured(realm, settings) for realm in reading.realms()]
     except Unavailable as error:
         return Preflight(settings, (*settings.without_effect, f"not ready yet: {error}"))
     settings = settled(state, settings, now)
     added = is_added(state, settings, now) and settings.admin not in administrators(state, now)
     told = (f"`{settings.admin}` administers this store from now on",) if added else ()
-    return Preflight(settings, (*settings.without_effect, *told))
+    weak = weakened(load_system(r.model, r.settings).model for r in known or realms(settings))
+    return Preflight(settings, (*settings.without_effect, *weak, *told))

@@ -158,6 +158,10 @@ _SOURCES: Final[Mapping[str, Path]] = {
 }
 
 
+SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {"datahub": {"view_authorization": "on"}}
+"""The settings of the realms that are not as their models have them."""
+
+
 def demo(
     *,
     once: Annotated[
@@ -234,7 +238,12 @@ def _ingest(folder: Path) -> None:
     with session("lakewarden demo") as jobs:
         for name in old:
             with shown(name) as progress:
-                made = jobs.ingest(sources[name], folder / name, progress=progress)
+                made = jobs.ingest(
+                    sources[name],
+                    folder / name,
+                    settings=SETTINGS.get(name),
+                    progress=progress,
+                )
             rows = sum(rows.passed for rows in made.report.rows.values())
             show(f"    {name}: {rows:,} rows in {made.report.took:.1f} s")
             sys.stdout.flush()
@@ -246,8 +255,12 @@ def _is_current(directory: Path, export: Path) -> bool:
     if not (directory / MANIFEST).exists():
         return False
     try:
-        return list(read_manifest(directory).inputs) == inputs_of(find(export, SUFFIXES)) and bool(
-            open_realm(directory)
+        manifest = read_manifest(directory)
+        wanted = SETTINGS.get(directory.name, {})
+        return (
+            list(manifest.inputs) == inputs_of(find(export, SUFFIXES))
+            and wanted.items() <= manifest.settings.items()
+            and bool(open_realm(directory))
         )
     except BadInput:
         return False

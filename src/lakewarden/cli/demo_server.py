@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from lakewarden.service.plane import Plane
 
 DATABASE: Final = "lakewarden.db"
+CHOSEN: Final = {"datahub": {"view": True}}
+"""What the demo's server is configured to: pages of DataHub are guarded."""
+
 PEOPLE: Final = ("ana", "admin")
 """Who gets a token: a controller of the sample company, and the server's administrator."""
 
@@ -34,10 +37,13 @@ def bring(folder: Path, realms: Iterable[str]) -> dict[str, str]:
 
     Each realm becomes one revision; one that is the same already, none.
     """
+    from lakewarden.app.first_start import first_start
+    from lakewarden.config.settings import load as configured
     from lakewarden.pipeline.directory import load as read
     from lakewarden.service.load import bring as load
 
     with opened(database(folder), makes=True) as plane:
+        first_start(plane, configured(None, {"database": database(folder), **CHOSEN}))
         show("", f"The same in a store: {folder / DATABASE}")
         for name in realms:
             found = read(folder / name)
@@ -74,7 +80,7 @@ def listen(folder: Path, host: str, port: int) -> Listening:
     from lakewarden.app import server
     from lakewarden.config.settings import load
 
-    given = {"database": database(folder), "host": host, "port": port, "auth": "simple"}
+    given = {"database": database(folder), "host": host, "port": port, "auth": "simple", **CHOSEN}
     settings = load(None, {**given, "log_level": "warning"})
     sock = server.bind(settings.host, settings.port)
     return Listening(settings.model_copy(update={"port": sock.getsockname()[1]}), sock)

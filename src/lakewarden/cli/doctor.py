@@ -179,6 +179,8 @@ def _realms(report: Report, plane: Plane) -> None:
     for name, realm in sorted(state.realms.items()):
         entities = len(realm.matrix.snapshot.coded.tree.stored)
         report.add("realms", "ok", f"{name}: {realm.system.model.title}, {entities:,} entities")
+        for weakness in realm.system.model.weakened:
+            report.add("realms", "ok", f"mind that in {name} {weakness}")
     if not control.administrators(state, plane.clock()):
         report.add("realms", "bad", "nobody administers lakewarden; `lakewarden init` names one")
 

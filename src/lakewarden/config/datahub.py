@@ -18,14 +18,16 @@ class Datahub(Section):
     The switches have the variables of DataHub itself as well (`DATAHUB_VARIABLES`): `policies`
     (whether anything is decided), `rest` (whether REST calls and ingestion are), `constraints`
     (whether tags are asked about one by one), `domain_write` (whether the domains of the same
-    batch count for what is new; `original`: for what is there and in no domain as well), `view`
-    (whether pages and search hits are guarded), `search_access` (whether a search shows only what
-    the caller has View Entity on). `unrestricted` are the types that both leave open, in place of
-    the usual ones, with those of `unrestricted_add` and without those of `unrestricted_remove`. A
-    policy counts from the next request on, so `cache_seconds` is accepted and has no effect. Of an
+    batch count for what is new; `original`: for what is there and in no domain as well). A policy
+    counts from the next request on, so `cache_seconds` is accepted and has no effect. Of an
     aspect of values in time the newest are kept, `timeseries_values` of them for each entity. A
     patch of an aspect has at most `patch_operations`. An entity has at most `entity_aspects`;
     aspects that DataHub's own model does not have are kept, or refused (`unknown_aspects`).
+
+    Settings of the realms, applied where they are given, are `view` (whether pages and search hits
+    are guarded), `search_access` (whether a search shows only what the caller has View Entity on)
+    and the types that both leave open: `unrestricted` in place of the usual ones, with those of
+    `unrestricted_add` and without those of `unrestricted_remove`.
 
     With `auth` off, requests without credentials are those of the user `actor`; with `existence`
     a caller who is stored nowhere is turned away. `graphql_introspection` says who may ask for the
@@ -39,7 +41,7 @@ class Datahub(Section):
     rest: bool = True
     constraints: bool = True
     domain_write: bool | Literal["original"] = True
-    view: bool = False
+    view: bool | None = None
     cache_seconds: int | None = Field(default=None, ge=0)
     auth: bool = True
     actor: Annotated[str, BeforeValidator(user_name)] = "datahub"
@@ -52,10 +54,27 @@ class Datahub(Section):
     unknown_aspects: Literal["keep", "refuse"] = "keep"
     entity_aspects: int = Field(default=256, ge=1)
     patch_operations: int = Field(default=1_000, ge=1, le=100_000)
-    search_access: bool = False
+    search_access: bool | None = None
     unrestricted: Words = ()
     unrestricted_add: Words = ()
     unrestricted_remove: Words = ()
+
+    @property
+    def realm_settings(self) -> Mapping[str, str]:
+        """The settings that are those of a realm, as far as they are given."""
+        given: dict[str, str] = {}
+        if self.view is not None:
+            given["view_authorization"] = "on" if self.view else "off"
+        if self.search_access is not None:
+            given["views"] = "access" if self.search_access else "oss"
+        if self.model_fields_set & {"unrestricted", "unrestricted_add", "unrestricted_remove"}:
+            closed = {word.lower() for word in self.unrestricted_remove}
+            opened = [*self.unrestricted, *self.unrestricted_add]
+            given["view_open"] = ",".join(word for word in opened if word.lower() not in closed)
+            given["view_restricted"] = (
+                "any" if self.unrestricted else ",".join(self.unrestricted_remove)
+            )
+        return given
 
 
 DATAHUB_VARIABLES: Final[Mapping[str, str]] = {

@@ -187,6 +187,8 @@ WAYS: Final = (SEE, READ, CHANGE)
 class Model:
     """A declared system, validated. `digest` identifies its text and settings.
 
+    `enforcing` are the settings that say how the system enforces what is stored; `weakened` says
+    what nobody is asked about under the chosen ones.
     `granting` is the operation that handing out a privilege on an entity requires;
     `self_privileges` are held by every user on the entity that is that user. `gate` and
     `macros` are kept as text, for people: they are part of every rule already. `access` says
@@ -207,6 +209,8 @@ class Model:
     relations: Mapping[str, Relation]
     attributes: Mapping[str, Attribute]
     settings: Mapping[str, str]
+    enforcing: frozenset[str]
+    weakened: tuple[str, ...]
     granting: str | None
     self_privileges: frozenset[str]
     defaults: tuple[Table, ...]

@@ -1,8 +1,8 @@
 """Model files: tables of a parsed TOML file to a validated `Model`.
 
 A file is refused as a whole, with the file, the path of the field, and for a rule the
-column, when a word in it is unknown, misplaced or missing. Any value may be made to depend
-on a setting by the table `{setting = "NAME", VALUE = …, VALUE = …}`.
+column, when a word in it is unknown, misplaced or missing. Any value may be made to depend on a
+setting (`lakewarden.kernel.setting`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Set
+from dataclasses import replace
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.expression import (
@@ -35,6 +36,14 @@ from lakewarden.kernel.model_check import check_operations
 from lakewarden.kernel.principal import GROUP, ROLE, USER
 from lakewarden.kernel.rules import RESERVED, Macro, Vocabulary, parse
 from lakewarden.kernel.section import Section
+from lakewarden.kernel.setting import (
+    choose,
+    named_types,
+    overridden,
+    read_settings,
+    settled,
+    weakened,
+)
 
 EFFECTS = {
     "owner": "the creator becomes the owner of what is created",
@@ -60,9 +69,9 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
 
     Raises `BadInput` naming the field for anything that does not hold together.
     """
-    options = _options(data, where)
-    chosen = _chosen(options, where, settings or {})
-    file = Section(_settled(data, options, chosen, where), where)
+    declared = read_settings(data, where)
+    chosen = choose(declared, settings or {}, where)
+    file = Section(settled(data, declared, chosen, where), where)
     file.take("settings")
     head = Section(file.take("model"), file.at("model"))
     reach = Reach(head.choice("reach", {r.value: r for r in Reach}, "exactly"))
@@ -70,6 +79,12 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
     gate = head.text("gate", "anyone")
     types = {n: _entity_type(n, s, judged) for n, s in file.named("types").items()}
     _check_parents(types, where)
+    named = {
+        name: named_types(name, chosen[name], types, where)
+        for name, one in declared.items()
+        if not one.values
+    }
+    chosen |= {name: ",".join(words) for name, words in named.items()}
     privileges = {n: _privilege(n, s, types, reach) for n, s in file.named("privileges").items()}
     _check_implications(privileges, where)
     spelled = {alias: p.name for p in privileges.values() for alias in p.aliases}
@@ -86,7 +101,7 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
         macros=macros,
     )
     sections = file.named("operations")
-    operations = _operations(sections, words, gate, types, head.at("gate"))
+    operations = _operations(sections, words, gate, types, named, head.at("gate"))
     defaults = _raw_tables(file.take("defaults"), file.at("defaults"), sets)
     roles = _raw_tables(file.take("roles"), file.at("roles"), sets)
     model = Model(
@@ -104,6 +119,8 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
         relations=relations,
         attributes=attributes,
         settings=chosen,
+        enforcing=frozenset(name for name, one in declared.items() if one.enforces),
+        weakened=weakened(declared, chosen),
         granting=head.text("granting", "") or None,
         self_privileges=frozenset(head.texts("self_privileges")),
         defaults=defaults,
@@ -118,66 +135,6 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
     file.close()
     check_operations(model, where)
     return model
-
-
-def _options(data: Table, where: str) -> dict[str, tuple[str, ...]]:
-    """The values of each setting, its default first."""
-    options: dict[str, tuple[str, ...]] = {}
-    for name, section in Section(data, where).named("settings").items():
-        values = section.texts("values")
-        default = section.choice("default", dict.fromkeys(values))
-        section.text("title")
-        section.text("source", "")
-        section.close()
-        options[name] = (default, *(value for value in values if value != default))
-    return options
-
-
-def _chosen(
-    options: Mapping[str, tuple[str, ...]], where: str, given: Mapping[str, str]
-) -> dict[str, str]:
-    unknown = sorted(set(given) - set(options))
-    if unknown:
-        raise BadInput(f"unknown setting `{unknown[0]}`", where=where)
-    chosen = {name: given.get(name, values[0]) for name, values in options.items()}
-    for name, value in chosen.items():
-        if value not in options[name]:
-            expected = ", ".join(options[name])
-            message = f"setting `{name}` is `{value}`; expected one of: {expected}"
-            raise BadInput(message, where=where)
-    return chosen
-
-
-def _settled(
-    value: object,
-    options: Mapping[str, tuple[str, ...]],
-    chosen: Mapping[str, str],
-    where: str,
-) -> object:
-    """`value` with every table that depends on a setting replaced by the chosen value."""
-    if isinstance(value, Mapping):
-        if "setting" in value:
-            return _settled(_pick(value, options, chosen, where), options, chosen, where)
-        return {
-            key: _settled(item, options, chosen, f"{where}.{key}") for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [
-            _settled(item, options, chosen, f"{where}[{index}]") for index, item in enumerate(value)
-        ]
-    return value
-
-
-def _pick(
-    table: Table, options: Mapping[str, tuple[str, ...]], chosen: Mapping[str, str], where: str
-) -> object:
-    name = table["setting"]
-    if not isinstance(name, str) or name not in options:
-        raise BadInput(f"unknown setting `{name}`", where=where)
-    if {"setting", *options[name]} != set(table):
-        expected = ", ".join(options[name])
-        raise BadInput(f"expected a value for each `{name}`: {expected}", where=where)
-    return table[chosen[name]]
 
 
 def _entity_type(name: str, section: Section, judged: bool) -> EntityType:
@@ -341,34 +298,29 @@ def _operations(
     words: Vocabulary,
     gate: str,
     types: Mapping[str, EntityType],
+    named: Mapping[str, tuple[str, ...]],
     gate_where: str,
 ) -> dict[str, Operation]:
-    names = frozenset(sections)
-    return {n: _operation(n, s, words, names, gate, types, gate_where) for n, s in sections.items()}
+    words = replace(words, operations=frozenset(sections))
+    found = {}
+    for name, section in sections.items():
+        texts = _overridden(_rule_texts(section, types), section, named)
+        found[name] = _operation(name, section, texts, words, gate, types, gate_where)
+    return found
 
 
 def _operation(
     name: str,
     section: Section,
+    texts: Mapping[str, str],
     shared: Vocabulary,
-    names: frozenset[str],
     gate: str,
     types: Mapping[str, EntityType],
     gate_where: str,
 ) -> Operation:
     targets = _named_types(section, "targets", types)
     lists = _named_types(section, "lists", types)
-    words = Vocabulary(
-        privileges=shared.privileges,
-        types=shared.types,
-        relations=shared.relations,
-        attributes=shared.attributes,
-        operations=names,
-        targets=frozenset(targets),
-        lists=frozenset(lists),
-        macros=shared.macros,
-    )
-    texts = _rule_texts(section, types)
+    words = replace(shared, targets=frozenset(targets), lists=frozenset(lists))
     gated = section.flag("gate", default=gate != "anyone") and gate != "anyone"
     rules = {on: parse(text, words, section.at("rule")) for on, text in texts.items()}
     if gated:
@@ -395,7 +347,7 @@ def _operation(
         texts=texts,
     )
     section.close()
-    if operation.filter is not None and operation.filter not in names:
+    if operation.filter is not None and operation.filter not in shared.operations:
         raise BadInput(f"unknown operation `{operation.filter}`", where=section.at("filter"))
     return operation
 
@@ -447,6 +399,18 @@ def _rule_texts(section: Section, types: Mapping[str, EntityType]) -> dict[str, 
             raise BadInput(f"unknown type `{on}`", where=section.where)
     if not texts:
         raise BadInput("expected `on` with a rule, or `rules`", where=section.where)
+    return texts
+
+
+def _overridden(
+    texts: dict[str, str], section: Section, named: Mapping[str, tuple[str, ...]]
+) -> dict[str, str]:
+    """The rules with those that settings give to the types that they name, in file order."""
+    rules = Section(section.take("by_setting") or {}, section.at("by_setting"))
+    for name in rules.names():
+        if name not in named:
+            raise BadInput(f"`{name}` is not a setting that holds types", where=rules.where)
+        texts = overridden(texts, named[name], rules.text(name))
     return texts
 
 

@@ -85,8 +85,9 @@ def bring(
 ) -> Brought | Denied:
     """Makes the realm hold the rows, as one revision; with `prune` nothing beside them.
 
-    Raises `Unknown` for a realm that is not there, `BadInput` when the rows are of another
-    model or of other settings than the realm, or do not hold together.
+    How the realm is enforced is its own matter, whatever the directory says. Raises `Unknown` for
+    a realm that is not there, `BadInput` when the rows are of another model or of other settings
+    than the realm, or do not hold together.
     """
     with uncollected():
         return _brought(plane, actor, realm, system, facts, prune=prune)
@@ -163,11 +164,11 @@ def _check_alike(realm: Realm, stored: Model, given: Model) -> None:
         raise BadInput(f"realm `{realm.name}` is of model `{stored.name}`, not `{given.name}`")
     for name in sorted({*stored.settings, *given.settings}):
         mine, other = stored.settings.get(name, ""), given.settings.get(name, "")
-        if mine != other:
+        if mine != other and name not in stored.enforcing:
             raise BadInput(
                 f"realm `{realm.name}` has `{name} = {mine}`, the directory `{name} = {other}`"
             )
-    if stored.digest != given.digest:
+    if stored.settings == given.settings and stored.digest != given.digest:
         raise BadInput(f"realm `{realm.name}` has another edition of model `{stored.name}`")
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from lakewarden.kernel.change import EntityAdded, EntityDropped, StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown
+from lakewarden.kernel.model import Model
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
@@ -30,6 +31,12 @@ def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
         for name, found in sorted(state.realms.items())
         if control.may(state, actor, "realm.load", control.realm(name), now)
     ]
+
+
+def weakened(models: Iterable[Model]) -> tuple[str, ...]:
+    """What nobody is asked about in realms of the models, one sentence each; no realm's name."""
+    told = (f"{model.title}: {said}" for model in models for said in model.weakened)
+    return tuple(dict.fromkeys(told))
 
 
 def load(state: State, actor: Actor, name: str, now: float) -> RealmState | Denied:

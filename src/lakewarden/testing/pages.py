@@ -141,8 +141,8 @@ def _settings(settings: Mapping[str, Mapping[str, object]]) -> _Part:
         name: (
             _code(name),
             _text(str(declared["title"])),
-            _codes(_words(declared["values"])),
-            _code(str(declared["default"])),
+            _codes(_words(declared["values"])) if "values" in declared else "types",
+            _code(str(declared["default"])) if "values" in declared else "none",
             _text(str(declared.get("source", ""))),
         )
         for name, declared in settings.items()
@@ -154,7 +154,7 @@ def _settings(settings: Mapping[str, Mapping[str, object]]) -> _Part:
 
 def _alternatives(settings: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, str]]:
     for name, declared in settings.items():
-        for value in _words(declared["values"]):
+        for value in _words(declared.get("values")):
             if value != declared["default"]:
                 yield name, value
 

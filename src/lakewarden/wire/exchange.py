@@ -77,23 +77,19 @@ class DataHubOptions:
 
     `policies`: whether anything is decided; `rest`: whether REST calls are; `constraints`: whether
     tags are asked about one by one; `domain_write`: whether the domains of the same batch count
-    (`original`: for an entity that is there as well); `view`: whether pages and search hits are
-    guarded. `version` is the release that the server says it is: below 1.0.1 its clients ask for
-    nothing that is not served. Of an aspect of values in time so many are kept:
-    `timeseries_values`; a patch has at most `patch_operations`; an entity has at most
-    `entity_aspects`, with `unknown_aspects` also such as DataHub's own model does not have. With
-    `existence` a caller who is stored nowhere is turned away. `introspection`: who may ask for the
-    schema of GraphQL, `authenticated` callers, `all`, or nobody (`off`). With `search_access` a
-    search shows what the caller has View Entity on. `unrestricted` are the types that view
-    authorization leaves open, in place of the usual ones where it names any; `unrestricted_add`
-    come to them, `unrestricted_remove` go from them.
+    (`original`: for an entity that is there as well). `version` is the release that the server
+    says it is: below 1.0.1 its clients ask for nothing that is not served. Of an aspect of values
+    in time so many are kept: `timeseries_values`; a patch has at most `patch_operations`; an
+    entity has at most `entity_aspects`, with `unknown_aspects` also such as DataHub's own model
+    does not have. With `existence` a caller who is stored nowhere is turned away. `introspection`:
+    who may ask for the schema of GraphQL, `authenticated` callers, `all`, or nobody (`off`). What
+    is shown to whom is a setting of each realm.
     """
 
     policies: bool = True
     rest: bool = True
     constraints: bool = True
     domain_write: bool | Literal["original"] = True
-    view: bool = False
     version: str = "v0.15.0"
     timeseries_values: int = 1_000
     unknown_aspects: bool = True
@@ -101,10 +97,6 @@ class DataHubOptions:
     patch_operations: int = 1_000
     existence: bool = True
     introspection: str = "authenticated"
-    search_access: bool = False
-    unrestricted: tuple[str, ...] = ()
-    unrestricted_add: tuple[str, ...] = ()
-    unrestricted_remove: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.analysis.lint.worlds import Seen, fixes, found
+from tests.analysis.lint.worlds import Seen, changed, fixes, found
 
 
 def test_the_open_source_search_does_not_filter() -> None:
@@ -23,3 +23,10 @@ def test_the_open_source_search_does_not_filter() -> None:
 
 def test_that_of_the_cloud_does() -> None:
     assert found("search-guard", "clean") == []
+
+
+def test_policies_that_restrict_views_without_view_authorization_are_told() -> None:
+    (seen,) = found("search-guard", changed("search-guard", settings={}))
+    assert seen.says.startswith("policies restrict what is seen, and view authorization is off")
+    (fix,) = fixes("search-guard", changed("search-guard", settings={}))
+    assert "`VIEW_AUTHORIZATION_ENABLED`" in fix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -32,7 +32,8 @@ from tests.oracle.oracle import Oracle
 from tests.service.search.brute import Brute
 from tests.service.search.estate import REALM, USERS, entities, of, question, writes
 
-OPERATIONS = ("entity.search_view", "entity.search_access", "entity.search", "entity.view_open")
+OPERATIONS = ("entity.search_view", "entity.view", "entity.search")
+SETTINGS = {"bootstrap": "closed", "view_authorization": "on", "views": "access"}
 QUESTIONS = 100
 ACTOR = USERS[0]
 
@@ -40,12 +41,12 @@ ACTOR = USERS[0]
 class Server:
     """A plane with an estate in it."""
 
-    def __init__(self, store: SqlStore, seed: int) -> None:
+    def __init__(self, store: SqlStore, seed: int, settings: Mapping[str, str] = SETTINGS) -> None:
         self.random = Random(seed)
         self.store = store
         self.plane = Plane(store)
         self.plane.open()
-        realm = Realm(REALM, "datahub", settings={"bootstrap": "closed"})
+        realm = Realm(REALM, "datahub", settings=settings)
         self.plane.write(SYSTEM, lambda desk: realms.establish(desk, realm))
         self.write(list(writes(self.random)))
 
@@ -146,9 +147,9 @@ def test_pages_totals_and_facets_are_exact(store: SqlStore, seed: int) -> None:
 
 
 def test_a_scroll_goes_on_where_it_was_whatever_came_and_went(store: SqlStore) -> None:
-    server = Server(store, 1)
+    server = Server(store, 1, {"bootstrap": "closed"})
     asked = Question("*", ("dataset", "tag", "corpuser"), removed=True)
-    request = Request(Principal(USER, ACTOR), "entity.view_open", now=server.plane.clock())
+    request = Request(Principal(USER, ACTOR), "entity.view", now=server.plane.clock())
     with searching(server.plane, request, asked) as (search, _):
         everything = list(search.page(0, 1000).entities)
         first = search.page(0, 4)

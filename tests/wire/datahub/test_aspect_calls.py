@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from lakewarden.wire.exchange import DataHubOptions
-from tests.wire.datahub.wire import Wire, proposal
+from tests.wire.datahub.views import configure
+from tests.wire.datahub.wire import REALM, Wire, proposal
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 STOCK = "urn:li:dataset:(urn:li:dataPlatform:hive,shop/stock,PROD)"
@@ -207,7 +208,7 @@ def test_a_query_is_read_by_its_subjects_under_view_authorization(wire: Wire) ->
     wire.put((query, "querySubjects", {"subjects": [{"entity": ORDERS}]}))
     wire.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[query])
     wire.good("GET", path(query, "querySubjects"), user="eve")
-    wire.services = type(wire.services)(datahub=DataHubOptions(view=True))
+    configure(wire.plane, REALM, wire.services, {"view": True})
     assert wire.bad("GET", path(query, "querySubjects"), user="eve") == 403
     wire.grant("subject", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
     wire.good("GET", path(query, "querySubjects"), user="eve")

@@ -15,7 +15,7 @@ from lakewarden.kernel.model import Operation
 from tests.wire.datahub.graphql import census
 from tests.wire.datahub.test_census import ACTIONS, ROUTES
 
-MODEL: Final = models.load("datahub")
+MODEL: Final = models.load("datahub", {"view_authorization": "on", "views": "access"})
 
 ASKED_WITHIN: Final = {
     "analytics.view": "wire.datahub.graphql.platform.analytics",
@@ -26,7 +26,7 @@ ASKED_WITHIN: Final = {
     "data_product.assets.change": "service.aspect_guard",
     "dataset.operations.view": "wire.datahub.graphql.measures",
     "dataset.profile.view": "wire.datahub.graphql.measures",
-    "entity.search_access": "wire.datahub.viewing",
+    "entity.search_view": "wire.datahub.viewing",
     "entity.view": "wire.datahub.viewing",
     "events.change_log.read": "wire.datahub.system_calls",
     "events.platform.read": "wire.datahub.system_calls",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import Actor
 from lakewarden.wire.datahub import viewing
 from lakewarden.wire.exchange import Exchange
+from tests.wire.datahub.views import configure
 from tests.wire.datahub.wire import REALM, Wire
 
 DATASET = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)")
@@ -30,7 +30,17 @@ def hub(wire: Wire) -> Wire:
     return wire
 
 
+USUAL: dict[str, Any] = {
+    "view": False,
+    "search_access": False,
+    "unrestricted": (),
+    "unrestricted_add": (),
+    "unrestricted_remove": (),
+}
+
+
 def exchange(hub: Wire, user: str = "eve", **options: Any) -> Exchange:
+    services = configure(hub.plane, REALM, hub.services, {**USUAL, **options})
     return Exchange(
         method="GET",
         path="/",
@@ -43,7 +53,7 @@ def exchange(hub: Wire, user: str = "eve", **options: Any) -> Exchange:
         state=hub.plane.state,
         now=hub.plane.clock(),
         plane=hub.plane,
-        services=replace(hub.services, datahub=replace(hub.services.datahub, **options)),
+        services=services,
     )
 
 

@@ -54,8 +54,8 @@ READING = frozenset(
 )
 """First words of the last part of an operation's name, where the operation changes nothing."""
 
-VIEW = "entity.view"
-"""The operation that decides what anybody is shown, in systems that have such a one."""
+VIEW = "entity.read"
+"""The operation that decides what anybody is shown where views are guarded, in such systems."""
 
 _CHANGES = ("entity.update", "entity.delete")
 

@@ -30,6 +30,9 @@ from lakewarden.wire.exchange import Exchange
 
 T = TypeVar("T")
 
+READING = "entity.read"
+"""The operation that reads an entity over the REST interface."""
+
 _OFF = "REST authorization is off"
 _POLICY = "dataHubPolicy"
 _POLICIES = f"urn:li:{_POLICY}:"
@@ -78,34 +81,19 @@ def related(exchange: Exchange, operation: str, entities: Sequence[Entity]) -> l
 
 def readable(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
     """Those of the entities, in order, that the caller may read."""
-    if not is_on(exchange) or not entities:
-        return list(entities)
-    matrix = exchange.realm_state.matrix
-    kinds = {entity.type for entity in entities}
-    shown: set[Entity] = set()
-    for kind in kinds:
-        own = [entity for entity in entities if entity.type == kind]
-        request = question(exchange, reading_of(exchange, own[0]), NO_RESOURCE)
-        shown.update(own[index] for index in filtered(matrix, request, own))
-    return [entity for entity in entities if entity in shown]
+    return related(exchange, READING, entities)
 
 
 def check_readable(exchange: Exchange, entities: Sequence[Entity]) -> None:
     """Raises `Failure` 403 unless the caller may read all of them."""
     for entity in entities:
-        allow(exchange, reading_of(exchange, entity), entity)
+        allow(exchange, READING, entity)
 
 
 def check_open(names: Iterable[str]) -> None:
     """Raises `Failure` 403 where an aspect is named that is told to nobody."""
     for name in sorted(set(names) & SECRETS.keys()):
         raise forbidden(f"`{name}` is told to nobody")
-
-
-def reading_of(exchange: Exchange, entity: Entity) -> str:
-    """The operation that reads an entity: a query's subjects decide under view authorization."""
-    by_view = exchange.services.datahub.view and entity.type == "query"
-    return "query.read" if by_view else "entity.read"
 
 
 def question(exchange: Exchange, operation: str, target: Entity) -> Request:
@@ -250,8 +238,7 @@ def shown(exchange: Exchange, type: str, start: int, count: int) -> Page:
     tree = state.matrix.snapshot.coded.tree
     ids = state.matrix.snapshot.of_type(type)
     if is_on(exchange) and ids:
-        reading = reading_of(exchange, Entity(type, ""))
-        ids = listing(state.matrix, question(exchange, reading, NO_RESOURCE), type=type)
+        ids = listing(state.matrix, question(exchange, READING, NO_RESOURCE), type=type)
     more = readable(exchange, _of_statements(exchange, type))
     page = [tree.entity(id) for id in tree.ordered(ids)[start : start + count]]
     page += more[max(start - len(ids), 0) :][: count - len(page)]

@@ -25,6 +25,7 @@ from lakewarden.service.realm import Realm
 from lakewarden.store import open_store
 from lakewarden.wire.datahub.graphql.routes import routes
 from lakewarden.wire.exchange import Exchange, Reply, Services
+from tests.wire.datahub.views import configure
 from tests.wire.prepared import prepared, served
 
 REALM = "datahub"
@@ -73,8 +74,7 @@ class Wire:
 
     def configure(self, **options: bool | str | tuple[str, ...]) -> None:
         """Changes what the operator configured."""
-        changed = replace(self.services.datahub, **options)  # type: ignore[arg-type]
-        self.services = replace(self.services, datahub=changed)
+        self.services = configure(self.plane, REALM, self.services, options)
 
     def close(self) -> None:
         """Takes away what is granted to everybody at the first start."""

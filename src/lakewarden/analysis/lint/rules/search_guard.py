@@ -14,7 +14,18 @@ _OSS = "oss"
 
 
 def _find(estate: Estate) -> Iterator[Found]:
-    if estate.model.settings.get("views") == _OSS and is_restricted(estate):
+    if not is_restricted(estate):
+        return
+    settings = estate.model.settings
+    if settings.get("view_authorization") == "off":
+        yield Found(
+            Place("realm", estate.model.name),
+            "policies restrict what is seen, and view authorization is off: everybody is shown"
+            " every page",
+            "switch it on (`datahub.view`, `VIEW_AUTHORIZATION_ENABLED`, or the realm's setting"
+            " `view_authorization`)",
+        )
+    elif settings.get("views") == _OSS:
         yield Found(
             Place("realm", estate.model.name),
             "policies restrict what is seen; the open source DataHub masks hits only after the"

@@ -6,12 +6,12 @@ server's own routes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.wire.datahub.wire import ADMIN, Wire
+from tests.wire.datahub.views import configure
+from tests.wire.datahub.wire import ADMIN, REALM, Wire
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 STOCK = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.stock,PROD)"
@@ -86,9 +86,7 @@ class World:
 
     def configure(self, **options: bool) -> None:
         """Changes what the operator configured."""
-        services = self.wire.services
-        changed = replace(services.datahub, **options)  # type: ignore[arg-type]
-        self.wire.services = replace(services, datahub=changed)
+        self.wire.services = configure(self.wire.plane, REALM, self.wire.services, dict(options))
 
     def without_policies(self) -> None:
         """Nothing is decided any more."""

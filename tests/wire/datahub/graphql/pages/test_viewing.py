@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -142,8 +141,7 @@ def test_people_platforms_and_ownership_types_are_open(guarded: Wire) -> None:
 def test_what_the_operator_restricts_is_left_out_like_anything_else(guarded: Wire) -> None:
     """No field of a page is promised that view authorization may take away."""
     restricted = ("corpuser", "dataPlatform", "ownershipType", "structuredProperty", "role")
-    options = replace(guarded.services.datahub, unrestricted_remove=restricted)
-    guarded.services = replace(guarded.services, datahub=options)
+    guarded.configure(unrestricted_remove=restricted)
     grant(guarded, ORDERS)
     found = guarded.good(PAGE, "eve", urn=ORDERS, edges=NO_EDGES)
     (owner,) = found["ownership"]["owners"]

@@ -16,7 +16,6 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from bench.memory import resident_mib
@@ -88,7 +87,7 @@ def user(name: str) -> Principal:
 
 def estate(datasets: int) -> Iterator[list[Change]]:
     """The effects that make the estate, in parts."""
-    realm = Realm(REALM, "datahub", settings={"bootstrap": "closed"})
+    realm = Realm(REALM, "datahub", settings={"bootstrap": "closed", "view_authorization": "on"})
     yield [RealmChanged(REALM, realm)]
     yield [EntityAdded(domain(number), None) for number in range(DOMAINS)]
     yield [EntityAdded(dataset(number), None) for number in range(datasets)]
@@ -139,7 +138,7 @@ class Server:
         """The answer to the document, for a user, with view authorization on or off."""
         Index.of(self._plane.state.realm(REALM).matrix.snapshot).remembered.clear()
         body = {"query": DOCUMENT, "variables": {"query": query}}
-        options = replace(DataHubOptions(existence=False), view=view)
+        options = DataHubOptions(existence=False, policies=view)
         exchange = Exchange(
             method="POST",
             path="/api/graphql",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire.datahub.commands import CLIENT, TOKEN, check_answered, run
+from tests.wire.datahub.commands import check_answered, run
 from tests.wire.datahub.recorder import Recorder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
@@ -26,14 +26,6 @@ FILE = {
     "properties": {"tier": "gold"},
 }
 ABSENT = ("telemetry", "/urn%3Ali%3AdataProduct%3Abasket?aspect=", "aspect=ownershipTypeKey")
-
-
-def test_the_builder_of_patches_is_content(python: Path, url: str, tmp_path: Path) -> None:
-    with Recorder(url) as recorder:
-        script = str(CLIENT / "products.py")
-        said = run([str(python), "-P", script, recorder.url, TOKEN], recorder.url, tmp_path)
-        assert said.splitlines()[-1] == "all: ok"
-        check_answered(recorder, ABSENT)
 
 
 def test_the_command_makes_changes_and_deletes_a_data_product(

@@ -23,7 +23,6 @@ ASKED_WITHIN: Final = {
     "column.properties.edit": "wire.datahub.graphql.platform.property_values",
     "column.tags.edit": "wire.datahub.graphql.edits.labels",
     "column.terms.edit": "wire.datahub.graphql.edits.labels",
-    "data_product.assets.change": "service.aspect_guard",
     "dataset.operations.view": "wire.datahub.graphql.measures",
     "dataset.profile.view": "wire.datahub.graphql.measures",
     "entity.search_view": "wire.datahub.viewing",

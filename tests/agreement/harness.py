@@ -17,14 +17,14 @@ from lakewarden.kernel import change as changes
 from lakewarden.kernel import listing as listings
 from lakewarden.kernel import matrix as matrices
 from lakewarden.kernel import snapshot as snapshots
+from lakewarden.kernel.advice import Way as WayOut
 from lakewarden.kernel.batch import decide_many
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
-from lakewarden.kernel.explain import Way as WayOut
 from lakewarden.kernel.explain import explain
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Anything, Effect, On, Statement
 from lakewarden.kernel.who import who
@@ -278,10 +278,17 @@ def turns(world: Asked, request: Request, way: WayOut) -> bool:
         for number, need in enumerate(way.needs)
     ]
 
+    entered = [MembershipRow(request.principal, role) for role in way.joins]
+    model, spelling = world.system.model, world.system.spelling
+    if entered and (added or way.lifted):
+        return False
+
     def holds(needs: list[Statement], lifted: Iterable[str]) -> bool:
         gone = set(lifted)
         kept = [s for s in world.facts.statements if s.id not in gone]
-        return world_with(world, [*kept, *needs]).check(request)
+        members = (*world.facts.memberships, *entered)
+        facts = replace(world.facts, statements=(*kept, *needs), memberships=members)
+        return Oracle(facts, model, spelling).check(request)
 
     return (
         holds(added, way.lifted)

@@ -48,6 +48,8 @@ def test_a_deny_names_what_is_missing_and_what_would_turn_it(cli: Cli) -> None:
         "    reaches ben → role:lk:blocked",
         "it would be allowed with",
         "  DENY block lifted",
+        "    also allows there table.load, table.drop, table.purge, table.statistics.list"
+        " and 13 more",
     ]
 
 
@@ -76,10 +78,21 @@ def test_a_group_of_the_request_is_told(cli: Cli) -> None:
 def test_a_way_says_who_can_grant_it(cli: Cli) -> None:
     found = cli("explain", "ben", "dataset.read", "dataset:sales.t1", "@cdap")
     assert found.code == 1
-    assert found.lines[-2:] == [
+    assert found.lines[2:] == [
         "it would be allowed with",
+        "  entering role:reader",
+        "    also allows there dataset.get, namespace.search.filter, core.list.filter, core.get"
+        " and 7 more",
         "  READ on dataset:sales.t1 (nobody stored can grant it)",
+        "    also allows there dataset.get, namespace.search.filter, core.list.filter, core.get"
+        " and 7 more",
     ]
+
+
+def test_a_way_says_on_how_many_others_it_opens_the_same(cli: Cli) -> None:
+    found = cli("explain", "ben", "table.load", "table:lk:c.s.u", "@gravitino")
+    assert found.lines[-2] == "  DENY block lifted"
+    assert found.lines[-1].startswith("    also allows table.load on 1 × table more; there ")
 
 
 def test_what_is_not_stored_has_no_way(cli: Cli) -> None:
@@ -99,7 +112,11 @@ def test_json_has_the_whole_rule_and_the_ways(cli: Cli) -> None:
     assert body["allow"] is False
     assert body["reason"] == "denied"
     assert body["statements"] == ["block", "implied:member:lk", "read"]
-    assert body["ways"] == [{"allow": [], "lift": ["block"]}]
+    ways = body["ways"]
+    assert isinstance(ways, list)
+    (way,) = ways
+    assert (way["allow"], way["lift"], way["join"], way["others"]) == ([], ["block"], [], 0)
+    assert way["opens"][0] == "table.load"
     rule = body["rule"]
     assert isinstance(rule, dict)
     assert (rule["says"], rule["holds"], rule["entity"]) == ("all of", False, TABLE)

@@ -9,11 +9,19 @@ import pytest
 
 from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import point
-from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
+from lakewarden.kernel.advice import WAYS, Way
+from lakewarden.kernel.change import (
+    Change,
+    MembershipChanged,
+    StatementAdded,
+    StatementRemoved,
+    apply,
+)
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import WAYS, Step, Way, deciding, explain, lacking
+from lakewarden.kernel.explain import Step, deciding, explain, lacking
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Anything, Effect, On, Statement
 from lakewarden.kernel.statement_file import read_statements
@@ -33,8 +41,16 @@ def steps(step: Step) -> Iterator[Step]:
         yield from steps(inner)
 
 
-def turned(m: Matrix, request: Request, needs: tuple[object, ...], lifted: tuple[str, ...]) -> bool:
-    added = []
+def turned(
+    m: Matrix,
+    request: Request,
+    needs: tuple[object, ...],
+    lifted: tuple[str, ...],
+    joins: tuple[Principal, ...] = (),
+) -> bool:
+    added: list[Change] = [
+        MembershipChanged(MembershipRow(request.principal, role), True) for role in joins
+    ]
     for number, need in enumerate(needs):
         anchor = need.entity  # type: ignore[attr-defined]
         added.append(
@@ -54,7 +70,8 @@ def turned(m: Matrix, request: Request, needs: tuple[object, ...], lifted: tuple
 
 def check_way(m: Matrix, request: Request, way: Way) -> None:
     """All of it allows; leaving any one out does not."""
-    assert turned(m, request, way.needs, way.lifted)
+    assert turned(m, request, way.needs, way.lifted, way.joins)
+    assert not way.joins or not (way.needs or way.lifted)
     for left_out in way.needs:
         rest = tuple(need for need in way.needs if need is not left_out)
         assert not turned(m, request, rest, way.lifted)
@@ -197,10 +214,10 @@ def test_subresources_need_a_statement_without_constraint() -> None:
 
 def test_one_need_may_do_the_work_of_another() -> None:
     found = explain(M, question(LAKE, "cid", "both", T))
-    needs = [[(n.privilege, n.entity.type) for n in way.needs] for way in found.ways]
+    needs = [[(n.privilege, n.entity.type) for n in way.needs] for way in found.ways if way.needs]
     assert needs == [[("READ", "schema")]]
     wide = explain(M, question(LAKE, "cid", "wide", T))
-    assert [[n.privilege for n in way.needs] for way in wide.ways] == [["READ"]]
+    assert [[n.privilege for n in way.needs] for way in wide.ways if way.needs] == [["READ"]]
 
 
 def test_a_deny_that_stands_alone_is_lifted() -> None:

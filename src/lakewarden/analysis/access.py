@@ -16,8 +16,9 @@ from pyroaring import BitMap
 from lakewarden.analysis.tally import SOMEBODY
 from lakewarden.analysis.universe import Side
 from lakewarden.analysis.whatif import Acting, Comparison, Difference, RoleSet, Row, comparison
+from lakewarden.kernel.advice import Need
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import Need, lacking
+from lakewarden.kernel.explain import lacking
 from lakewarden.kernel.expression import Node
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.listing import listing

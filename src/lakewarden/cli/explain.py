@@ -23,9 +23,11 @@ from lakewarden.cli.asking import (
 from lakewarden.cli.estate import NOWHERE, Home, Wherever, spread, tell_rest
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
 from lakewarden.cli.wording import Told, explanation, told
-from lakewarden.kernel.explain import Explanation, Step, Way
+from lakewarden.kernel.advice import Way
+from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.explain import explain as explained
 from lakewarden.kernel.request import Reason, Request
+from lakewarden.kernel.statement_file import principal_text
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import RemoteRealm
@@ -161,4 +163,7 @@ def _way_json(way: Way) -> dict[str, object]:
             for need, names in zip(way.needs, way.grantors, strict=True)
         ],
         "lift": list(way.lifted),
+        "join": [principal_text(role) for role in way.joins],
+        "opens": list(way.opens),
+        "others": way.others,
     }

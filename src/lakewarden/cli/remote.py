@@ -12,8 +12,9 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
+from lakewarden.kernel.advice import Need, Way
 from lakewarden.kernel.errors import BadInput, Unavailable
-from lakewarden.kernel.explain import Explanation, Need, Step, Way
+from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Decision, Reason
@@ -250,7 +251,9 @@ def _step(given: Json, system: System) -> Step:
 def _way(given: Json, system: System) -> Way:
     needs = tuple(Need(need["privilege"], system.entity(need["on"])) for need in given["allow"])
     grantors = tuple(_grantors(need["can_be_granted_by"]) for need in given["allow"])
-    return Way(needs, tuple(given["lift"]), grantors)
+    joins = tuple(read_principal(text) for text in given["join"])
+    opens = tuple(given["opens"])
+    return Way(needs, tuple(given["lift"]), grantors, joins, opens, given["others"])
 
 
 def _grantors(names: list[str] | None) -> tuple[Principal, ...] | None:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakewarden.cli.asking import Asked, Realm
+from lakewarden.kernel.advice import Way
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.explain import Explanation, Step, Way
+from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Anything, Criterion, Matching, On, Scope, Statement, Where
@@ -15,6 +16,7 @@ from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service.asking import reaching
 
 GRANTORS_SHOWN = 5
+OPENED_SHOWN = 4
 WORDS_SHOWN = 6
 
 _URN = "urn:li:"
@@ -94,6 +96,7 @@ def explanation(found: Explanation, told: Told, *, full: bool = False) -> Iterat
         yield "it would be allowed with"
     for way in found.ways:
         yield f"  {_way(way)}"
+        yield from _besides(way, told.request)
     if not found.decision.allow and not found.ways:
         yield "no grant would turn this"
 
@@ -223,12 +226,23 @@ def _reaching(told: Told, statement: Statement) -> Iterator[str]:
 
 
 def _way(way: Way) -> str:
-    parts = []
+    parts = [f"entering {principal_name(role)}" for role in way.joins]
     for need, grantors in zip(way.needs, way.grantors, strict=True):
         at = f" on {entity_text(need.entity)}" if need.entity.type else ""
         parts.append(f"{need.privilege}{at}{_grantors(grantors)}")
     parts += [f"DENY {id} lifted" for id in way.lifted]
     return " and ".join(parts)
+
+
+def _besides(way: Way, request: Request) -> Iterator[str]:
+    """What else a way opens."""
+    parts = []
+    if way.others:
+        parts.append(f"{request.operation} on {way.others:,} × {request.target.type} more")
+    if way.opens:
+        parts.append(f"there {some(way.opens, OPENED_SHOWN)}")
+    if parts:
+        yield f"    also allows {'; '.join(parts)}"
 
 
 def _grantors(grantors: tuple[Principal, ...] | None) -> str:

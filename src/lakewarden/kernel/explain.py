@@ -10,10 +10,8 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from pyroaring import BitMap
-
-from lakewarden.kernel.blocks import Stored
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.advice import Change, Need, Way, advice
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.expression import (
     REQUEST,
     And,
@@ -35,41 +33,12 @@ from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import ANY, Reach
 from lakewarden.kernel.point import Point, Spot
-from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Decision, Reason, Request
-from lakewarden.kernel.scopes import Block, match, normal
-from lakewarden.kernel.snapshot import NamedPlace, Snapshot
-from lakewarden.kernel.statement import Anything, On, Statement
-from lakewarden.kernel.subject import Subject
-from lakewarden.kernel.who import who
-
-WAYS = 5
-"""How many ways out of a denial an explanation names."""
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.statement import Statement
 
 _CONSIDERED = 48
 """How many ways are followed through one node; the smallest are kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """An ALLOW that is missing: the privilege, anchored at the entity, given to the asker."""
-
-    privilege: str
-    entity: Entity
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A smallest change that would turn the denial.
-
-    All of `needs` added and all of `lifted` (DENYs in the way, by id) taken away allow the
-    request; leaving any one out does not. `grantors` are the stored users who may hand out
-    each need, in its order; None where handing it out is no operation of the model.
-    """
-
-    needs: tuple[Need, ...]
-    lifted: tuple[str, ...]
-    grantors: tuple[tuple[Principal, ...] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +91,7 @@ def explain(matrix: Matrix, request: Request) -> Explanation:
         snapshot.memos.errors["Disagreement"] += 1
         return Explanation(snapshot.decisions[Reason.ERROR], step, (), ())
     decisive = tuple(sorted(set(_statements(step))))
-    ways = () if decision.allow else tuple(_ways(matrix, request, walk, rule, place))
+    ways = () if decision.allow else _ways(matrix, request, walk, rule, place)
     return Explanation(decision, step, decisive, ways)
 
 
@@ -161,9 +130,6 @@ def _statements(step: Step) -> Iterator[str]:
     for inner in step.steps:
         yield from _statements(inner)
 
-
-Change = Need | str
-"""What a way is made of: an ALLOW to add, or the id of a DENY to lift."""
 
 Ways = frozenset[frozenset[Change]]
 _DONE: Ways = frozenset({frozenset()})
@@ -361,83 +327,7 @@ def _any_of(parts: Iterable[Ways]) -> Ways:
     return _smallest(way for ways in parts for way in ways)
 
 
-def _ways(matrix: Matrix, request: Request, walk: _Walk, rule: Node, place: Spot) -> Iterator[Way]:
-    told: list[frozenset[Change]] = []
-    for changes in _by_size(_smallest(walk.ways(rule, place))):
-        least = _least(matrix, request, rule, place, changes)
-        if least not in told and len(told) < WAYS:
-            told.append(least)
-            yield _way(matrix, request, least)
-
-
-def _least(
-    matrix: Matrix, request: Request, rule: Node, place: Spot, changes: frozenset[Change]
-) -> frozenset[Change]:
-    """`changes` without those that it does without.
-
-    One change may do the work of another: an ALLOW on a schema reaches its tables too.
-    """
-
-    def turned(some: frozenset[Change]) -> bool:
-        point = _Supposing(matrix.snapshot, matrix.subject(request), request, some)
-        return point.evaluate(rule, place)
-
-    for change in sorted(changes, key=str):
-        if turned(changes - {change}):
-            changes -= {change}
-    return changes
-
-
-def _way(matrix: Matrix, request: Request, changes: frozenset[Change]) -> Way:
-    needs = sorted((c for c in changes if isinstance(c, Need)), key=str)
-    lifted = sorted(c for c in changes if isinstance(c, str))
-    return Way(tuple(needs), tuple(lifted), tuple(_grantors(matrix, request, n) for n in needs))
-
-
-def _grantors(matrix: Matrix, request: Request, need: Need) -> tuple[Principal, ...] | None:
-    model = matrix.snapshot.model
-    if model.granting is None or not model.privileges[need.privilege].grantable:
-        return None
-    if model.operation(model.granting).rule_or_none(need.entity.type) is None:
-        return None
-    question = Request(request.principal, model.granting, need.entity, request.now)
-    return tuple(sorted(who(matrix, question)))
-
-
-class _Supposing(Point):
-    """A point that takes some ALLOWs for given to the asker and some DENYs for lifted."""
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        subject: Subject,
-        request: Request,
-        changes: frozenset[Change],
-    ) -> None:
-        super().__init__(snapshot, subject, request)
-        self._model = snapshot.model
-        self._needs = [change for change in changes if isinstance(change, Need)]
-        self._lifted = {change for change in changes if isinstance(change, str)}
-
-    def denied(self, privilege: str, place: Spot) -> bool:
-        denying = self.denying(privilege, place)
-        return any(grant.statement.id not in self._lifted for grant in denying)
-
-    def given(self, privilege: str, place: Spot) -> bool:
-        supposed = (need for need in self._needs if self._bears_on(need.privilege, privilege))
-        return any(self._reaches(need, privilege, place) for need in supposed) or super().given(
-            privilege, place
-        )
-
-    def _bears_on(self, named: str, privilege: str) -> bool:
-        return named == privilege or named in self._model.privileges[privilege].implied_by
-
-    def _reaches(self, need: Need, privilege: str, place: Spot) -> bool:
-        anchor = Anything() if need.entity == NO_RESOURCE else On(need.entity)
-        scope = normal(anchor, self._model.privileges[privilege].reach)
-        block: Block
-        if isinstance(place, NamedPlace):
-            block = place.block
-        else:
-            block = Stored(self._snapshot.coded, BitMap([place]))
-        return bool(match(block, [scope])[0])
+def _ways(
+    matrix: Matrix, request: Request, walk: _Walk, rule: Node, place: Spot
+) -> tuple[Way, ...]:
+    return advice(matrix, request, rule, place, _by_size(_smallest(walk.ways(rule, place))))

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lakewarden.analysis.access import Access, Held, Idle, Reached, WayCount
+from lakewarden.kernel.advice import Need
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.explain import Need
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text, read_principal
 

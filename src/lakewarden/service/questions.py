@@ -295,7 +295,11 @@ def _veiled(asked: Asked, found: Explanation, actor: Actor) -> Explanation:
     known = {asked.request.target, NO_RESOURCE, *_above(asked)}
     rule = None if found.rule is None else _pruned(found.rule, known)
     shown = () if rule is None else tuple(sorted(set(_ids(rule))))
-    ways = tuple(way for way in found.ways if all(need.entity in known for need in way.needs))
+    ways = tuple(
+        replace(way, opens=(), others=None)
+        for way in found.ways
+        if not way.joins and all(need.entity in known for need in way.needs)
+    )
     return Explanation(_told(asked, found.decision), rule, shown, ways)
 
 

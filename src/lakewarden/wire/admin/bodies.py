@@ -471,10 +471,17 @@ class NeedGiven(Given, kw_only=True):
 
 
 class WayGiven(Given, kw_only=True):
-    """A smallest change that would turn a denial: ALLOWs to add and DENYs to lift."""
+    """A smallest change that would turn a denial: roles to enter, ALLOWs to add, DENYs to lift.
+
+    `opens` are other operations that it allows on the entity, and `others` counts the other
+    entities on which it allows the same operation; null: not counted.
+    """
 
     allow: list[NeedGiven]
     lift: list[str]
+    join: list[str]
+    opens: list[str]
+    others: int | None
 
 
 class Reached(Given, kw_only=True):

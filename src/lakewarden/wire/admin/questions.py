@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lakewarden.kernel.advice import Way
 from lakewarden.kernel.errors import WardenError
-from lakewarden.kernel.explain import Step, Way
+from lakewarden.kernel.explain import Step
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Decision
 from lakewarden.kernel.statement_file import principal_text
@@ -211,6 +212,9 @@ def _way(way: Way) -> WayGiven:
             for need, names in zip(way.needs, way.grantors, strict=True)
         ],
         lift=list(way.lifted),
+        join=[principal_text(one) for one in way.joins],
+        opens=list(way.opens),
+        others=way.others,
     )
 
 

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lakewarden.kernel.advice import Need
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import Need, lacking
+from lakewarden.kernel.explain import lacking
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.principal import Principal

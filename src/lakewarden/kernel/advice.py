@@ -1,0 +1,276 @@
+"""What would turn a denial: the ways that open the least first, and what else each would open.
+
+A way is a role that is there to be entered, or ALLOWs to add and DENYs to lift. Judged is by the
+same rules over the same snapshot, with the change supposed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.blocks import Stored
+from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.kernel.expression import Node
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.point import Point, Spot
+from lakewarden.kernel.principal import ROLE, USER, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.rows import shape
+from lakewarden.kernel.scopes import Block, match, normal
+from lakewarden.kernel.snapshot import NamedPlace, Snapshot
+from lakewarden.kernel.statement import Anything, Effect, On, Statement
+from lakewarden.kernel.subject import Subject
+from lakewarden.kernel.who import who
+
+WAYS = 5
+"""How many ways out of a denial are named."""
+
+COUNTED = 50_000
+"""With more entities stored than this, it is not counted on how many others a way allows."""
+
+_COMPARED = 12
+"""So many ways of ALLOWs are compared by what they open; the smallest sets of them."""
+
+_ROLES_TRIED = 200
+_ROLES_NAMED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """An ALLOW that is missing: the privilege, anchored at the entity, given to the asker."""
+
+    privilege: str
+    entity: Entity
+
+
+Change = Need | str
+"""What a way is made of: an ALLOW to add, or the id of a DENY to lift."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A smallest change that would turn the denial.
+
+    The asker entering all of `joins`, all of `needs` added and all of `lifted` (DENYs in the
+    way, by id) taken away allow the request; leaving any one out does not. `grantors` are the
+    stored users who may hand out each need, in its order; None where handing it out is no
+    operation of the model. `opens` are the other operations that it allows on the target, and
+    `others` counts the other entities on which it allows the same operation; None: not counted.
+    """
+
+    needs: tuple[Need, ...]
+    lifted: tuple[str, ...]
+    grantors: tuple[tuple[Principal, ...] | None, ...]
+    joins: tuple[Principal, ...] = ()
+    opens: tuple[str, ...] = ()
+    others: int | None = None
+
+
+def advice(
+    matrix: Matrix, request: Request, rule: Node, place: Spot, found: Iterable[frozenset[Change]]
+) -> tuple[Way, ...]:
+    """The ways out of a denial, those that open the least first; at most `WAYS`.
+
+    `found` are sets of changes that turn it, the smallest first; one may do without a part.
+    Of ways that open as much on the target a role that is there comes before a grant, and one
+    on fewer entities before one on more.
+    """
+    asking = _Asking(matrix, request, rule, place)
+    ways = [*asking.joins(), *asking.changes(found)]
+    best = sorted(ways, key=_order)[:WAYS]
+    return tuple(sorted((asking.counted(way) for way in best), key=_order))
+
+
+def _order(way: Way) -> tuple[object, ...]:
+    size = len(way.needs) + len(way.lifted)
+    others = -1 if way.others is None else way.others
+    return len(way.opens), size, others, str(way)
+
+
+class _Asking:
+    """A denied request, under changes that are supposed."""
+
+    def __init__(self, matrix: Matrix, request: Request, rule: Node, place: Spot) -> None:
+        self._matrix = matrix
+        self._snapshot = matrix.snapshot
+        self._request = request
+        self._rule = rule
+        self._place = place
+        point = Point(self._snapshot, matrix.subject(request), request)
+        asked = {own: names for own, names in self._asked_here().items() if own != rule}
+        self._closed = {r: n for r, n in asked.items() if not _holds(point, r, place)}
+
+    def _asked_here(self) -> dict[Node, list[str]]:
+        """The operations that are asked about such a target, by their rules."""
+        found: dict[Node, list[str]] = {}
+        for operation in self._snapshot.model.operations.values():
+            rule = operation.rule_or_none(self._request.target.type)
+            if rule is not None:
+                found.setdefault(rule, []).append(operation.name)
+        return found
+
+    def _opened(self, point: Point) -> tuple[str, ...]:
+        """The operations on the target that what is supposed opens; ways to it first."""
+        found = (n for r, n in self._closed.items() if _holds(point, r, self._place))
+        ways = {name for names in self._snapshot.model.access.values() for name in names}
+        return tuple(sorted((name for n in found for name in n), key=lambda name: name not in ways))
+
+    def joins(self) -> Iterator[Way]:
+        """Roles that are there, each of which the asker would only have to enter."""
+        helping = (r for r in self._roles() if _holds(self._joined(r), self._rule, self._place))
+        for role in islice(helping, _ROLES_NAMED):
+            yield Way((), (), (), joins=(role,), opens=self._opened(self._joined(role)))
+
+    def _joined(self, role: Principal) -> Point:
+        request = self._as_member(role)
+        return Point(self._snapshot, self._matrix.subject(request), request)
+
+    def _as_member(self, role: Principal) -> Request:
+        return replace(self._request, groups=(*self._request.groups, role))
+
+    def _roles(self) -> Iterator[Principal]:
+        """Stored roles to which any of the rule's privileges is given; few grants first.
+
+        For users who have put none aside: what others enter might close a cycle.
+        """
+        if self._request.roles is not None or self._request.principal.kind != USER:
+            return
+        model, table = self._snapshot.model, self._snapshot.table
+        acting = self._snapshot.coded.acting
+        operation = self._matrix.operation(self._request.operation)
+        asked = shape(model, operation, self._request.target.type).privileges
+        named = {id for name in asked for id in table.allows(name).by_principal}
+        reaching = {id for one in named for id in acting.acting_as(one)} & acting.stored
+        held = self._matrix.subject(self._request).named
+        roles = (acting.principals[id] for id in reaching)
+        known = [role for role in roles if role.kind == ROLE and role not in held]
+        given: Counter[int] = Counter()
+        for grouped in table.allow.values():
+            given.update({id: len(grants) for id, grants in grouped.by_principal.items()})
+        known.sort(key=lambda role: (sum(given[id] for id in acting.acts_as(role)), role))
+        yield from known[:_ROLES_TRIED]
+
+    def changes(self, found: Iterable[frozenset[Change]]) -> Iterator[Way]:
+        """The sets of changes, each without what it does without."""
+        for least in dict.fromkeys(self._least(changes) for changes in islice(found, _COMPARED)):
+            yield self._way(least)
+
+    def _supposing(self, changes: frozenset[Change]) -> _Supposing:
+        subject = self._matrix.subject(self._request)
+        return _Supposing(self._snapshot, subject, self._request, changes)
+
+    def _least(self, changes: frozenset[Change]) -> frozenset[Change]:
+        """`changes` without those that it does without.
+
+        One change may do the work of another: an ALLOW on a schema reaches its tables too.
+        """
+        for change in sorted(changes, key=str):
+            if self._supposing(changes - {change}).evaluate(self._rule, self._place):
+                changes -= {change}
+        return changes
+
+    def _way(self, changes: frozenset[Change]) -> Way:
+        needs = sorted((c for c in changes if isinstance(c, Need)), key=str)
+        lifted = sorted(c for c in changes if isinstance(c, str))
+        grantors = tuple(_grantors(self._matrix, self._request, n) for n in needs)
+        opens = self._opened(self._supposing(changes))
+        return Way(tuple(needs), tuple(lifted), grantors, opens=opens)
+
+    def counted(self, way: Way) -> Way:
+        """The way with the number of other entities on which it allows the operation."""
+        if len(self._snapshot.coded.tree.stored) > COUNTED or self._request.subresources:
+            return way
+        type = self._request.target.type
+        before = listing(self._matrix, self._request, type=type)
+        if way.joins:
+            after = listing(self._matrix, self._as_member(way.joins[0]), type=type)
+        else:
+            after = listing(self._changed(way), self._request, type=type)
+        new = after - before
+        return replace(
+            way, others=len(new - BitMap([self._place] if isinstance(self._place, int) else []))
+        )
+
+    def _changed(self, way: Way) -> Matrix:
+        """The matrix as it would be."""
+        added = [
+            StatementAdded(
+                Statement(
+                    id=f"{IMPLIED_ID}supposed:{number}",
+                    effect=Effect.ALLOW,
+                    privileges=frozenset({need.privilege}),
+                    scope=Anything() if need.entity == NO_RESOURCE else On(need.entity),
+                    principals=frozenset({self._request.principal}),
+                )
+            )
+            for number, need in enumerate(way.needs)
+        ]
+        gone = [StatementRemoved(id) for id in way.lifted]
+        revision = self._matrix.revision + 1
+        return apply(self._matrix, [*added, *gone], now=self._request.now, revision=revision)
+
+
+def _holds(point: Point, rule: Node, place: Spot) -> bool:
+    """Whether the rule holds; not, where that takes too much work."""
+    try:
+        return point.evaluate(rule, place)
+    except LimitExceeded:
+        return False
+
+
+def _grantors(matrix: Matrix, request: Request, need: Need) -> tuple[Principal, ...] | None:
+    model = matrix.snapshot.model
+    if model.granting is None or not model.privileges[need.privilege].grantable:
+        return None
+    if model.operation(model.granting).rule_or_none(need.entity.type) is None:
+        return None
+    question = Request(request.principal, model.granting, need.entity, request.now)
+    return tuple(sorted(who(matrix, question)))
+
+
+class _Supposing(Point):
+    """A point that takes some ALLOWs for given to the asker and some DENYs for lifted."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        subject: Subject,
+        request: Request,
+        changes: frozenset[Change],
+    ) -> None:
+        super().__init__(snapshot, subject, request)
+        self._model = snapshot.model
+        self._needs = [change for change in changes if isinstance(change, Need)]
+        self._lifted = {change for change in changes if isinstance(change, str)}
+
+    def denied(self, privilege: str, place: Spot) -> bool:
+        denying = self.denying(privilege, place)
+        return any(grant.statement.id not in self._lifted for grant in denying)
+
+    def given(self, privilege: str, place: Spot) -> bool:
+        supposed = (need for need in self._needs if self._bears_on(need.privilege, privilege))
+        return any(self._reaches(need, privilege, place) for need in supposed) or super().given(
+            privilege, place
+        )
+
+    def _bears_on(self, named: str, privilege: str) -> bool:
+        return named == privilege or named in self._model.privileges[privilege].implied_by
+
+    def _reaches(self, need: Need, privilege: str, place: Spot) -> bool:
+        anchor = Anything() if need.entity == NO_RESOURCE else On(need.entity)
+        scope = normal(anchor, self._model.privileges[privilege].reach)
+        block: Block
+        if isinstance(place, NamedPlace):
+            block = place.block
+        else:
+            block = Stored(self._snapshot.coded, BitMap([place]))
+        return bool(match(block, [scope])[0])

@@ -72,7 +72,7 @@ def test_simple_authentication_is_refused_on_an_address_that_others_reach(
         (("--cdap-profile", "none"), {}, "cdap_profile"),
         (("--port", "70000"), {}, "port"),
         (("--database", "mysql://h/d"), {}, "URL of the store"),
-        (("--admin", "a/b"), {}, "admin"),
+        (("--admin", ".."), {}, "admin"),
         (("--workers", "0"), {}, "workers"),
         (("--config", "wrong.toml"), {}, "unknown setting `prot`"),
         ((), {"LAKEWARDEN_PROT": "1"}, "LAKEWARDEN_PROT"),

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 
+from tests.cli.policies import furnish, write
 from tests.cli.stores import Admin
+
+OF = ("--realm", "gravitino")
 
 
 def test_users_and_groups_come_and_go(admin: Admin) -> None:
@@ -21,7 +26,7 @@ def test_users_and_groups_come_and_go(admin: Admin) -> None:
 
 def test_a_name_that_no_user_may_have_is_refused(admin: Admin) -> None:
     before = admin.revision()
-    for name in ("", "a;b", "a\nb", "a/b"):
+    for name in ("", ".", "a\nb", ".."):
         found = admin.ask("user", "add", name)
         assert (found.code, found.out) == (2, ""), name
     assert admin.revision() == before
@@ -29,3 +34,36 @@ def test_a_name_that_no_user_may_have_is_refused(admin: Admin) -> None:
 
 def test_an_empty_directory_has_nobody(admin: Admin) -> None:
     assert admin("user", "list", "--directory", "other").code == 1
+
+
+HOSTILE = ("/eng/data", "DOM\\user", "O'Hara", '"; drop table x --', "%2e%2e", "main/ana")
+
+
+def test_names_of_identity_providers_are_listed_exported_and_planned_as_they_are(
+    admin: Admin, tmp_path: Path
+) -> None:
+    for name in HOSTILE:
+        admin("user", "add", name)
+    found = json.loads(admin("user", "list", "--format", "json").out)
+    assert {row["name"] for row in found} == {*HOSTILE, "root"}
+    assert set(admin("user", "list").lines[1:]) == {f"user  {n}" for n in (*HOSTILE, "root")}
+    furnish(admin)
+    to = json.dumps([f"user:{name}" for name in HOSTILE])
+    text = (
+        f'[[statement]]\nid = "a"\nprivileges = ["USE_SCHEMA"]\nto = {to}\non = "schema:lk:c.s"\n'
+    )
+    policy, plan = write(tmp_path, text), str(tmp_path / "plan.json")
+    admin("plan", policy, *OF, "--out", plan)
+    admin("apply", plan)
+    assert admin("plan", policy, *OF).code == 0
+    written = tomllib.loads(admin("export", *OF).out)["statement"]
+    assert sorted(*(one["to"] for one in written if one["id"] == "a")) == sorted(json.loads(to))
+    for name in HOSTILE:
+        admin("user", "remove", name)
+    assert admin("user", "list").lines == ["kind  name", "user  root"]
+
+
+def test_an_administrator_may_be_called_as_an_identity_provider_has_it(admin: Admin) -> None:
+    admin("init", "--admin", "eng/ana", "--add-admin")
+    assert admin.ask("user", "add", "ana", "--directory", "eng").code == 0
+    assert admin.ask("init", "--admin", "eng/ana").code == 0

@@ -83,7 +83,7 @@ def test_an_unknown_variable_is_named() -> None:
         ("LAKEWARDEN_PORT", "65536", "environment: `port`: "),
         ("LAKEWARDEN_WORKERS", "0", "environment: `workers`: "),
         ("LAKEWARDEN_AUTH", "none", "environment: `auth`: "),
-        ("LAKEWARDEN_ADMIN", "a/b", "environment: `admin`: "),
+        ("LAKEWARDEN_ADMIN", "..", "environment: `admin`: "),
         ("LAKEWARDEN_SECRET_KEYS", "short", "environment: `secret_keys.0`: "),
         ("LAKEWARDEN_TRUSTED_PROXIES", "proxy", "environment: `trusted_proxies.0`: "),
         ("LAKEWARDEN_GRAVITINO__VERSION", "new", "environment: `gravitino.version`: "),

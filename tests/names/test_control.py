@@ -76,3 +76,17 @@ def test_different_people_have_different_names(d1: str, n1: str, d2: str, n2: st
     same = (d1, n1) == (d2, n2)
     assert (control.person(d1, n1) == control.person(d2, n2)) is same
     assert not control.person(d1, n1).startswith("/")
+
+
+@given(DIRECTORIES, st.text(min_size=1))
+def test_people_of_main_are_known_by_how_statements_call_them(directory: str, name: str) -> None:
+    at_home = name if directory == "main" else None
+    assert control.name_at_home(control.person(directory, name)) == at_home
+
+
+@pytest.mark.parametrize(
+    ("person", "name"),
+    [("ana", "ana"), ("main/eng/data", "eng/data"), ("other/ana", None), ("main/ana", None)],
+)
+def test_only_people_of_main_have_a_name_there(person: str, name: str | None) -> None:
+    assert control.name_at_home(person) == name

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.app.administrator import administrators
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.service import control, people, realms, statements
@@ -134,3 +135,25 @@ def test_every_operation_on_a_realm_that_writes_or_reads_it_is_mapped() -> None:
     for name in of_realms - asking:
         if name.partition(".")[0] not in ("decision", "explain"):
             assert control.scoped(name, CONTROL)[1] == control.SERVER, name
+
+
+def test_a_slash_in_a_name_of_main_is_not_another_directory(plane: Plane) -> None:
+    ours, theirs = Actor("eng/data"), Actor("data", directory="eng")
+    lake = control.realm(LAKE)
+    plane.write(ADMIN, lambda desk: people.administer(desk, "eng/data", "main"))
+    assert may(plane, ours, "realm.alter", lake)
+    assert not may(plane, theirs, "realm.alter", lake)
+    assert administrators(plane.state, NOW) == ("eng/data", "root")
+
+
+def test_groups_with_a_slash_carry_rights_to_their_members_alone(plane: Plane) -> None:
+    group = Principal(GROUP, "/eng/data")
+    member = Principal(USER, "DOM\\ana/x")
+    plane.write(ADMIN, lambda desk: people.enter(desk, "main", member, group))
+    grant(plane, "g", "MANAGE_REALM", "group:main//eng/data", "server:lakewarden")
+    lake = control.realm(LAKE)
+    assert may(plane, Actor(member.name), "realm.alter", lake)
+    assert control.is_powerful(plane.state, "main", group)
+    assert not may(plane, Actor("ana/x", directory="eng"), "realm.alter", lake)
+    plane.write(ADMIN, lambda desk: people.remove(desk, "main", group))
+    assert not may(plane, Actor(member.name), "realm.alter", lake)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import BadInput
+from lakewarden.names.control import name_at_home
 from lakewarden.service import control
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import State
@@ -14,7 +15,8 @@ def administrators(state: State, now: float) -> tuple[str, ...]:
     if CONTROL not in state.realms:
         return ()
     found = control.administrators(state, now)
-    return tuple(sorted(person.name for person in found if "/" not in person.name))
+    names = (name_at_home(person.name) for person in found)
+    return tuple(sorted(name for name in names if name is not None))
 
 
 def is_added(state: State, settings: Settings, now: float) -> bool:

@@ -18,9 +18,11 @@ import json
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import TABLES
+from lakewarden.names.canonical import check_segment
 
 PLACEMENTS: Final = "placements"
 STATEMENTS: Final = "statements"
@@ -95,13 +97,22 @@ def owner_row(entity: Entity, owner: Principal, ownership: str, place: str) -> R
 
 
 def principal_row(principal: Principal, place: str) -> Row:
-    """A principal that exists."""
-    return Row("principals", principal, place)
+    """A principal that exists; rejected where no path could name it."""
+    return _reachable(Row("principals", principal, place), principal)
 
 
 def membership_row(member: Principal, of: Principal, place: str) -> Row:
-    """One principal acting as another."""
-    return Row("memberships", (*member, *of), place)
+    """One principal acting as another; rejected where no path could name one of them."""
+    return _reachable(Row("memberships", (*member, *of), place), member, of)
+
+
+def _reachable(row: Row, *principals: Principal) -> Row:
+    try:
+        for principal in principals:
+            check_segment(principal.name, f"the {principal.kind} name")
+    except BadInput as error:
+        return row.rejected(BAD_NAME, str(error))
+    return row
 
 
 def statement_row(table: dict[str, object], place: str) -> Row:

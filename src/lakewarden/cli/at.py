@@ -119,14 +119,13 @@ def make(plane: Plane, url: str, admin: str | None = None, *, add_admin: bool = 
 
 def operator(plane: Plane) -> Actor:
     """In whose name a database is worked on. Raises `Unavailable` where nobody administers it."""
-    from lakewarden.service import control
+    from lakewarden.app.administrator import administrators
     from lakewarden.service.actor import Actor
     from lakewarden.service.realm import CONTROL
 
     state = plane.catch_up()
     directory = state.realm(CONTROL).realm.directory
-    found = control.administrators(state, plane.clock())
-    names = sorted(person.name for person in found if "/" not in person.name)
+    names = administrators(state, plane.clock())
     if not names:
         raise Unavailable("nobody administers this database; `lakewarden init --admin NAME`")
     return Actor(names[0], directory=directory, credential="database", wire="command line")

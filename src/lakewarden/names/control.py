@@ -7,7 +7,8 @@
 Words of 1 to 63 of a-z, 0-9, `-` and `_`. Which directory a realm is in is data, so its name
 spells only the server.
 
-Principals carry their directory: `ana` is a person of `main`, `other/ana` one of `other`.
+Principals carry their directory: `ana` is a person of `main`, `other/ana` one of `other`, and
+`main/eng/data` a person or group of `main` whose name is `eng/data`.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ SERVER: Final = Entity("server", "lakewarden")
 TYPES: Final = ("server", "directory", "realm")
 """Every type that can be named."""
 
-_HOME = "main"
-"""The directory whose people are called by their names alone."""
+HOME: Final = "main"
+"""The directory whose people are called by their names alone, where these hold no `/`."""
 
 _FIRST = frozenset(ascii_lowercase + digits)
 _WORD = _FIRST | frozenset("-_")
@@ -77,4 +78,16 @@ def person(directory: str, name: str) -> str:
     >>> person("main", "ana"), person("other", "ana"), person("main", "other/ana")
     ('ana', 'other/ana', 'main/other/ana')
     """
-    return name if directory == _HOME and "/" not in name else f"{directory}/{name}"
+    return name if directory == HOME and "/" not in name else f"{directory}/{name}"
+
+
+def name_at_home(person: str) -> str | None:
+    """The name in `main` of whom statements call so; None for a person of another directory.
+
+    >>> name_at_home("ana"), name_at_home("main/eng/data"), name_at_home("other/ana")
+    ('ana', 'eng/data', None)
+    """
+    directory, slash, name = person.partition("/")
+    if not slash:
+        return person
+    return name if directory == HOME and "/" in name else None

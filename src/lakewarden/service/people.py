@@ -21,7 +21,7 @@ from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import principal_text, read_principal
-from lakewarden.names.canonical import check_text, check_user_name
+from lakewarden.names.canonical import check_segment, check_text, check_user_name
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -238,7 +238,7 @@ def administer(desk: Desk, user: str, directory: str) -> None:
         raise BadInput(f"administrators are people of `{control_realm.realm.directory}`")
     person = Principal(USER, user)
     _check_person(person)
-    row = MembershipRow(person, SERVICE_ADMINS)
+    row = MembershipRow(control_realm.system.spelled(person), SERVICE_ADMINS)
     if person not in _known(desk, directory).principals:
         desk.change(people_of(directory), PrincipalChanged(person, True))
     if row not in control_realm.own.memberships:
@@ -266,6 +266,7 @@ def _own(found: RealmState, text: str) -> Principal:
         check_text(person.name, f"the {person.kind} name")
     else:
         raise BadInput(f"expected a user, a group or a role, got `{text}`")
+    check_segment(person.name, f"the {person.kind} name")
     return person
 
 

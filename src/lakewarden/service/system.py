@@ -71,6 +71,8 @@ class System:
         >>> load_system("datahub").spelled(Principal("group", "staff"))
         Principal(kind='group', name='urn:li:corpGroup:staff')
         """
+        if self.spelling is control and person.kind in (USER, GROUP):
+            return Principal(person.kind, control.person(control.HOME, person.name))
         if self.spelling is not datahub or person.name.startswith(_URN):
             return person
         match person.kind:

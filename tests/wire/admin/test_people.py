@@ -24,7 +24,7 @@ def test_people_come_and_go(api: Api) -> None:
     assert api.must("GET", f"{M}/principals", query={"kind": "user"})["total"] == 1
 
 
-@pytest.mark.parametrize("name", ["a%20", "%E2%80%AEa", "a%22b", "a" * 257])
+@pytest.mark.parametrize("name", ["a%20", "%E2%80%AEa", "%2E%2E", "a" * 257])
 def test_a_name_that_nobody_may_have_is_refused(api: Api, name: str) -> None:
     assert api.ask("PUT", f"{M}/users/{name}").status == 400
 
@@ -137,7 +137,7 @@ def test_a_token_for_one_realm_is_refused_everywhere_else(lake: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{"seconds": 0}, {"seconds": -1}, {"seconds": 1e9}, {"user": "a/b"}, {"realm": "x"}]
+    "body", [{"seconds": 0}, {"seconds": -1}, {"seconds": 1e9}, {"user": ".."}, {"realm": "x"}]
 )
 def test_a_token_without_an_end_or_a_place_is_refused(api: Api, body: dict[str, object]) -> None:
     assert api.ask("POST", "/tokens", body).status in (400, 404)

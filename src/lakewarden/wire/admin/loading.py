@@ -20,7 +20,7 @@ from lakewarden.kernel.relations import (
 )
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.names.canonical import check_text
+from lakewarden.names.canonical import check_segment, check_text
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.load import Brought, bring
@@ -126,6 +126,7 @@ def _principal(kind: str, name: str) -> Principal:
     if kind not in _KINDS:
         raise BadInput(f"unknown kind `{kind}`; expected one of: {', '.join(sorted(_KINDS))}")
     check_text(name, f"the {kind} name")
+    check_segment(name, f"the {kind} name")
     return Principal(kind, name)
 
 

@@ -207,17 +207,20 @@ ENDPOINTS = (
         gives=Principals,
         query=(_KIND, *PAGED),
     ),
-    Endpoint("PUT", _DIRECTORY + "/users/{name}", "person.add", _adding(USER), "add a user"),
-    Endpoint(
-        "DELETE", _DIRECTORY + "/users/{name}", "person.remove", _removing(USER), "remove a user"
-    ),
-    Endpoint("PUT", _DIRECTORY + "/groups/{name}", "person.add", _adding(GROUP), "add a group"),
-    Endpoint(
-        "DELETE",
-        _DIRECTORY + "/groups/{name}",
-        "person.remove",
-        _removing(GROUP),
-        "remove a group",
+    *(
+        Endpoint(
+            method,
+            f"{_DIRECTORY}/{kind}s/{{name}}",
+            operation,
+            handler(kind),
+            f"{verb} a {kind}",
+            encoded_slash=True,
+        )
+        for kind in (USER, GROUP)
+        for method, operation, handler, verb in (
+            ("PUT", "person.add", _adding, "add"),
+            ("DELETE", "person.remove", _removing, "remove"),
+        )
     ),
     Endpoint(
         "GET",

@@ -28,8 +28,10 @@ READABLE: Final = f"^[^{_CONTROLS}]*$"
 SEGMENT: Final = f"^(?!\\.{{1,2}}$)[^{_CONTROLS}]+$"
 """What a path may hold between two slashes, when these are encoded."""
 
-PERSON: Final = f"[^{_CONTROLS}/\\\\'\";%]{{1,256}}$"
-USER_NAME: Final = f"^(?!\\.{{1,2}}$){PERSON}"
+PERSON: Final = f"(?!\\.{{1,2}}$)[^{_CONTROLS}]{{1,256}}$"
+"""Behind a kind and a colon; as the whole of a name, `USER_NAME`."""
+
+USER_NAME: Final = f"^{PERSON}"
 ENTITY: Final = "^[^:]+:"
 NAME: Final = "^[a-z0-9][a-z0-9_-]{0,62}$"
 """What a realm or a directory may be called."""

@@ -18,7 +18,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import NONE
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
-from lakewarden.names import cdap, datahub, gravitino
+from lakewarden.names import cdap, control, datahub, gravitino
 from lakewarden.names.canonical import quoted
 from lakewarden.service.state import RealmState
 
@@ -41,6 +41,8 @@ def principal(realm: RealmState, kind: str, id: str) -> Principal:
     try:
         if realm.system.spelling is datahub and name.startswith(URN):
             found = datahub.actor(name)
+        elif realm.system.spelling is control:
+            found = Principal(kind, name)  # with its directory, as statements there have it
         else:
             found = realm.system.spelled(Principal(kind, name))
     except BadInput:

@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.statement import Matching
 from lakewarden.names import cdap
-from lakewarden.names.canonical import check_text, lower_word, quoted
+from lakewarden.names.canonical import check_segment, check_text, lower_word, quoted
 from lakewarden.service import anchored
 from lakewarden.service.anchored import Anchor
 from lakewarden.service.desk import Desk
@@ -143,6 +143,7 @@ _EXPECTED: Final = "expected one of: USER, GROUP, ROLE"
 
 def _spelled(exchange: Exchange, kind: str, name: str) -> Principal:
     check_text(name, "the name of the principal")
+    check_segment(name, "the name of the principal")
     return exchange.realm_state.system.spelled(Principal(kind, name))
 
 

@@ -123,8 +123,8 @@ def _shown(principals: Iterable[Principal]) -> list[Json]:
 
 ROUTES: Final[Sequence[Route]] = (
     Route("GET", f"{BASE}/roles", "role.list", roles),
-    Route("PUT", f"{BASE}/roles/{{role}}", "role.create", create),
-    Route("DELETE", f"{BASE}/roles/{{role}}", "role.drop", drop),
+    Route("PUT", f"{BASE}/roles/{{role}}", "role.create", create, encoded_slash=True),
+    Route("DELETE", f"{BASE}/roles/{{role}}", "role.drop", drop, encoded_slash=True),
     Route("GET", f"{BASE}/{{kind}}/{{name}}/roles", "role.list", roles_of, encoded_slash=True),
     Route("PUT", f"{BASE}/{{kind}}/{{name}}/roles/{{role}}", "role.add", add, encoded_slash=True),
     Route(

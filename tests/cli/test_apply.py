@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,9 @@ def test_a_plan_is_applied_and_then_nothing_is_pending(
     assert admin("doctor").code == 0
     event = json.loads(admin("audit", "tail", "--last", "1", "--format", "json").out)[0]["event"]
     assert event["operation"] == "realm.apply"
+    assert event["actor"] == pwd.getpwuid(os.getuid()).pw_name
+    assert event["details"]["credential"] == "database"
+    assert event["details"]["rights_of"] == "root"
 
 
 def test_a_plan_is_applied_once(admin: Admin, planned: Path) -> None:
@@ -52,7 +57,7 @@ def test_a_plan_is_refused_when_the_store_moved_on(admin: Admin, planned: Path) 
 
 
 def test_a_token_made_meanwhile_stands_in_no_plans_way(admin: Admin, planned: Path) -> None:
-    admin("token", "create", "ana")
+    admin("token", "create", "ana", "--new")
     assert admin("apply", str(planned)).code == 0
 
 

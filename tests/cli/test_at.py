@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lakewarden import __version__
+from lakewarden.cli.at import account
 from lakewarden.store import open_store
 from tests.app.threaded import threaded
 from tests.cli.policies import POLICY, write
@@ -48,7 +49,7 @@ def test_people_realms_and_tokens_are_the_same_on_both_ways(running: Running) ->
         assert add("user", "add", name).code == 0
         assert add("user", "add", f"{name}s", "--group").code == 0
         assert add("realm", "create", f"of-{name}", "--model", "cdap").code == 0
-        made = add("token", "create", name)
+        made = add("token", "create", name, "--new")
         assert made.out.startswith("lw_")
         people = see("user", "list")
         assert f"user   {name}" in people.lines
@@ -212,3 +213,8 @@ def test_the_server_and_the_token_may_be_named_by_the_environment(
     monkeypatch.setenv("LAKEWARDEN_SERVER", running.address)
     assert running.cli("user", "list", "--user", "admin").code == 0
     assert running.cli("user", "list").code == 2
+
+
+def test_an_account_without_a_name_is_told_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getuid", lambda: 4_294_967_290)
+    assert account() == "uid 4294967290"

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
 import pytest
 
+from lakewarden.cli import EXTRAS
 from lakewarden.kernel.errors import StaleSnapshot
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Decision, Reason
 from tests.cli.realms import DATASET, OTHER, Cli
+from tests.cli.stores import Admin
 
 
 def test_an_allow_is_exit_code_0(cli: Cli) -> None:
@@ -124,3 +131,67 @@ def test_a_stale_snapshot_could_not_be_asked(cli: Cli, monkeypatch: pytest.Monke
     monkeypatch.setattr(Matrix, "decide", stale)
     found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino")
     assert (found.code, found.err) == (3, "lakewarden: the snapshot ended\n")
+
+
+def test_a_database_is_asked_as_a_directory_is(admin: Admin) -> None:
+    admin("load", str(admin.cli.folders["gravitino"]), "--realm", "gravitino")
+    of = ("table:lk:c.s.t", "--realm", "gravitino")
+    assert admin.ask("check", "ana", "table.load", *of).out == "allow\n"
+    assert admin.ask("check", "ben", "table.load", *of).code == 1
+    assert admin.ask("check", "ana", "table.load", "table:lk:c.s.t").err == (
+        "lakewarden: --realm: name the realm of the database\n"
+    )
+    held = admin.ask("privileges", "ana", *of, "--format", "json")
+    assert (
+        held.json["privileges"]
+        == admin.cli("privileges", "ana", "table:lk:c.s.t", "@gravitino", "--format", "json").json[
+            "privileges"
+        ]
+    )
+    assert "table.load" in admin.ask("operations", "--realm", "gravitino").out
+
+
+def test_a_database_may_be_named_by_its_variable(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEWARDEN_DATABASE", admin.url)
+    of = ("check", "root", "metalake.create", "--realm", "gravitino")
+    assert admin.cli(*of).out == "allow\n"
+    both = admin.cli(*of, "--database", admin.url, "--server", "http://127.0.0.1:1")
+    assert both.err == "lakewarden: give one of --from DIR, --server URL and --database URL\n"
+
+
+_LEFT_OUT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {left_out}:
+            raise ModuleNotFoundError("left out", name=name)
+
+sys.meta_path.insert(0, Absent())
+from lakewarden.cli import main
+for verb in {verbs}:
+    assert main([*verb, "--from", {folder!r}]) == 0, verb
+"""
+
+
+def test_asking_a_directory_takes_no_more_than_reading_parquet_does(
+    folders: Mapping[str, Path],
+) -> None:
+    needed = {name for name, extra in EXTRAS.items() if extra == "parquet"}
+    program = _LEFT_OUT.format(
+        left_out=sorted(EXTRAS.keys() - needed),
+        verbs=[
+            ["check", "ana", "table.load", "table:lk:c.s.t"],
+            ["explain", "ana", "table.load", "table:lk:c.s.t"],
+            ["who", "table.load", "table:lk:c.s.t"],
+            ["list", "ana", "table.load"],
+            ["privileges", "ana", "table:lk:c.s.t"],
+        ],
+        folder=str(folders["gravitino"]),
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")

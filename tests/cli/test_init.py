@@ -47,11 +47,11 @@ def test_what_only_reads_does_not_make_a_database(cli: Cli, tmp_path: Path, verb
 def test_the_database_may_be_named_by_the_environment(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = cli("token", "create", "ana")
+    found = cli("token", "create", "ana", "--new")
     assert found.code == 2
     assert "name the store with --database URL" in found.err
     monkeypatch.setenv("LAKEWARDEN_DATABASE", f"sqlite:///{tmp_path / 'x.db'}")
-    assert cli("token", "create", "ana").code == 0
+    assert cli("token", "create", "ana", "--new").code == 0
 
 
 def test_a_database_and_a_server_are_not_both_meant(cli: Cli, tmp_path: Path) -> None:

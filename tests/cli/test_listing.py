@@ -76,3 +76,15 @@ def test_a_bad_container_is_refused(cli: Cli) -> None:
     found = cli("list", "ana", "table.load", "@gravitino", "--within", "shelf:x")
     assert found.code == 2
     assert "unknown type `shelf`" in found.err
+
+
+def test_csv_has_a_row_for_each_entity(cli: Cli) -> None:
+    found = cli("list", "ana", "table.load", "@gravitino", "--format", "csv")
+    assert found.out == "type,name\ntable,lk:c.s.t\ntable,lk:c.s.u\n"
+    folder = str(cli.folders["gravitino"])
+    several = ("--from", folder, "--from", f"second={folder}", "--format", "csv")
+    found = cli("list", "ana", "read", *several)
+    assert found.lines[:2] == [
+        "realm,operation,type,name",
+        "gravitino,table.load,table,lk:c.s.t",
+    ]

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ def test_the_version_is_that_of_the_package(cli: Cli) -> None:
         (("pipeline", "ingst"), "unknown verb `ingst`; did you mean `ingest`?"),
         (("a\nb",), "unknown verb `a\\nb`; expected one of"),
         (("check",), "requires an argument; see `lakewarden check --help`"),
-        (("check", "ana", "x"), "give either --from DIR, or --server URL with --realm NAME"),
+        (("check", "ana", "x"), "give --from DIR, or --realm NAME with --server URL or"),
         (("check", "ana", "x", "@cdap", "--form"), "unknown option: --form. Did you mean --format"),
         (("check", "ana", "x", "@cdap", "--format", "xml"), 'choose from: "table", "json"'),
         (("check", "ana", "x", "y", "z", "@cdap"), "unused tokens"),
@@ -122,7 +123,8 @@ def test_a_verb_that_is_missing_stands_in_no_other_verbs_way(
 
 
 @pytest.mark.parametrize(
-    ("library", "extra"), [("pyarrow", "spark"), ("sqlalchemy", "sql"), ("pymysql", "sql")]
+    ("library", "extra"),
+    [("pyarrow", "parquet"), ("sqlalchemy", "sql"), ("uvicorn", "server"), ("pyspark", "spark")],
 )
 def test_a_library_that_is_missing_is_told_with_what_to_install(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, library: str, extra: str
@@ -221,3 +223,56 @@ def test_asking_loads_neither_spark_nor_what_other_verbs_need() -> None:
     )
     loaded = set(found.stderr.split())
     assert not loaded & {"pyspark", "py4j", "pandas", "sqlalchemy"}
+
+
+_IMPORTED_AS = {
+    "apache-ranger": "apache_ranger",
+    "argon2-cffi": "argon2",
+    "prometheus-client": "prometheus_client",
+    "psycopg[binary]": "psycopg",
+    "pydantic-settings": "pydantic_settings",
+    "pyyaml": "yaml",
+}
+
+
+def test_every_library_of_an_extra_is_told_with_that_extra() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    for extra in set(command.EXTRAS.values()):
+        for requirement in extras[extra]:
+            name = re.split(r"[<>=;! ]", requirement)[0]
+            if name.startswith("lakewarden[") or name.startswith("pyspark["):
+                continue
+            assert command.EXTRAS[_IMPORTED_AS.get(name, name)] == extra
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("check", "ana", "table.lod", "table:lk:c.s.t", "@gravitino"), 2, "did you mean"),
+        (("check", "ana"), 2, "see `lakewarden check --help`"),
+        (("chek",), 2, "did you mean `check`?"),
+        (("check", "ana", "table.load", "--from", "nowhere"), 2, "nowhere"),
+    ],
+)
+def test_what_is_wrong_is_json_where_the_answer_was_to_be(
+    cli: Cli, words: tuple[str, ...], code: int, said: str
+) -> None:
+    for option in (("--format", "json"), ("--format=json",)):
+        found = cli(*words, *option)
+        error = found.json["error"]
+        assert isinstance(error, dict)
+        assert (found.code, error["kind"], error["exit_code"]) == (code, "bad input", code)
+        assert said in error["message"]
+        assert found.err == f"lakewarden: {error['message']}\n"
+    assert cli(*words, "--format", "json", "--format", "table").out == ""
+
+
+def test_what_could_not_be_found_out_is_json_too(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(Matrix, "decide", crash)
+    found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino", "--format", "json")
+    assert found.code == 3
+    assert found.json["error"]["kind"] == "could not tell"  # type: ignore[call-overload,index]  # JSON

@@ -51,8 +51,11 @@ def test_privileges_are_listed_instead(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "give one of --from DIR, --server URL, --model NAME (one of: cdap"),
-        (("--model", "gravitino", "@cdap"), "give one of --from DIR, --server URL, --model NAME"),
+        ((), "give one of --from DIR, --server URL, --database URL, --model NAME (one of: cdap"),
+        (
+            ("--model", "gravitino", "@cdap"),
+            "give one of --from DIR, --server URL, --database URL, --model NAME",
+        ),
         (("--model", "gravitona"), "gravitona"),
         (("--model", "gravitino", "--about", "shelf"), "unknown type `shelf`"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 
 import pytest
 
@@ -99,3 +100,13 @@ def test_a_table_is_folded_to_the_width_of_a_terminal(monkeypatch: pytest.Monkey
     assert all(len(line) <= 40 for line in lines)
     assert "…" not in screen.getvalue()
     assert "[x]" in screen.getvalue()
+
+
+def test_csv_quotes_what_it_must_and_escapes_for_a_terminal_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome.show_csv(("name",), [('a,"b"',), ("c\x1b[1m",)])
+    assert capsys.readouterr().out == 'name\n"a,""b"""\nc\x1b[1m\n'
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    outcome.show_csv(("name",), [("c\x1b[1m",)])
+    assert "\x1b" not in capsys.readouterr().out

@@ -37,7 +37,7 @@ def test_a_realm_is_loaded_planned_and_backed_up(there: Admin, tmp_path: Path) -
     assert there("apply", plan).code == 0
     assert there("plan", str(tmp_path / "policy.toml"), *of).code == 0
     assert there.ask("apply", plan).code == 2
-    assert there("token", "create", "ana").out.startswith("lw_")
+    assert there("token", "create", "ana", "--new").out.startswith("lw_")
     assert there("audit", "verify").code == 0
     assert there("doctor").code == 0
     file, other = str(tmp_path / "b"), f"sqlite:///{tmp_path / 'other.db'}"

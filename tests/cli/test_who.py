@@ -36,3 +36,14 @@ def test_sub_resources_count_and_groups_cannot_be_given(cli: Cli) -> None:
     assert cli(*words, "--sub", "urn:li:tag:spring").lines == ["user", "ana"]
     assert cli(*words, "--sub", "urn:li:tag:pii").code == 1
     assert cli(*words, "--group", "staff").code == 2
+
+
+def test_csv_has_a_row_for_each_user(cli: Cli) -> None:
+    found = cli("who", "table.load", "table:lk:c.s.t", "@gravitino", "--format", "csv")
+    assert (found.code, found.out) == (0, "user\nana\n")
+    nobody = cli("who", "table.alter", "table:lk:c.s.u", "@gravitino", "--format", "csv")
+    assert (nobody.code, nobody.out) == (1, "user\n")
+    folder = str(cli.folders["gravitino"])
+    several = ("--from", folder, "--from", f"second={folder}", "--format", "csv")
+    found = cli("who", "read", "table:lk:c.s.t", "--home", "gravitino", *several)
+    assert found.out == "user,realm\nana,gravitino\n"

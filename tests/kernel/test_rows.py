@@ -16,7 +16,7 @@ from tests.agreement import harness
         ("gravitino", "metalake.create", "", False, True),
         ("datahub", "entity.view", "dataset", False, False),  # nobody is a dataset
         ("datahub", "entity.read", "corpuser", True, False),
-        ("datahub", "entity.view", "query", True, False),  # by its subjects, of any type
+        ("datahub", "query.read", "query", True, False),  # by its subjects, of any type
     ],
 )
 def test_a_shape_tells_whether_it_matters_who_asks(

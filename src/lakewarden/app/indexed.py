@@ -28,7 +28,7 @@ def compiled(folders: Iterable[Path], *, check: bool = True) -> dict[str, Compil
     try:
         from lakewarden.pipeline.index.index import open_index
     except ImportError:
-        needed = "pyarrow is not installed, which an index needs; install `lakewarden[spark]`"
+        needed = "pyarrow is not installed, which an index needs; install `lakewarden[parquet]`"
         raise Unavailable(needed) from None
     found: dict[str, Compiled] = {}
     for folder in folders:

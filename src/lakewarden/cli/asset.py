@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import As
+from lakewarden.cli.asking import AsRows
 from lakewarden.cli.estate import NOWHERE, PAGE, Estate, Home, Wherever, tell_rest
-from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
+from lakewarden.cli.outcome import NO, YES, note, show, show_csv, show_json, show_table
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import WAYS
 
@@ -27,7 +27,7 @@ def access(
         Parameter(help="Only who may `see`, `read` or `change` it.", show_default=False),
     ] = (),
     limit: Annotated[int, Parameter(help="At most this many people.")] = 100,
-    format: As = "table",
+    format: AsRows = "table",
 ) -> int:
     """Who may see, read or change ASSET, through which of its realms, and by which statement?
 
@@ -55,7 +55,7 @@ def access(
     if format == "json":
         show_json(answer)
     else:
-        _show(answer)
+        _show(answer, format)
     return YES if answer["total"] else NO
 
 
@@ -72,11 +72,15 @@ def _whole(estate: Estate, asking: dict[str, Any], limit: int) -> Any:
             return {**answer, "people": people}
 
 
-def _show(answer: Any) -> None:
-    show(*(f"{one['realm']}: {one['entity']}" for one in answer["assets"]), "")
-    rows = [row for one in answer["people"] for row in _rows(one)]
-    if rows:
-        show_table(("person", "may", "in", "by"), rows)
+def _show(answer: Any, format: str) -> None:
+    if format == "csv":
+        cells = (cell for one in answer["people"] for cell in _cells(one))
+        show_csv(("person", "way", "realm", "operation", "entity", "by"), cells)
+    else:
+        show(*(f"{one['realm']}: {one['entity']}" for one in answer["assets"]), "")
+        rows = [row for one in answer["people"] for row in _rows(one)]
+        if rows:
+            show_table(("person", "may", "in", "by"), rows)
     for one in answer["assets"]:
         asked = [p for p in answer["asked"] if _is_of(p, one)]
         missing = [way for way in WAYS if not any(p["way"] == way for p in asked)]
@@ -101,6 +105,12 @@ def _rows(one: Any) -> Iterator[tuple[str, str, str, str]]:
     for by in one["by"]:
         yield name, by["way"], f"{by['realm']} ({by['operation']})", "; ".join(_reasons(by))
         name = ""
+
+
+def _cells(one: Any) -> Iterator[tuple[str, ...]]:
+    for by in one["by"]:
+        place = by["realm"], by["operation"], by["entity"]
+        yield one["person"], by["way"], *place, "; ".join(_reasons(by))
 
 
 def _reasons(by: Any) -> Iterator[str]:

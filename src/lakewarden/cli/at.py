@@ -1,11 +1,13 @@
 """What the administering verbs work on: a database directly, or a server over its API.
 
-Whoever can open the database may do everything to it. So what is done there is done, and
-recorded, in the name of the first administrator, with the credential `database`.
+Whoever can open the database may do everything to it. So what is done there is done with the
+rights of the first administrator and the credential `database`, and recorded as done by the
+account of this machine that runs the command.
 """
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from cyclopts import Parameter
 
 from lakewarden.cli.outcome import note
-from lakewarden.cli.where import NOBODY, SERVER, There
+from lakewarden.cli.where import DATABASE, NOBODY, SERVER, There, Url
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
@@ -25,18 +27,8 @@ if TYPE_CHECKING:
     from lakewarden.service.control import Denied
     from lakewarden.service.plane import Plane
 
-DATABASE: Final = "LAKEWARDEN_DATABASE"
-"""The variable that names the database where nothing else is given."""
-
 T = TypeVar("T")
 
-Url = Annotated[
-    str | None,
-    Parameter(
-        help="The store, `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; the variable"
-        " LAKEWARDEN_DATABASE names one too."
-    ),
-]
 RealmName = Annotated[str, Parameter("--realm", help="The realm.")]
 
 
@@ -128,7 +120,25 @@ def operator(plane: Plane) -> Actor:
     names = administrators(state, plane.clock())
     if not names:
         raise Unavailable("nobody administers this database; `lakewarden init --admin NAME`")
-    return Actor(names[0], directory=directory, credential="database", wire="command line")
+    return Actor(
+        names[0],
+        directory=directory,
+        credential="database",
+        wire="command line",
+        account=account(),
+    )
+
+
+def account() -> str:
+    """The account of this machine that runs the command; its number where it has no name."""
+    try:
+        import pwd
+    except ImportError:  # not a POSIX system
+        return getpass.getuser()
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
 
 
 def done(answer: T | Denied) -> T:

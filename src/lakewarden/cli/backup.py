@@ -7,8 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.at import Url, opened, operator, url_of
+from lakewarden.cli.at import opened, operator, url_of
 from lakewarden.cli.outcome import YES, show
+from lakewarden.cli.where import Url
 
 
 def backup(

@@ -45,8 +45,8 @@ def check(
         asking = question(remote.model, principal, operation, entity, parts, claims)
         answer = remote.ask("check", asking)
     else:
-        asked = ask(open_realm(where.directory), principal, operation, entity, parts, claims)
-        decision = asked.realm.warden.matrix.decide(asked.request)
+        asked = ask(open_realm(where), principal, operation, entity, parts, claims)
+        decision = asked.realm.matrix.decide(asked.request)
         answer = {
             "allow": decision.allow,
             "reason": decision.reason.value,

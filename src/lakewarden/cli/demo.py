@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from lakewarden import __version__, sample
 from lakewarden.cli import demo_server
-from lakewarden.cli.asking import Realm, ask, open_realm
+from lakewarden.cli.asking import Realm, ask, realm_of
 from lakewarden.cli.ingest import source_of
 from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
 from lakewarden.cli.progress import shown
@@ -32,6 +32,7 @@ from lakewarden.kernel.explain import explain
 from lakewarden.kernel.listing import page
 from lakewarden.kernel.request import Reason
 from lakewarden.kernel.who import who
+from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import MANIFEST, read_manifest
 from lakewarden.pipeline.ingest.exchange import SUFFIXES
 from lakewarden.pipeline.ingest.files import find, inputs_of
@@ -191,9 +192,10 @@ def demo(
     listening = None if once else demo_server.listen(folder, host, port)
     show("The sample estate: Quillmere, a garden and home retailer that does not exist.", "")
     _ingest(folder)
-    realms = {name: open_realm(folder / name) for name in _SOURCES}
-    for name, realm in realms.items():
-        show(f"  {folder / name}", f"    {realm_text(realm)}")
+    read = {name: load(folder / name) for name in _SOURCES}
+    for name, loaded in read.items():
+        show(f"  {folder / name}", f"    {realm_text(loaded)}")
+    realms = {name: realm_of(loaded) for name, loaded in read.items()}
     told = [_tell(number, question, folder, realms) for number, question in enumerate(QUESTIONS, 1)]
     _show_next(folder)
     tokens = demo_server.bring(folder, _SOURCES)
@@ -260,7 +262,7 @@ def _is_current(directory: Path, export: Path) -> bool:
         return (
             list(manifest.inputs) == inputs_of(find(export, SUFFIXES))
             and wanted.items() <= manifest.settings.items()
-            and bool(open_realm(directory))
+            and bool(realm_of(load(directory)))
         )
     except BadInput:
         return False
@@ -279,20 +281,20 @@ def _tell(number: int, question: Question, folder: Path, realms: Mapping[str, Re
 
 def _explained(question: Question, realm: Realm) -> Iterator[str]:
     asked = ask(realm, question.asker, question.operation, question.entity)
-    found = explain(realm.warden.matrix, asked.request)
+    found = explain(realm.matrix, asked.request)
     if found.decision.reason is not Reason.ERROR:
         yield from explanation(found, told(asked))
 
 
 def _users(question: Question, realm: Realm) -> Iterator[str]:
     asked = ask(realm, None, question.operation, question.entity)
-    names = [principal_name(user) for user in sorted(who(realm.warden.matrix, asked.request))]
+    names = [principal_name(user) for user in sorted(who(realm.matrix, asked.request))]
     yield f"{len(names)} users: {some(names, NAMES_SHOWN)}"
 
 
 def _entities(question: Question, realm: Realm) -> Iterator[str]:
     asked = ask(realm, question.asker, question.operation, None)
-    found = page(realm.warden.matrix, asked.request, NAMES_SHOWN)
+    found = page(realm.matrix, asked.request, NAMES_SHOWN)
     yield f"{headline(asked.request, True)} on {found.total}:"
     yield f"  {some([entity_text(entity) for entity in found.entities], NAMES_SHOWN)}"
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 from cyclopts import Parameter
 
 from lakewarden.cli.asking import Claims, Parts, Texts, question
-from lakewarden.cli.at import DATABASE, Url, done, opened, operator
+from lakewarden.cli.at import done, opened, operator
 from lakewarden.cli.outcome import note
-from lakewarden.cli.where import NOBODY, SERVER, There, Where
+from lakewarden.cli.where import DATABASE, NOBODY, SERVER, There, Url, Where
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 
@@ -73,7 +73,7 @@ class Wherever:
     def one(self) -> Where:
         """Where the question to one realm goes."""
         first = Path(self.from_[0]) if self.from_ else None
-        return Where(first, self.there, self.realm[0] if self.realm else None)
+        return Where(first, self.there, realm=self.realm[0] if self.realm else None)
 
     def names(self) -> list[str] | None:
         """The realms that are named; None for all. Raises `BadInput`."""

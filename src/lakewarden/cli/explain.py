@@ -71,8 +71,8 @@ def explain(  # noqa: PLR0913 — each is an option
         asking = question(remote.model, principal, operation, entity, parts, claims)
         found, context, notes = _asked_there(remote, asking)
     else:
-        asked = ask(open_realm(one.directory), principal, operation, entity, parts, claims)
-        found = explained(asked.realm.warden.matrix, asked.request)
+        asked = ask(open_realm(one), principal, operation, entity, parts, claims)
+        found = explained(asked.realm.matrix, asked.request)
         context, notes = told(asked), list(asked.notes)
     if format == "json":
         show_json({**as_json(found), "notes": notes})

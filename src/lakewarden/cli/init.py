@@ -6,8 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.at import Url, make, url_of
+from lakewarden.cli.at import make, url_of
 from lakewarden.cli.outcome import YES, show
+from lakewarden.cli.where import Url
 
 
 def init(

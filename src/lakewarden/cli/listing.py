@@ -10,9 +10,9 @@ from lakewarden.cli.asking import (
     NO_CLAIMS,
     NO_PARTS,
     Act,
-    As,
     Asked,
     Asker,
+    AsRows,
     Claims,
     Parts,
     ask,
@@ -21,7 +21,7 @@ from lakewarden.cli.asking import (
     tell,
 )
 from lakewarden.cli.estate import NOWHERE, Estate, Wherever, spread, tell_rest
-from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
+from lakewarden.cli.outcome import NO, YES, show, show_csv, show_json, show_table
 from lakewarden.cli.wording import entity_text
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -45,7 +45,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
     ] = False,
     parts: Parts = NO_PARTS,
     claims: Claims = NO_CLAIMS,
-    format: As = "table",
+    format: AsRows = "table",
 ) -> int:
     """On which stored entities may PRINCIPAL do OPERATION?
 
@@ -73,7 +73,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
         size = 1 if count_only else limit
         answer = remote.listing(asking, within, None if count_only else after, size)
     else:
-        asked = ask(open_realm(one.directory), principal, operation, None, parts, claims)
+        asked = ask(open_realm(one), principal, operation, None, parts, claims)
         answer = _listed(asked, within, after, 0 if count_only else limit)
     total, notes = answer["total"], answer["notes"]
     if format == "json":
@@ -83,13 +83,13 @@ def list_entities(  # noqa: PLR0913 — each is an option
         show(str(total))
         tell(notes)
     else:
-        _show(answer)
+        _show(answer, format)
     return YES if total else NO
 
 
 def _listed(asked: Asked, within: str | None, after: str | None, limit: int) -> Any:
     """What a server would answer; with `limit` 0 only how many there are."""
-    system, matrix = asked.realm.loaded.system, asked.realm.warden.matrix
+    system, matrix = asked.realm.system, asked.realm.matrix
     below = None if within is None else system.entity(within)
     start = None if after is None else system.entity(after)
     notes = list(asked.notes)
@@ -106,9 +106,11 @@ def _listed(asked: Asked, within: str | None, after: str | None, limit: int) -> 
     }
 
 
-def _show(answer: Any) -> None:
+def _show(answer: Any, format: str) -> None:
     entities = [Entity(one["type"], one["name"]) for one in answer["entities"]]
-    if entities:
+    if format == "csv":
+        show_csv(("type", "name"), entities)
+    elif entities:
         show_table(("entity",), ((entity_text(entity),) for entity in entities))
     notes = list(answer["notes"])
     if answer["after"] is not None:
@@ -150,12 +152,12 @@ def _several(answer: Any, format: str, count_only: bool) -> int:
         show(str(answer["total"]))
         tell_rest(answer)
     else:
-        rows = [
-            (part["realm"], part["operation"], entity_text(Entity(**one)))
-            for part in answer["realms"]
-            for one in part["entities"]
-        ]
-        if rows:
+        found = [(part, Entity(**one)) for part in answer["realms"] for one in part["entities"]]
+        rows = [(part["realm"], part["operation"], entity_text(one)) for part, one in found]
+        if format == "csv":
+            cells = ((part["realm"], part["operation"], *one) for part, one in found)
+            show_csv(("realm", "operation", "type", "name"), cells)
+        elif rows:
             show_table(("realm", "operation", "entity"), rows)
         tell_rest(answer)
         if len(rows) < answer["total"]:

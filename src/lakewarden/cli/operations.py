@@ -8,9 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden import models
-from lakewarden.cli.asking import As
+from lakewarden.cli.asking import As, open_realm
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
-from lakewarden.cli.where import NOWHERE, SERVER, Where
+from lakewarden.cli.where import DATABASE, NOWHERE, SERVER, Where
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import ANY, Model
 
@@ -65,16 +65,22 @@ def _privileges(model: Model, about: str | None) -> tuple[tuple[str, ...], Rows]
 
 
 def _model(where: Where, name: str | None) -> Model:
-    given = [place for place in (where.from_, where.there.server, name) if place is not None]
-    if len(given) > 1 or (not given and SERVER not in os.environ):
+    places = (where.from_, where.there.server, where.database, name)
+    given = [place for place in places if place is not None]
+    if len(given) > 1 or (not given and not {SERVER, DATABASE} & os.environ.keys()):
         expected = ", ".join(models.names())
-        raise BadInput(f"give one of --from DIR, --server URL, --model NAME (one of: {expected})")
+        raise BadInput(
+            "give one of --from DIR, --server URL, --database URL, --model NAME (one of:"
+            f" {expected})"
+        )
     if name is not None:
         return models.load(name)
     remote = where.remote()
     if remote is not None:
         return remote.model()
+    if where.from_ is None:
+        return open_realm(where).model
     from lakewarden.pipeline.directory_manifest import read_manifest
 
-    manifest = read_manifest(where.directory)
+    manifest = read_manifest(where.from_)
     return models.load(manifest.model, manifest.settings)

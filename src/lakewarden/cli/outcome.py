@@ -6,6 +6,7 @@ for a command: unreadable characters are shown as escapes.
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,8 @@ BAD_INPUT: Final = 2
 COULD_NOT_TELL: Final = 3
 
 Format = Literal["table", "json"]
+RowFormat = Literal["table", "json", "csv"]
+"""How answers that are rows may be printed."""
 
 
 def code_for(error: WardenError) -> int:
@@ -63,6 +66,15 @@ def show_json(value: object) -> None:
     if not text.replace("\n", "").isprintable():
         text = json.dumps(value, indent=2)
     print(text)
+
+
+def show_csv(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows below headings as CSV (RFC 4180); names as they are, but for a terminal."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(headings)
+    is_shown = sys.stdout.isatty()
+    for row in rows:
+        writer.writerow([escaped(cell) for cell in row] if is_shown else row)
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

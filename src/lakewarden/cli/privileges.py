@@ -43,8 +43,8 @@ def privileges(
         asking = question(remote.model, principal, None, entity, parts, claims)
         answer, model = remote.ask("privileges", asking), remote.model()
     else:
-        asked = ask(open_realm(where.directory), principal, None, entity, parts, claims)
-        matrix, model = asked.realm.warden.matrix, asked.realm.model
+        asked = ask(open_realm(where), principal, None, entity, parts, claims)
+        matrix, model = asked.realm.matrix, asked.realm.model
         answer = {
             "privileges": list(privileges_of(matrix, asked.request)),
             "operations": list(operations_of(matrix, asked.request)),

@@ -6,8 +6,9 @@ import time
 from typing import TYPE_CHECKING
 
 from lakewarden.cli.asking import As
-from lakewarden.cli.at import Url, opened, operator, url_of
+from lakewarden.cli.at import opened, operator, url_of
 from lakewarden.cli.outcome import YES, show, show_json
+from lakewarden.cli.where import Url
 
 if TYPE_CHECKING:
     from lakewarden.service.actor import Actor

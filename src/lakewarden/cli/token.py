@@ -26,9 +26,14 @@ def create(
     ] = None,
     directory: Directory = "main",
     title: Annotated[str, Parameter(help="What it is for.")] = "",
+    new: Annotated[
+        bool, Parameter(help="Also for somebody who is stored nowhere.", show_default=False)
+    ] = False,
     at: At = NOWHERE,
 ) -> int:
     """Makes a token of USER, and prints it, alone, this once.
+
+    USER is stored in the directory or one of its realms, unless --new is given.
 
     For example:
 
@@ -38,6 +43,7 @@ def create(
     remote = at.remote()
     if remote is not None:
         body = {"user": user, "directory": directory, "seconds": length, "title": title}
+        body["new"] = new
         answer = remote.ask("POST", "/tokens", {**body, **({"realm": realm} if realm else {})})
         show(answer["token"])
         return YES
@@ -47,7 +53,7 @@ def create(
         made = plane.write(
             operator(plane),
             lambda desk: token.create(
-                desk, user, directory, seconds=length, realm=realm, title=title
+                desk, user, directory, seconds=length, realm=realm, title=title, new=new
             ),
         )
         show(done(made).text)

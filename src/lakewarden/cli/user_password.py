@@ -9,8 +9,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.at import Url, opened, operator
+from lakewarden.cli.at import opened, operator
 from lakewarden.cli.outcome import NO, YES
+from lakewarden.cli.where import Url
 from lakewarden.kernel.errors import BadInput
 
 

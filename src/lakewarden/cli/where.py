@@ -1,4 +1,4 @@
-"""Where a question is asked: a directory that was ingested, or a realm of a server."""
+"""Where a question is asked: a directory that was ingested, or a realm of a server or database."""
 
 from __future__ import annotations
 
@@ -17,8 +17,20 @@ if TYPE_CHECKING:
 SERVER: Final = "LAKEWARDEN_SERVER"
 """The variable that names the server where neither it nor a directory is given."""
 
+DATABASE: Final = "LAKEWARDEN_DATABASE"
+"""The variable that names the database where nothing else is given."""
+
 TOKEN: Final = "LAKEWARDEN_TOKEN"  # noqa: S105 — the name of a variable
 """The variable that holds the token."""
+
+
+Url = Annotated[
+    str | None,
+    Parameter(
+        help="The store, `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; the variable"
+        " LAKEWARDEN_DATABASE names one too."
+    ),
+]
 
 
 @Parameter("*")
@@ -58,34 +70,37 @@ NOBODY: Final = There()
 @Parameter("*")
 @dataclass(frozen=True)
 class Where:
-    """Whom to ask: a directory, or a realm of a server."""
+    """Whom to ask: a directory, or a realm of a server or a database."""
 
     from_: Annotated[
         Path | None,
         Parameter("--from", help="Directory that `lakewarden pipeline ingest` wrote."),
     ] = None
     there: There = NOBODY
-    realm: Annotated[str | None, Parameter(help="The realm of the server.")] = None
+    database: Url = None
+    realm: Annotated[str | None, Parameter(help="The realm of the server or database.")] = None
 
     def remote(self) -> RemoteRealm | None:
-        """The realm of a server, or None where a directory is asked. Raises `BadInput`."""
-        variable = os.environ.get(SERVER) if self.from_ is None else None
-        address = self.there.server or variable
-        if (address is None) == (self.from_ is None):
-            raise BadInput("give either --from DIR, or --server URL with --realm NAME")
-        if address is None:
+        """The realm of a server, or None where something at hand is asked. Raises `BadInput`."""
+        given = (self.from_, self.there.server, self.database)
+        if sum(place is not None for place in given) > 1:
+            raise BadInput("give one of --from DIR, --server URL and --database URL")
+        if self.from_ is not None:
             return None
-        if self.realm is None:
-            raise BadInput("name the realm of the server", where="--realm")
+        if self.there.server is None and (self.database or os.environ.get(DATABASE)):
+            return None
+        address = self.there.server or os.environ.get(SERVER)
+        if address is None:
+            raise BadInput("give --from DIR, or --realm NAME with --server URL or --database URL")
         from lakewarden.cli.remote import RemoteRealm
 
-        return RemoteRealm(self.there.connect(address), self.realm)
+        return RemoteRealm(self.there.connect(address), self.realm_named("server"))
 
-    @property
-    def directory(self) -> Path:
-        """The directory; only where `remote` is None."""
-        assert self.from_ is not None  # noqa: S101 — INVARIANT: one of the two was given
-        return self.from_
+    def realm_named(self, place: str) -> str:
+        """The realm that is named; raises `BadInput` where none is."""
+        if self.realm is None:
+            raise BadInput(f"name the realm of the {place}", where="--realm")
+        return self.realm
 
 
 NOWHERE: Final = Where()

@@ -6,7 +6,7 @@ from lakewarden.cli.asking import (
     NO_CLAIMS,
     NO_PARTS,
     Act,
-    As,
+    AsRows,
     On,
     Parts,
     ask,
@@ -15,7 +15,7 @@ from lakewarden.cli.asking import (
     tell,
 )
 from lakewarden.cli.estate import NOWHERE, Home, Wherever, spread, tell_rest
-from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.outcome import NO, YES, show_csv, show_json, show_table
 from lakewarden.cli.wording import principal_name
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.who import who as who_may
@@ -29,7 +29,7 @@ def who(
     where: Wherever = NOWHERE,
     home: Home = None,
     parts: Parts = NO_PARTS,
-    format: As = "table",
+    format: AsRows = "table",
 ) -> int:
     """Which stored users may do OPERATION on ENTITY?
 
@@ -51,12 +51,15 @@ def who(
         found = [Principal(USER, name) for name in answer["users"]]
         notes = answer["notes"]
     else:
-        asked = ask(open_realm(one.directory), None, operation, entity, parts)
-        found = sorted(who_may(asked.realm.warden.matrix, asked.request))
+        asked = ask(open_realm(one), None, operation, entity, parts)
+        found = sorted(who_may(asked.realm.matrix, asked.request))
         notes = list(asked.notes)
     if format == "json":
         names = [principal.name for principal in found]
         show_json({"total": len(names), "users": names, "notes": notes})
+    elif format == "csv":
+        show_csv(("user",), ((principal_name(principal),) for principal in found))
+        tell(notes)
     else:
         if found:
             show_table(("user",), ((principal_name(principal),) for principal in found))
@@ -73,7 +76,10 @@ def _several(
     if format == "json":
         show_json(answer)
         return YES if answer["union"] else NO
-    if answer["union"]:
+    if format == "csv":
+        pairs = ((one["person"], realm) for one in answer["union"] for realm in one["realms"])
+        show_csv(("user", "realm"), pairs)
+    elif answer["union"]:
         rows = ((one["person"], ", ".join(one["realms"])) for one in answer["union"])
         show_table(("user", "in"), rows)
     tell_rest(answer)

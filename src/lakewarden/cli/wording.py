@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lakewarden.cli.asking import Asked, Realm
+from lakewarden.cli.asking import Asked
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Explanation, Step
@@ -14,6 +15,9 @@ from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Anything, Criterion, Matching, On, Scope, Statement, Where
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service.asking import reaching
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.directory import Loaded
 
 GRANTORS_SHOWN = 5
 OPENED_SHOWN = 4
@@ -58,10 +62,10 @@ class Told:
 
 def told(asked: Asked) -> Told:
     """What is needed to word an explanation, from the realm that was read."""
-    matrix, request = asked.realm.warden.matrix, asked.request
+    matrix, request = asked.realm.matrix, asked.request
     return Told(
         request,
-        {statement.id: statement for statement in asked.realm.loaded.facts.statements},
+        matrix.snapshot.table.statements,
         lambda statement: reaching(matrix, request, statement),
     )
 
@@ -252,13 +256,14 @@ def _grantors(grantors: tuple[Principal, ...] | None) -> str:
     return f" (can be granted by {told})" if told else " (nobody stored can grant it)"
 
 
-def realm_text(realm: Realm) -> str:
+def realm_text(loaded: Loaded) -> str:
     """A realm in one line."""
-    facts, manifest = realm.loaded.facts, realm.loaded.manifest
+    facts, manifest = loaded.facts, loaded.manifest
     users = sum(principal.kind == USER for principal in facts.principals)
     count = manifest.quarantined
     left = f", {count:,} {'row' if count == 1 else 'rows'} set aside" if count else ""
     return (
-        f"{realm.model.title}, version {manifest.version}: {len(facts.entities):,} entities,"
-        f" {users:,} users, {len(facts.statements):,} statements{left}"
+        f"{loaded.system.model.title}, version {manifest.version}:"
+        f" {len(facts.entities):,} entities, {users:,} users,"
+        f" {len(facts.statements):,} statements{left}"
     )

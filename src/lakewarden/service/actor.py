@@ -26,7 +26,8 @@ class Actor(msgspec.Struct, frozen=True):
     `credential` says how the caller was believed (`simple`, `root`, `token:ID`, `session:ID`,
     `oidc`, `anonymous`), `wire` and `request_id` where and in which request. `unproven` says
     where callers need not prove who they are: `simple` (the mode of authentication), `open` (a
-    dialect whose authentication is off); tokens that such a caller makes bear it.
+    dialect whose authentication is off); tokens that such a caller makes bear it. `account` is who
+    really acts, for the audit trail, where somebody acts with the rights of `user`.
     """
 
     user: str
@@ -37,6 +38,18 @@ class Actor(msgspec.Struct, frozen=True):
     request_id: str = ""
     wire: str = ""
     unproven: str = ""
+    account: str = ""
+
+    @property
+    def recorded(self) -> str:
+        """Who acts, as the audit trail names them."""
+        return self.account or self.user
+
+    @property
+    def proof(self) -> dict[str, str]:
+        """How the actor came by the rights, for the audit trail."""
+        found = {"credential": self.credential}
+        return {**found, "rights_of": self.user} if self.account else found
 
     def is_good_in(self, realm: Realm) -> bool:
         """Whether the credential may be used in the realm at all."""

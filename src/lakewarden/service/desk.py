@@ -111,7 +111,7 @@ class Desk:
         self.record(
             AuditEvent(
                 time=self.now,
-                actor=self.actor.user,
+                actor=self.actor.recorded,
                 operation=request.operation,
                 target=f"{request.target.type}:{request.target.name}".strip(":"),
                 outcome="allow" if decision.allow else "deny",
@@ -119,7 +119,7 @@ class Desk:
                 realm=realm,
                 wire=self.actor.wire,
                 request_id=self.actor.request_id,
-                details={"credential": self.actor.credential, **details},
+                details={**self.actor.proof, **details},
             )
         )
         return decision.allow

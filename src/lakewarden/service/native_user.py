@@ -332,7 +332,7 @@ def _record(
     desk.record(
         AuditEvent(
             time=desk.now,
-            actor=actor.user,
+            actor=actor.recorded,
             operation=operation,
             target=f"{TYPE}:{user}",
             outcome=outcome,
@@ -340,6 +340,6 @@ def _record(
             realm=realm,
             wire=actor.wire,
             request_id=actor.request_id,
-            details={"credential": actor.credential, **told},
+            details={**actor.proof, **told},
         )
     )

@@ -225,6 +225,8 @@ def _edits(
     for id in sorted({*wanted.statements, *(id for id in known if marks.get(id) == keeper)}):
         was, now = known.get(id), wanted.statements.get(id)
         mark = marks.get(id, "")
+        if was == now and not mark and not adopts:
+            continue  # as an export has it: nothing is pending, and nobody keeps it
         if was is not None and mark != keeper and (mark or not adopts):
             kept = f"is kept by `{mark}`" if mark else "bears no mark: adopt it, or rename yours"
             raise Conflict(f"statement `{id}` is there already and {kept}")

@@ -9,7 +9,7 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from typing import Final
 
-from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names.canonical import check_text, check_user_name
 from lakewarden.service import control
@@ -18,7 +18,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.desk import Desk
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import DIRECTORY, Token, check_realm_name, people_of
-from lakewarden.service.state import State
+from lakewarden.service.state import People, State
 
 DAY: Final = 86_400.0
 """How long a token is good unless its maker says otherwise, in seconds."""
@@ -70,11 +70,13 @@ def create(
     seconds: float = DAY,
     realm: str | None = None,
     title: str = "",
+    new: bool = True,
 ) -> Issued | Denied:
     """A token of the user, good from now on for so many seconds.
 
     With `realm` it is good there alone. Raises `BadInput` for a malformed name or time,
-    `LimitExceeded` for more than `LONGEST`.
+    `LimitExceeded` for more than `LONGEST`, `Unknown` for somebody who is stored nowhere, unless
+    the user may be `new`.
     """
     check_realm_name(directory)
     _check(user, seconds, title)
@@ -85,9 +87,25 @@ def create(
     )
     if refused is not None:
         return refused
+    if not (new or is_stored(desk.state, user, directory)):
+        hint = f"not in directory `{directory}` nor its realms: add the user, or say `--new`"
+        raise Unknown("user", user, hint)
     if realm is not None and desk.realm(realm).realm.directory != directory:
         raise BadInput(f"the people of realm `{realm}` are in another directory than `{directory}`")
     return _issued(desk, id, user, directory, seconds=seconds, realm=realm, title=title)
+
+
+def is_stored(state: State, user: str, directory: str) -> bool:
+    """Whether the user is in the directory, or in one of the realms whose people it has."""
+    if Principal(USER, user) in state.people.get(directory, People()).principals:
+        return True
+    for found in state.realms.values():
+        if found.realm.directory == directory:
+            acting = found.matrix.snapshot.coded.acting
+            person = Actor(user, directory).principal(found.realm, found.system)
+            if acting.ids.get(person) in acting.stored:
+                return True
+    return False
 
 
 def issue(desk: Desk, user: str, realm: str, *, seconds: float, title: str = "") -> Issued:

@@ -197,13 +197,17 @@ class Memberships(Paged, kw_only=True):
 
 
 class NewToken(Body, kw_only=True):
-    """A token to be made, good for so many seconds. Without a user it is the caller's own."""
+    """A token to be made, good for so many seconds. Without a user it is the caller's own.
+
+    With `new` false the user has to be stored, in the directory or in one of its realms.
+    """
 
     user: str | None = None
     directory: DirectoryName | None = None
     realm: str | None = None
     seconds: Annotated[float, described(exclusiveMinimum=0, maximum=LONGEST)] = 86_400.0
     title: Annotated[str, described(maxLength=MAX_TITLE, pattern=READABLE)] = ""
+    new: bool = True
 
 
 class TokenGiven(Given, kw_only=True):

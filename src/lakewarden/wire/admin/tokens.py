@@ -28,6 +28,7 @@ def create(exchange: Exchange, body: NewToken) -> Answered:
             seconds=body.seconds,
             realm=body.realm,
             title=body.title,
+            new=body.new,
         )
     )
     if isinstance(made, Denied):

@@ -275,4 +275,4 @@ def test_what_could_not_be_found_out_is_json_too(cli: Cli, monkeypatch: pytest.M
     monkeypatch.setattr(Matrix, "decide", crash)
     found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino", "--format", "json")
     assert found.code == 3
-    assert found.json["error"]["kind"] == "could not tell"  # type: ignore[call-overload,index]  # JSON
+    assert found.json["error"]["kind"] == "could not tell"  # type: ignore[index]  # JSON

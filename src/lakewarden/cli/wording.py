@@ -10,6 +10,7 @@ from lakewarden.cli.asking import Asked
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Explanation, Step
+from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Anything, Criterion, Matching, On, Scope, Statement, Where
@@ -63,9 +64,10 @@ class Told:
 def told(asked: Asked) -> Told:
     """What is needed to word an explanation, from the realm that was read."""
     matrix, request = asked.realm.matrix, asked.request
+    stated = matrix.snapshot.table.statements
     return Told(
         request,
-        matrix.snapshot.table.statements,
+        {id: stated[id] for id in stated if not id.startswith(IMPLIED_ID)},
         lambda statement: reaching(matrix, request, statement),
     )
 

@@ -34,6 +34,7 @@ from tests.service.search.estate import REALM, USERS, entities, of, question, wr
 
 OPERATIONS = ("entity.search_view", "entity.view", "entity.search")
 SETTINGS = {"bootstrap": "closed", "view_authorization": "on", "views": "access"}
+OPEN = {"bootstrap": "closed"}
 QUESTIONS = 100
 ACTOR = USERS[0]
 
@@ -136,7 +137,7 @@ def _check_pages(search: Search, asked: Question, wanted: list[Entity], random: 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_pages_totals_and_facets_are_exact(store: SqlStore, seed: int) -> None:
-    server = Server(store, seed)
+    server = Server(store, seed, SETTINGS if seed % 2 == 0 else OPEN)
     check(server, server.plane, QUESTIONS)
     for _ in range(2):
         server.change()
@@ -147,7 +148,7 @@ def test_pages_totals_and_facets_are_exact(store: SqlStore, seed: int) -> None:
 
 
 def test_a_scroll_goes_on_where_it_was_whatever_came_and_went(store: SqlStore) -> None:
-    server = Server(store, 1, {"bootstrap": "closed"})
+    server = Server(store, 1, OPEN)
     asked = Question("*", ("dataset", "tag", "corpuser"), removed=True)
     request = Request(Principal(USER, ACTOR), "entity.view", now=server.plane.clock())
     with searching(server.plane, request, asked) as (search, _):

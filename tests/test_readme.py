@@ -224,7 +224,7 @@ def _provide_store(estate: Path, rest: list[str], url: str) -> None:
     """Puts there what the page takes as given about a store: realms, policy, a plan, a backup."""
     at = ("--database", "sqlite:///estate.db")
     if not Path("estate.db").exists() and rest[0] not in ("init", "serve"):
-        assert main(["init", *at]) == 0
+        assert main(["init", *at, "--admin", "ana"]) == 0
     if url != at[1]:
         assert main(["backup", "estate.backup", *at]) == 0
     if "anchors.jsonl" in rest:

@@ -18,8 +18,8 @@ False
 >>> w.who("table.load", "table:lake:sales.raw.orders")
 ('ana',)
 >>> why_not = w.explain("ben", "table.load", "table:lake:sales.raw.orders")
->>> [need.privilege for need in why_not.ways[0].needs]
-['MODIFY_TABLE', 'USE_CATALOG', 'USE_SCHEMA']
+>>> [role.name for role in why_not.ways[0].joins]
+['lake:readers']
 """
 
 from __future__ import annotations

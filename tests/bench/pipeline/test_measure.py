@@ -52,9 +52,8 @@ def test_memory_is_that_of_all_processes_together(
     together = _peak_once_seen(HOLDS + both, seen, tmp_path / "together", monkeypatch)
     assert alone.rss_mib > 57
     assert together.rss_mib > alone.rss_mib + 57
-    assert alone.pss_mib is not None
     assert together.pss_mib is not None
-    assert together.pss_mib > alone.pss_mib + 57
+    assert together.pss_mib > 2 * 57  # what is shared counts less the more processes there are
 
 
 def test_the_family_of_a_process_are_its_children_and_theirs() -> None:

@@ -125,9 +125,14 @@ def questions(state: RealmState) -> list[tuple[str, str, Entity]]:
     ]
 
 
+COPY = "copy"
+SETTINGS = {"gravitino": (), "cdap": (), "datahub": ("--setting", "view_authorization=on")}
+"""What the realm of the copy has to be told, since no API of the original tells it."""
+
+
 def arguments(name: str, address: str, folder: Path) -> list[str]:
     """How the original is asked; CDAP and Gravitino do not know who is in which group."""
-    given = ["import", name, address, "--to", name, "--source-user", WALKER]
+    given = ["import", name, address, "--to", COPY, "--source-user", WALKER]
     if name in IDENTITY:
         given += ["--identity", str(IDENTITY[name] / "identity.json")]
     if name == "cdap":
@@ -164,11 +169,12 @@ def test_the_copy_decides_as_the_original(
     as_admin = ("--auth", "simple", "--admin", "admin", "--add-admin")
     with server(tmp_path / "original", *as_admin, database=store) as served:
         given = arguments(name, f"{served.address}/r/{name}", tmp_path)
+        assert main(["realm", "create", COPY, "--model", name, *SETTINGS[name], *at[:2]]) == 0
         capfd.readouterr()
         assert main([*given, *at, "--keep", str(kept)]) == 0
     report = json.loads(capfd.readouterr().out)
     with opened(store) as original, opened(target) as copy:
-        before, after = (plane.state.realm(name) for plane in (original, copy))
+        before, after = original.state.realm(name), copy.state.realm(COPY)
         asked = questions(before)
         was = decisions(before, asked)
         assert True in was
@@ -184,7 +190,7 @@ def test_the_copy_decides_as_the_original(
     assert report["not_carried"]
     assert kept.stat().st_mode & 0o077 == 0
     # The export that was kept brings in the same, which is nothing more.
-    assert main(["import", name, str(kept), "--to", name, *at]) == 0
+    assert main(["import", name, str(kept), "--to", COPY, *at]) == 0
     assert json.loads(capfd.readouterr().out)["loaded"]["new"] is False
 
 

@@ -69,6 +69,9 @@ class Urns:
         with _LOCK:
             known = _KNOWN.get(tree.lineage)
             if known is None or known.names is not tree.names:
+                # A tree that grew from the same one, another way, gives other names to its ids.
+                if known is not None and tree.names[: len(known.names)] != known.names:
+                    known = None
                 known = _KNOWN[tree.lineage] = _continued(known, tree)
             return known
 
@@ -80,7 +83,6 @@ _KNOWN: WeakKeyDictionary[Lineage, Urns] = WeakKeyDictionary()
 def _continued(known: Urns | None, tree: Tree) -> Urns:
     if known is None:
         known = Urns([], Said([""], np.zeros(0, np.int32)), Said([""], np.zeros(0, np.int32)))
-    # INVARIANT: what has a URN is never renamed, so what was read stays right.
     read = [_read(urn) for urn in tree.names[len(known.names) :]]
     platforms = _grown(known.platforms, [platform for platform, _ in read])
     return Urns(tree.names, platforms, _grown(known.environments, [place for _, place in read]))

@@ -216,7 +216,9 @@ class _Asking:
         ]
         gone = [StatementRemoved(id) for id in way.lifted]
         revision = self._matrix.revision + 1
-        return apply(self._matrix, [*added, *gone], now=self._request.now, revision=revision)
+        # A matrix without rows: to carry all of the asker's would take longer than one is worth.
+        bare = Matrix(self._snapshot)
+        return apply(bare, [*added, *gone], now=self._request.now, revision=revision)
 
 
 def _holds(point: Point, rule: Node, place: Spot) -> bool:

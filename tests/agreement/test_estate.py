@@ -1,0 +1,326 @@
+"""On the sample estate every way of asking has one answer, for every user, operation and entity.
+
+What a check decides is what `list`, `who` and `explain` say, what AuthZEN answers over HTTP, and
+what a system's own API lets its user load and list. Every operation is asked about; of users and
+entities some of each type, and by night all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import pytest
+from structlog.testing import capture_logs
+
+from lakewarden.app.build import Application
+from lakewarden.config.settings import load
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.explain import explain
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.who import who
+from lakewarden.service.search.index import Index
+from lakewarden.service.state import RealmState
+from tests.app.asgi import Asked, close, told
+from tests.sample import estate as estates
+
+estate = estates.estate
+
+REALMS: Final = ("gravitino", "datahub", "cdap")
+ADMIN: Final = "admin"
+BATCH: Final = 1_000
+URN: Final = "urn:li:corpuser:"
+
+
+class Share(NamedTuple):
+    """How many users and entities of a type, and how often one of these is asked about why."""
+
+    users: int
+    entities: int
+    explained: float
+
+
+SOME: Final = Share(10, 4, 0.05)
+ALL: Final = Share(10_000, 10_000, 0.2)
+SHARES: Final = [
+    pytest.param(SOME, id="some"),
+    pytest.param(ALL, id="all", marks=pytest.mark.nightly),
+]
+
+
+@pytest.fixture(scope="module")
+def server(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """The demo's store, served as the demo serves it."""
+    folder = tmp_path_factory.mktemp("agreed")
+    for file in estate.glob("lakewarden.db*"):
+        shutil.copy(file, folder)
+    application = Application(load(None, {"database": f"sqlite:///{folder}/lakewarden.db"}, {}))
+    with capture_logs():
+        application.open()
+        asked = Asked(application, asyncio.new_event_loop())
+        yield asked
+        close(asked)
+
+
+class Question(NamedTuple):
+    """What a user wants to do, and what a check decided."""
+
+    user: Principal
+    operation: str
+    entity: Entity
+    allowed: bool
+
+
+class Part:
+    """Some users and entities of a realm, and what checks decide of them."""
+
+    def __init__(self, state: RealmState, share: Share) -> None:
+        self.state, self.share = state, share
+        self.matrix: Matrix = state.matrix
+        self.draw = random.Random(state.realm.name)
+        snapshot = self.matrix.snapshot
+        everybody = sorted(p for p in snapshot.coded.acting.principals if p.kind == USER)
+        self.users = self.some(everybody, share.users)
+        self.entities: dict[str, list[Entity]] = {}
+        for type in snapshot.coded.tree.kinds:
+            stored = [snapshot.coded.tree.entity(id) for id in snapshot.of_type(type)]
+            if stored:
+                self.entities[type] = self.some(sorted(stored), share.entities)
+
+    def some(self, of: list[Any], count: int) -> list[Any]:
+        return of if len(of) <= count else self.draw.sample(of, count)
+
+    def questions(self) -> Iterator[tuple[str, str]]:
+        """Every operation, with every type on which it can be asked about and that is stored."""
+        for name, operation in self.state.system.model.operations.items():
+            for type in self.entities:
+                if operation.rule_or_none(type) is not None:
+                    yield name, type
+
+    def allowed(self, operation: str, type: str) -> dict[Entity, set[Principal]]:
+        """By entity: the users whose check is allowed."""
+        return {
+            entity: {user for user in self.users if self.may(user, operation, entity)}
+            for entity in self.entities[type]
+        }
+
+    def id(self, entity: Entity) -> int:
+        found = self.matrix.snapshot.coded.tree.find(entity)
+        assert found is not None
+        return found
+
+    def may(self, user: Principal, operation: str, entity: Entity) -> bool:
+        return self.matrix.decide(Request(user, operation, entity, now=0.0)).allow
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("realm", REALMS)
+def test_list_who_and_explain_say_what_a_check_decides(
+    server: Asked, realm: str, share: Share
+) -> None:
+    part = Part(server.plane.state.realm(realm), share)
+    verdicts = set()
+    for operation, type in part.questions():
+        allowed = part.allowed(operation, type)
+        for user in part.users:
+            found = listing(part.matrix, Request(user, operation, now=0.0), type=type)
+            listed = {entity for entity in allowed if part.id(entity) in found}
+            assert listed == {e for e, users in allowed.items() if user in users}, (user, operation)
+        for entity, users in allowed.items():
+            asked = Request(Principal(USER, ""), operation, entity, now=0.0)
+            assert who(part.matrix, asked) & set(part.users) == users, (operation, entity)
+        for entity in allowed:
+            if part.draw.random() >= share.explained:
+                continue
+            user = part.draw.choice(part.users)
+            told = explain(part.matrix, Request(user, operation, entity, now=0.0))
+            assert bool(told) is (user in allowed[entity]), (user, operation, entity)
+            verdicts.add(bool(told))
+    assert verdicts == {True, False}
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("realm", REALMS)
+def test_authzen_answers_what_a_check_decides(server: Asked, realm: str, share: Share) -> None:
+    part = Part(server.plane.state.realm(realm), share)
+    questions = [
+        Question(user, operation, entity, user in users)
+        for operation, type in part.questions()
+        for entity, users in part.allowed(operation, type).items()
+        for user in part.some(part.users, 2)
+    ]
+    for start in range(0, len(questions), BATCH):
+        asked = questions[start : start + BATCH]
+        items = [
+            {
+                "subject": {"type": "user", "id": one.user.name.removeprefix(URN)},
+                "action": {"name": one.operation},
+                "resource": {"type": one.entity.type, "id": one.entity.name},
+            }
+            for one in asked
+        ]
+        body = json.dumps({"evaluations": items}).encode()
+        path = f"/r/{realm}/access/v1/evaluations"
+        found = told(server.ask("POST", path, body, user=ADMIN))["evaluations"]
+        pairs = zip(asked, found, strict=True)
+        assert [(one, f) for one, f in pairs if f["decision"] is not one.allowed] == []
+    assert {one.allowed for one in questions} == {True, False}
+
+
+def _nested(*kinds: str) -> Callable[[Entity], str]:
+    """The path of a thing of Gravitino, whose parents are of these kinds."""
+
+    def path(entity: Entity) -> str:
+        metalake, _, rest = entity.name.partition(":")
+        parts = zip(kinds, rest.split("."), strict=True)
+        return f"/api/metalakes/{metalake}" + "".join(f"/{k}/{quote(p)}" for k, p in parts)
+
+    return path
+
+
+def _urn(entity: Entity) -> str:
+    return f"/openapi/v3/entity/{entity.type}/{quote(entity.name, safe='')}"
+
+
+def _within(kind: str) -> Callable[[Entity], str]:
+    """The path of a thing in a namespace of CDAP."""
+
+    def path(entity: Entity) -> str:
+        namespace, _, name = entity.name.partition(".")
+        return f"/v3/namespaces/{namespace}/{kind}/{name}"
+
+    return path
+
+
+LOADS: Final[Mapping[str, Mapping[tuple[str, str], Callable[[Entity], str]]]] = {
+    "gravitino": {
+        ("metalake.load", "metalake"): lambda entity: f"/api/metalakes/{entity.name}",
+        ("catalog.load", "catalog"): _nested("catalogs"),
+        ("schema.load", "schema"): _nested("catalogs", "schemas"),
+        ("table.load", "table"): _nested("catalogs", "schemas", "tables"),
+        ("fileset.load", "fileset"): _nested("catalogs", "schemas", "filesets"),
+        ("topic.load", "topic"): _nested("catalogs", "schemas", "topics"),
+        ("model.load", "model"): _nested("catalogs", "schemas", "models"),
+        ("tag.load", "tag"): _nested("tags"),
+        ("policy.load", "policy"): _nested("policies"),
+        ("role.load", "role"): _nested("roles"),
+        ("user.load", "user"): _nested("users"),
+        ("group.load", "group"): _nested("groups"),
+    },
+    "datahub": {
+        ("entity.read", type): _urn
+        for type in ("chart", "container", "corpGroup", "dashboard", "dataset", "domain", "query")
+    },
+    "cdap": {
+        ("dataset.get", "dataset"): _within("data/datasets"),
+        ("application.get", "application"): _within("apps"),
+        ("stream.get", "stream"): _within("streams"),
+    },
+}
+"""By operation and type: what a system's own API answers with 200 to whom it is allowed."""
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("realm", REALMS)
+def test_the_own_api_of_a_system_lets_load_what_a_check_allows(
+    server: Asked, realm: str, share: Share
+) -> None:
+    part = Part(server.plane.state.realm(realm), share)
+    seen = set()
+    for (operation, type), path in LOADS[realm].items():
+        for entity, users in part.allowed(operation, type).items():
+            for user in part.users:
+                answer = server.ask("GET", path(entity), user=user.name.removeprefix(URN))
+                allowed = user in users
+                assert answer.status in ((200,) if allowed else (403, 404)), (operation, answer)
+                seen.add(allowed)
+    assert seen == {True, False}
+
+
+SEARCH: Final = """query ($t: EntityType!) {
+  searchAcrossEntities(input: {types: [$t], query: "*", count: 1000}) {
+    total searchResults { entity { urn } }
+  }
+}"""
+
+
+def _lists_of_gravitino(asked: Asked, user: str) -> Iterator[tuple[str, str, set[str]]]:
+    """By operation and type: what a user is shown of the catalogs, and of what is in them."""
+    found = _named(asked, "/api/metalakes", user, "metalakes")
+    yield "metalake.load", "metalake", set(found)
+    shown: dict[str, set[str]] = {type: set() for type in ("catalog", "schema", "table", "topic")}
+    for metalake in found:
+        top = f"/api/metalakes/{metalake}/catalogs"
+        for catalog in _named(asked, top, user):
+            shown["catalog"].add(f"{metalake}:{catalog}")
+            for schema in _named(asked, f"{top}/{catalog}/schemas", user):
+                shown["schema"].add(f"{metalake}:{catalog}.{schema}")
+                for type in ("table", "topic"):
+                    path = f"{top}/{catalog}/schemas/{schema}/{type}s"
+                    names = _named(asked, path, user)
+                    shown[type] |= {f"{metalake}:{catalog}.{schema}.{name}" for name in names}
+    for type, full in shown.items():
+        yield f"{type}.load", type, full
+
+
+def _named(asked: Asked, path: str, user: str, key: str = "identifiers") -> list[str]:
+    answer = asked.ask("GET", path, user=user)
+    assert answer.status in (200, 403, 404), answer
+    return [one["name"] for one in told(answer)[key]] if answer.status == 200 else []
+
+
+def _lists_of_datahub(asked: Asked, user: str) -> Iterator[tuple[str, str, set[str]]]:
+    """By operation and type: what a user's search finds."""
+    for type in ("dataset", "chart", "dashboard", "domain", "tag", "container"):
+        body = json.dumps({"query": SEARCH, "variables": {"t": type.upper()}}).encode()
+        page = told(asked.ask("POST", "/api/graphql", body, user=user))["data"]
+        page = page["searchAcrossEntities"]
+        urns = {one["entity"]["urn"] for one in page["searchResults"]}
+        assert page["total"] == len(urns)
+        yield "entity.search_view", type, urns
+
+
+def _lists_of_cdap(asked: Asked, user: str) -> Iterator[tuple[str, str, set[str]]]:
+    """By operation and type: what a user is shown of namespaces, and of what is in them."""
+    answer = asked.ask("GET", "/v3/namespaces", user=user)
+    spaces = [one["name"] for one in json.loads(answer.body)]
+    yield "namespace.list.filter", "namespace", set(spaces)
+    kinds = (("dataset", "data/datasets"), ("application", "apps"), ("stream", "streams"))
+    for type, kind in kinds:
+        names = set()
+        for space in spaces:
+            answer = asked.ask("GET", f"/v3/namespaces/{space}/{kind}", user=user)
+            assert answer.status in (200, 403, 404), answer
+            found = json.loads(answer.body) if answer.status == 200 else []
+            names |= {f"{space}.{one['name']}" for one in found}
+        yield f"{type}.list.filter", type, names
+
+
+SHOWN: Final = {
+    "gravitino": _lists_of_gravitino,
+    "datahub": _lists_of_datahub,
+    "cdap": _lists_of_cdap,
+}
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("realm", REALMS)
+def test_the_own_api_of_a_system_shows_what_list_says(
+    server: Asked, realm: str, share: Share
+) -> None:
+    part = Part(server.plane.state.realm(realm), share)
+    snapshot = part.matrix.snapshot
+    removed = Index.of(snapshot).removed  # no search finds what is deleted softly
+    for user in part.users:
+        for operation, type, names in SHOWN[realm](server, user.name.removeprefix(URN)):
+            found = listing(part.matrix, Request(user, operation, now=0.0), type=type) - removed
+            assert {snapshot.coded.tree.names[id] for id in found} == names, (user, operation, type)

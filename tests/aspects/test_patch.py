@@ -98,9 +98,109 @@ def test_a_patch_may_name_the_keys_itself() -> None:
     assert apply({"tags": [mine, other]}, given, "") == {"tags": [other]}
 
 
-def test_a_path_longer_than_the_keys_names_no_member() -> None:
-    before = {"properties": [{"propertyUrn": "p"}]}
+def test_a_path_longer_than_the_keys_lies_inside_the_member() -> None:
+    before = {"properties": [{"propertyUrn": "p", "values": [1]}, {"propertyUrn": "q"}]}
     assert apply(before, [remove("/properties/p//x")], "") == before
+    assert apply(before, [remove("/properties/r//x")], "") == before
+    after = apply(before, [remove("/properties/p//values"), add("/properties/q//b", 2)], "")
+    assert after == {"properties": [{"propertyUrn": "p"}, {"propertyUrn": "q", "b": 2}]}
+
+
+def test_a_member_is_made_for_what_lies_inside_it() -> None:
+    tag = {"tag": "t"}
+    operations = [
+        add("/editableSchemaFieldInfo/a/globalTags/tags/t", tag),
+        add("/editableSchemaFieldInfo/a/description", "key"),
+        add("/editableSchemaFieldInfo/b/description", "gone"),
+        remove("/editableSchemaFieldInfo/b/description"),
+        add("/documentations/urn:s/documentation", "Orders."),
+    ]
+    assert apply(None, operations, "") == {
+        "editableSchemaFieldInfo": [
+            {"fieldPath": "a", "globalTags": {"tags": [tag]}, "description": "key"},
+            {"fieldPath": "b"},
+        ],
+        "documentations": [{"attribution": {"source": "urn:s"}, "documentation": "Orders."}],
+    }
+    assert apply(None, [add("/documentations//documentation", "x")], "") == {
+        "documentations": [{"documentation": "x"}]
+    }
+
+
+def test_members_that_are_alike_become_one_where_a_path_goes_into_them() -> None:
+    before = {
+        "editableSchemaFieldInfo": [
+            {"fieldPath": "a", "x": 1},
+            {"fieldPath": "b"},
+            {"fieldPath": "a", "y": 2},
+        ]
+    }
+    after = apply(before, [remove("/editableSchemaFieldInfo/a/x")], "")
+    assert after == {"editableSchemaFieldInfo": [{"fieldPath": "a", "y": 2}, {"fieldPath": "b"}]}
+    with pytest.raises(BadInput, match=r"^at\.patch\[0\]: `prompts` has texts as members$"):
+        apply({"prompts": ["a", "a"]}, [remove("/prompts/a/x")], "at")
+
+
+def test_a_value_of_avro_names_its_member_without_the_type() -> None:
+    before = {"allowedValues": [{"value": {"string": "a"}}, {"value": {"double": 2.0}}]}
+    after = apply(before, [remove("/allowedValues/a"), remove("/allowedValues/2.0")], "")
+    assert after == {"allowedValues": []}
+
+
+def test_a_missing_map_is_made_and_so_is_a_missing_list_whose_name_is_known() -> None:
+    operations = [add("/customProperties/k", "v"), add("/assets/u", {"destinationUrn": "u"})]
+    assert apply(None, operations, "") == {
+        "customProperties": {"k": "v"},
+        "assets": [{"destinationUrn": "u"}],
+    }
+    assert apply(None, [add("/other/-", 1)], "") == {"other": [1]}
+
+
+def test_members_without_keys_are_named_by_their_places() -> None:
+    before = {"rows": [{"a": 1}, {"a": 2}], "owners": [owner(ANA)]}
+    operations = [
+        add("/rows/0", {"a": 0}),
+        add("/rows/3", {"a": 3}),
+        add("/rows/-", {"a": 4}),
+        remove("/rows/1"),
+        {"op": "replace", "path": "/rows/2/a", "value": 9},
+        {"op": "replace", "path": "/rows/0", "value": {"b": 0}},
+    ]
+    rows = [{"b": 0}, {"a": 2}, {"a": 9}, {"a": 4}]
+    assert apply(before, operations, "") == {**before, "rows": rows}
+    for path in ("/rows/2", "/rows/x", "/rows/-", "/rows/1234567"):
+        with pytest.raises(BadInput, match=r"^at\.patch\[0\]: `rows` has no member "):
+            apply(before, [remove(path)], "at")
+
+
+@pytest.mark.parametrize(
+    "said", [{"forceGenericPatch": True}, {"arrayPrimaryKeys": {"tags": ["tag"]}}]
+)
+def test_a_generic_patch_knows_only_the_keys_that_it_names(said: dict[str, object]) -> None:
+    before = {"owners": [owner(ANA), owner(BEN)], "groups": ["a", "b"]}
+    patched = patch.Patched(before)
+    patched.apply([add(f"/owners/{ANA}/DATAOWNER", owner(ANA))], "")
+    patched.apply(
+        {
+            "patch": [
+                remove("/owners/0"),
+                add("/owners/0/note", "x"),
+                remove("/groups/1"),
+                add("/users/-", "u"),
+                add("/admins/ana", "u"),
+            ],
+            **said,
+        },
+        "",
+    )
+    assert patched.value() == {
+        "owners": [owner(ANA, note="x")],
+        "groups": ["a"],
+        "users": ["u"],
+        "admins": {"ana": "u"},
+    }
+    with pytest.raises(BadInput, match=r"^at\.patch\[0\]: `groups/0` has no members$"):
+        apply(before, {"patch": [add("/groups/0/x", 1)], **said}, "at")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +212,11 @@ def test_a_path_longer_than_the_keys_names_no_member() -> None:
         ([remove("a")], "at.patch[0].path: expected a path that begins with `/`"),
         ([{"op": "add", "path": "/a"}], "at.patch[0].value: expected a value"),
         ([{"op": "remove"}], "at.patch[0].path: expected a string"),
+        ({"patch": [], "forceGenericPatch": 1}, "at.forceGenericPatch: expected true or false"),
+        ({}, "at.patch: expected a list of operations, at least one"),
+        ({"nonsense": 1}, "at.patch: expected a list of operations, at least one"),
+        (None, "at.patch: expected a list of operations, at least one"),
+        ([], "at.patch: expected a list of operations, at least one"),
         ({"patch": [], "arrayPrimaryKeys": []}, "at.arrayPrimaryKeys: expected an object"),
         (
             {"patch": [], "arrayPrimaryKeys": {"tags": ["a"] * 9}},

@@ -133,7 +133,8 @@ def test_what_is_there_takes_the_right_to_change(plane: Plane) -> None:
 @pytest.mark.parametrize("change", [Change.CREATE, Change.PATCH])
 def test_some_changes_count_as_such_even_of_what_is_new(plane: Plane, change: Change) -> None:
     grant(plane, "CREATE_ENTITY", on=ORDERS)
-    value: object = [] if change is Change.PATCH else {"name": "orders"}
+    patch = [{"op": "add", "path": "/name", "value": "orders"}]
+    value: object = patch if change is Change.PATCH else {"name": "orders"}
     assert refused(plane, (ORDERS, "datasetProperties", value, change)) == "entity.update"
     grant(plane, "EDIT_ENTITY", on=ORDERS)
     send(plane, (ORDERS, "datasetProperties", value, change))

@@ -2,48 +2,82 @@
 
 `/owners/URN/TYPE` is the owner with that URN and type, `/tags/URN` the tag with that URN.
 Of several keys the first ones are enough: they then mean every member that has them. The
-value of a member is the member, or a list of members; edges between columns have paths of their
-own (`lakewarden.aspects.column_edges`). A patch may also come as an object that names the keys
-(`arrayPrimaryKeys`).
+value of a member is the member, or a list of members; what a path says after the keys lies
+inside the member. Edges between columns have paths of their own
+(`lakewarden.aspects.column_edges`). What is missing on the way to a value is made: a list where
+its name is known, else an object.
 
-SOURCE: DataHub's patch templates (ownership: owner, type, typeUrn, attribution source).
+A patch may also come as an object. With `arrayPrimaryKeys`, or with `forceGenericPatch`, the keys
+are those that it names and no others: members of other lists are named by their places.
+
+SOURCE: DataHub's patch templates (ownership: owner, type, typeUrn, attribution source), its
+GenericJsonPatch and GenericPatchTemplate.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lakewarden.aspects import column_edges
 from lakewarden.aspects.column_edges import ColumnEdges
-from lakewarden.aspects.fields import Fields
+from lakewarden.aspects.fields import Fields, untagged
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 
 Keys = Sequence[str]
 
-SOURCE: Final = "attribution␟source"
+_INSIDE: Final = "␟"
+
+SOURCE: Final = f"attribution{_INSIDE}source"
 """How a key inside a member is written."""
 
 KEYS: Final[Mapping[str, Keys]] = {
+    "allowedValues": ("value",),
     "assets": ("destinationUrn",),
     "chartEdges": ("destinationUrn",),
     "dashboards": ("destinationUrn",),
     "datasetEdges": ("destinationUrn",),
+    "documentations": (SOURCE,),
     "domainAssociations": ("domain", SOURCE),
+    "editableSchemaFieldInfo": ("fieldPath",),
+    "elements": ("url",),
     "inputDatajobEdges": ("destinationUrn",),
     "inputDatasetEdges": ("destinationUrn",),
     "inputEdges": ("destinationUrn",),
     "outputDatasetEdges": ("destinationUrn",),
     "owners": ("owner", "type", "typeUrn", SOURCE),
+    "prompts": ("id",),
     "properties": ("propertyUrn", SOURCE),
     "subjects": ("entity",),
     "tags": ("tag", SOURCE),
     "terms": ("urn", SOURCE),
     "upstreams": ("dataset",),
 }
-"""The keys of the members of each list; a list of plain texts needs none."""
+"""The keys of the members of each list."""
+
+TEXTS: Final = frozenset(
+    (
+        "admins",
+        "allowedPlatforms",
+        "charts",
+        "datasets",
+        "domains",
+        "entityTypes",
+        "groups",
+        "inputDatasetFields",
+        "inputs",
+        "members",
+        "nativeGroups",
+        "outputDatasetFields",
+        "ownershipTypes",
+        "roles",
+        "siblings",
+        "users",
+    )
+)
+"""The lists of plain texts, which name themselves."""
 
 _OPERATIONS = ("add", "remove", "replace")
 
@@ -53,6 +87,7 @@ LARGEST: Final = 1_000
 DEEPEST: Final = 64
 """So many parts a path may have."""
 
+_DIGITS: Final = 6
 _MOST_KEYS: Final = 8
 _LONGEST_KEY: Final = 256
 
@@ -73,6 +108,39 @@ def apply(aspect: object, patch: object, where: str, most: int | None = None) ->
     return patched.value()
 
 
+class _Naming(NamedTuple):
+    """How a patch names the members of lists; `is_generic`: by the keys that it gives, only."""
+
+    keys: Mapping[str, Keys]
+    is_generic: bool
+
+    def is_list(self, name: str) -> bool:
+        """Whether what is missing under a name is a list."""
+        known = name in TEXTS or name == column_edges.NAME
+        return name in self.keys or (known and not self.is_generic)
+
+    def keys_of(self, name: str, members: object) -> Keys | None:
+        """The keys of a list's members, none where they are texts; None: their places name them."""
+        if self.is_list(name):
+            return self.keys.get(name, ())
+        is_plain = isinstance(members, list) and members and not isinstance(members[0], str)
+        return None if self.is_generic or is_plain else ()
+
+
+class _Step(NamedTuple):
+    """What is left of an operation: the path from here, and the value (None: to be removed)."""
+
+    parts: list[str]
+    value: Any
+    is_added: bool
+    naming: _Naming
+    at: str
+
+    def after(self, count: int) -> _Step:
+        """The operation below the first parts."""
+        return self._replace(parts=self.parts[count:])
+
+
 class Patched:
     """An aspect under several patches, each with `most` operations at most (None: any number).
 
@@ -86,11 +154,10 @@ class Patched:
 
     def apply(self, patch: object, where: str, most: int | None = None) -> None:
         """Applies one more patch. Raises `BadInput`, and then the rest is not to be used."""
-        keys, operations = _read(patch, where, most)
-        for parts, value, at in operations:
+        for step in _read(patch, where, most):
             if not isinstance(self._root, dict):
-                raise BadInput("expected an object", where=at)
-            self._object(self._root, parts, copy.deepcopy(value), keys, at)
+                raise BadInput("expected an object", where=step.at)
+            self._object(self._root, step._replace(value=copy.deepcopy(step.value)))
 
     def value(self) -> object:
         """The aspect as it is now."""
@@ -100,32 +167,69 @@ class Patched:
         self._lists.clear()
         return self._root
 
-    def _object(
-        self,
-        node: dict[str, Any],
-        parts: list[str],
-        value: object | None,
-        keys: Mapping[str, Keys],
-        at: str,
-    ) -> None:
-        for depth, name in enumerate(parts[:-1]):
-            rest = parts[depth + 1 :]
-            inner = node.get(name)
-            if inner is None:
-                if value is None:
-                    return
-                is_list = name in keys or len(rest) == 1 or name == column_edges.NAME
-                inner = node[name] = [] if is_list else {}
-            if isinstance(inner, (list, _Members, ColumnEdges)):
-                self._members(node, name, keys.get(name, ())).change(rest, value)
+    def _object(self, node: dict[str, Any], step: _Step) -> None:
+        """Changes what lies below an object."""
+        name, rest = step.parts[0], step.after(1)
+        if not rest.parts:
+            if step.value is None:
+                node.pop(name, None)
+            else:
+                node[name] = step.value
+            return
+        if node.get(name) is None:
+            if step.value is None:
                 return
-            if not isinstance(inner, dict):
-                raise BadInput(f"`{name}` has no members", where=at)
-            node = inner
-        if value is None:
-            node.pop(parts[-1], None)
+            node[name] = [] if step.naming.is_list(name) or rest.parts == ["-"] else {}
+        inner = node[name]
+        if isinstance(inner, dict):
+            self._object(inner, rest)
+        elif isinstance(inner, (list, _Members, ColumnEdges)):
+            self._list(node, name, rest)
         else:
-            node[parts[-1]] = value
+            raise BadInput(f"`{name}` has no members", where=step.at)
+
+    def _list(self, node: dict[str, Any], name: str, step: _Step) -> None:
+        """Changes members of the list under a name, or what lies below one of them."""
+        there = node[name]
+        keys = step.naming.keys_of(name, there)
+        if keys is None:
+            node[name] = there.plain() if isinstance(there, (_Members, ColumnEdges)) else there
+            self._by_place(node[name], name, step)
+            return
+        members = self._members(node, name, keys)
+        named = step.parts[: len(keys)]
+        if isinstance(members, ColumnEdges) or not keys or step.parts == named:
+            members.change(step.parts, step.value)
+            return
+        number = members.one(named, makes=step.value is not None)
+        if number is None:
+            return
+        member = members.taken(number)
+        if not isinstance(member, dict):
+            raise BadInput(f"`{name}` has texts as members", where=step.at)
+        self._object(member, step.after(len(keys)))
+        members.put(number, member)
+
+    def _by_place(self, members: list[Any], name: str, step: _Step) -> None:
+        """Changes a member that is named by its place, counted from 0, or what lies below it."""
+        word, rest = step.parts[0], step.after(1)
+        is_new = not rest.parts and step.is_added
+        if word == "-" and is_new:
+            members.append(step.value)
+            return
+        place = int(word) if word.isascii() and word.isdigit() and len(word) <= _DIGITS else None
+        if place is None or place >= len(members) + is_new:
+            raise BadInput(f"`{name}` has no member {quoted(word)}", where=step.at)
+        if is_new:
+            members.insert(place, step.value)
+        elif not rest.parts and step.value is None:
+            del members[place]
+        elif not rest.parts:
+            members[place] = step.value
+        elif isinstance(members[place], dict):
+            self._object(members[place], rest)
+        else:
+            raise BadInput(f"`{name}/{word}` has no members", where=step.at)
 
     def _members(self, node: dict[str, Any], name: str, keys: Keys) -> _Members | ColumnEdges:
         """The list under a name, its members by these keys."""
@@ -158,20 +262,58 @@ class _Members:
         added = [] if value is None else value if isinstance(value, list) else [value]
         if parts != ["-"]:
             for number in list(self._named.get(tuple(parts), ())):
-                for name in _names(self._members.pop(number), self.keys):
-                    del self._named[name][number]
+                self.taken(number)
         for member in added:
             self._add(member)
 
+    def one(self, parts: list[str], *, makes: bool) -> int | None:
+        """The number of the member with all of these keys; if there is none it is made, or None.
+
+        Several that are alike become one, as in the original.
+        """
+        first, *others = self._named.get(tuple(parts), ()) or (None,)
+        if first is None:
+            return self._add(self._made(parts)) if makes else None
+        for other in others:
+            both = self.taken(first), self.taken(other)
+            alike = [member for member in both if isinstance(member, dict)]
+            merged = {name: value for member in alike for name, value in member.items()}
+            self.put(first, merged if alike else both[0])
+        return first
+
+    def taken(self, number: int) -> object:
+        """Takes a member away."""
+        member = self._members.pop(number)
+        for name in _names(member, self.keys):
+            del self._named[name][number]
+        return member
+
+    def put(self, number: int, member: object) -> None:
+        """Puts a member under a number that is free."""
+        self._members[number] = member
+        for name in _names(member, self.keys):
+            self._named.setdefault(name, {})[number] = None
+
     def plain(self) -> list[object]:
         """The members as a list."""
-        return list(self._members.values())
+        return [self._members[number] for number in sorted(self._members)]
 
-    def _add(self, member: object) -> None:
-        self._members[self._next] = member
-        for name in _names(member, self.keys):
-            self._named.setdefault(name, {})[self._next] = None
-        self._next += 1
+    def _add(self, member: object) -> int:
+        number, self._next = self._next, self._next + 1
+        self.put(number, member)
+        return number
+
+    def _made(self, parts: list[str]) -> dict[str, Any]:
+        """A member that has these keys, and nothing else."""
+        made: dict[str, Any] = {}
+        for key, part in zip(self.keys, parts, strict=True):
+            *outer, last = key.split(_INSIDE)
+            if part:
+                node = made
+                for step in outer:
+                    node = node.setdefault(step, {})
+                node[last] = part
+        return made
 
 
 def _names(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
@@ -185,22 +327,24 @@ def _names(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
         yield (member,)
 
 
-_Operation = tuple[list[str], object | None, str]
-
-
-def _read(
-    patch: object, where: str, most: int | None
-) -> tuple[Mapping[str, Keys], list[_Operation]]:
-    keys = dict(KEYS)
+def _read(patch: object, where: str, most: int | None) -> Iterator[_Step]:
+    """The operations of a patch. Raises `BadInput` for anything else, and for none at all."""
     whole = Fields(patch if isinstance(patch, Mapping) else {"patch": patch}, where)
-    if isinstance(patch, Mapping):
-        given = whole.object_or_none("arrayPrimaryKeys")
-        if given is not None:
-            keys |= {name: _keys(given, name) for name in given.everything()}
+    naming = _naming(whole) if isinstance(patch, Mapping) else _Naming(KEYS, is_generic=False)
     found = whole.values("patch")
+    if not found:
+        raise BadInput("expected a list of operations, at least one", where=whole.at("patch"))
     if most is not None and len(found) > most:
         raise BadInput(f"expected no more than {most} operations", where=whole.at("patch"))
-    return keys, [_operation(item) for item in whole.objects("patch")]
+    return iter([_operation(item, naming) for item in whole.objects("patch")])
+
+
+def _naming(whole: Fields) -> _Naming:
+    """How a patch that is an object names the members of lists."""
+    is_forced = whole.flag("forceGenericPatch")
+    given = whole.object_or_none("arrayPrimaryKeys")
+    keys = {} if given is None else {name: _keys(given, name) for name in given.everything()}
+    return _Naming(keys, is_generic=True) if keys or is_forced else _Naming(KEYS, is_generic=False)
 
 
 def _keys(given: Fields, name: str) -> Keys:
@@ -214,7 +358,7 @@ def _keys(given: Fields, name: str) -> Keys:
     return tuple(found)
 
 
-def _operation(item: Fields) -> _Operation:
+def _operation(item: Fields, naming: _Naming) -> _Step:
     word = item.text("op")
     if word not in _OPERATIONS:
         expected = ", ".join(_OPERATIONS)
@@ -225,16 +369,16 @@ def _operation(item: Fields) -> _Operation:
     if path.count("/") > DEEPEST:
         raise BadInput(f"expected a path of no more than {DEEPEST} parts", where=item.at("path"))
     parts = [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
-    if word == "remove":
-        return parts, None, item.where
-    if "value" not in item:
+    if word != "remove" and "value" not in item:
         raise BadInput("expected a value", where=item.at("value"))
-    return parts, item.whole("value"), item.where
+    value = None if word == "remove" else item.whole("value")
+    return _Step(parts, value, word == "add", naming, item.where)
 
 
 def _key(member: Mapping[str, object], key: str) -> str:
     """The member's key; what it does not have counts as empty."""
     found: object = member
-    for step in key.split("␟"):
+    for step in key.split(_INSIDE):
         found = found.get(step) if isinstance(found, Mapping) else None
+    found = untagged(found)
     return "" if found is None else str(found)

@@ -57,6 +57,60 @@ def test_aspects_are_patched_in_a_list_and_alone(wire: Wire) -> None:
     assert wire.bad("PATCH", f"{ONE}/globalTags", {"value": {"patch": gone}}, "eve") == 403
 
 
+def test_a_patch_alone_is_the_body_as_the_original_has_it(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS))
+    assert wire.bad("PATCH", f"{ONE}/globalTags", {"patch": [GOLD]}, "eve") == 403
+    wire.good("PATCH", f"{ONE}/globalTags", {"patch": [GOLD]})
+    assert len(wire.aspects(ORDERS)["globalTags"]["tags"]) == 2
+    generic = {
+        "patch": [{"op": "remove", "path": "/tags/0"}],
+        "arrayPrimaryKeys": {},
+        "forceGenericPatch": True,
+    }
+    wire.good("PATCH", f"{ONE}/globalTags", generic)
+    gold = {"tag": "urn:li:tag:gold"}
+    assert wire.aspects(ORDERS)["globalTags"]["tags"] == [gold]
+    keyed = {
+        "patch": [{"op": "remove", "path": "/tags//urn:li:tag:gold"}],
+        "arrayPrimaryKeys": {"tags": ["attribution␟source", "tag"]},
+    }
+    wire.good("PATCH", f"{ONE}/globalTags", keyed)
+    assert wire.aspects(ORDERS)["globalTags"]["tags"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "patch"),
+        ({"nonsense": 1}, "patch"),
+        ({"patch": None}, "patch"),
+        ({"patch": []}, "patch"),
+        ({"patch": "x"}, "patch"),
+        ({"value": {}}, "value.patch"),
+        ({"value": {"nonsense": 1}}, "value.patch"),
+        ({"systemMetadata": {"runId": "r"}}, "patch"),
+        ({"patch": [GOLD], "forceGenericPatch": "yes"}, "forceGenericPatch"),
+    ],
+)
+def test_what_has_no_patch_is_refused_with_the_field(
+    wire: Wire, body: dict[str, Any], field: str
+) -> None:
+    wire.put((ORDERS, "globalTags", TAGS))
+    ways: list[tuple[str, object, str]] = [
+        (f"{ONE}/globalTags", body, "body"),
+        (ALL, [{"urn": ORDERS, "globalTags": body}], "body.items[0].globalTags"),
+        (
+            "/openapi/v3/entity/generic",
+            {"dataset": [{"urn": ORDERS, "globalTags": body}]},
+            "body.dataset[0].globalTags",
+        ),
+    ]
+    for path, sent, where in ways:
+        status, answer = wire.ask("PATCH", path, sent)
+        assert (status, answer["message"].split(": ")[0]) == (400, f"{where}.{field}")
+    assert wire.aspects(ORDERS)["globalTags"] == TAGS
+
+
 def test_one_aspect_is_written_read_and_deleted(wire: Wire) -> None:
     wire.good("POST", f"{ONE}/globalTags", {"value": TAGS})
     assert wire.good("GET", f"{ONE}/globalTags") == {"value": TAGS}

@@ -15,7 +15,7 @@ from lakewarden.service import aspects
 from lakewarden.wire.datahub import counts, system_calls, timeseries
 from lakewarden.wire.datahub.actions import Actions, acting
 from lakewarden.wire.datahub.asking import check_open, check_readable, put
-from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, ok, proposal, value
+from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, listed, ok, proposal, value
 from lakewarden.wire.datahub.errors import no_such
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -46,7 +46,7 @@ def ingest(exchange: Exchange) -> Reply:
 
 def ingest_batch(exchange: Exchange) -> Reply:
     """Writes many proposals, or none of them."""
-    items = fields(exchange).objects("proposals")
+    items = listed(fields(exchange), "proposals")
     written = put(exchange, [proposal(item) for item in items])
     return value("success" if len(written) != 1 else written[0].name)
 

@@ -45,6 +45,13 @@ def entity(urn: str, type: str = "") -> Entity:
     return found
 
 
+def listed(body: Fields, key: str) -> list[Fields]:
+    """The objects of a list that must be there; it may be empty. Raises `BadInput`."""
+    if key not in body:
+        raise BadInput("expected a list", where=body.at(key))
+    return body.objects(key)
+
+
 def number(text: str, where: str) -> int:
     """A number of things, or a place among them. Raises `BadInput`."""
     if not text.isascii() or not text.isdigit() or len(text) > 9:
@@ -75,7 +82,10 @@ def snapshot(body: Fields) -> Iterator[Proposal]:
     if holder is None:
         raise BadInput("expected an object", where=body.at("entity"))
     system = body.object_or_none("systemMetadata")
-    for said in record.snapshot(holder, "value"):
+    found = list(record.snapshot(holder, "value"))
+    if not found:
+        raise BadInput("expected aspects, one at least", where=holder.at("value"))
+    for said in found:
         yield _proposal(said, {} if system is None else system.everything())
 
 

@@ -24,7 +24,16 @@ from lakewarden.wire.datahub.asking import (
     take_away,
     told,
 )
-from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, ok, snapshot, value, whole
+from lakewarden.wire.datahub.bodies import (
+    LARGEST,
+    entity,
+    fields,
+    listed,
+    ok,
+    snapshot,
+    value,
+    whole,
+)
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
 _SHOWN: Final = 10
@@ -101,7 +110,7 @@ def ingest(exchange: Exchange) -> Reply:
 def ingest_batch(exchange: Exchange) -> Reply:
     """Writes many snapshots, or none of them; `systemMetadata` is one for each, if any."""
     body = fields(exchange)
-    items, systems = body.objects("entities"), body.values("systemMetadata")
+    items, systems = listed(body, "entities"), body.values("systemMetadata")
     if systems and len(systems) != len(items):
         raise BadInput("expected one for each entity", where=body.at("systemMetadata"))
     said = (

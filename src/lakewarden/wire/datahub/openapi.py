@@ -317,6 +317,8 @@ def _proposals(item: Fields, exchange: Exchange, change: Change) -> Iterator[Pro
 def _proposal(found: Entity, name: str, body: Fields, change: Change) -> Proposal:
     system = body.object_or_none("systemMetadata")
     said = {} if system is None else system.everything()
+    if change is Change.PATCH and "value" not in body:
+        return Proposal(found, name, change, body.everything(), said, body.where)
     return Proposal(found, name, change, body.whole("value"), said, body.at("value"))
 
 

@@ -18,7 +18,7 @@ from lakewarden.service.proposals import Proposal
 from lakewarden.service.timeseries import FIRST, LAST, Window
 from lakewarden.wire.datahub.actions import Actions, acting
 from lakewarden.wire.datahub.asking import allow, put
-from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, value, whole
+from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, listed, value, whole
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
 _ASKED: Final = "dataset.usage.view"
@@ -26,7 +26,7 @@ _ASKED: Final = "dataset.usage.view"
 
 def batch_ingest(exchange: Exchange) -> Reply:
     """Writes buckets, or none of them."""
-    buckets = fields(exchange).objects("buckets")
+    buckets = listed(fields(exchange), "buckets")
     put(exchange, [_proposal(bucket) for bucket in buckets])
     return Reply(200)
 

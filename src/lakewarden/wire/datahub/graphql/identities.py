@@ -76,7 +76,9 @@ def _assign(_: object, info: Info, input: Input) -> bool:
         if role is not None and not entities.is_known(found, role):
             raise missing(role.name)
         roles = [] if role is None else [role.name]
-        actors = (one for one in _actors(input["actors"]) if entities.is_known(found, one))
+        actors = [one for one in _actors(input["actors"]) if entities.is_known(found, one)]
+        if not actors:
+            raise bad("`actors`: expected users or groups, got none that is known")
         _write(call, desk, (Write(one, "roleMembership", {"roles": roles}) for one in actors))
         return True
 
@@ -166,6 +168,8 @@ Changing = Callable[[Mapping[str, Value], str], Iterator[tuple[str, Value]]]
 def _change_members(call: Call, input: Input, changing: Changing) -> bool:
     group = calls.entity(input["groupUrn"], _GROUP)
     users = [calls.entity(urn, _USER) for urn in dict.fromkeys(input["userUrns"])]
+    if not users:
+        raise bad("`userUrns`: expected users, one at least")
 
     def task(desk: Desk) -> bool:
         found = desk.realm(call.exchange.realm)

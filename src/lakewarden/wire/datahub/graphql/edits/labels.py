@@ -90,7 +90,9 @@ def _resolver(label: Label, change: Change) -> Callable[..., bool]:
     def resolve(_: object, info: Info, input: Input) -> bool:
         argument = f"{label.argument}s" if f"{label.argument}s" in input else label.argument
         urns = input[argument] if argument.endswith("s") else [input[argument]]
-        wanted = targets.all_parsed(argument, urns, label.type)
+        wanted = targets.all_parsed(
+            argument, targets.bounded(info.context, argument, urns), label.type
+        )
         places = targets.places(info.context, input)
 
         def task(edit: Edit) -> bool:

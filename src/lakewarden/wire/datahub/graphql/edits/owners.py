@@ -117,7 +117,8 @@ def _type_of(owner: Mapping[str, Any]) -> str:
 
 def _adding(_: object, info: Info, input: Input) -> bool:
     found = targets.entities(info.context, input)
-    owners = owners_of(input.get("owners", [input]), input.get("ownershipTypeUrn"))
+    given = targets.bounded(info.context, "owners", input.get("owners", [input]))
+    owners = owners_of(given, input.get("ownershipTypeUrn"))
 
     def task(edit: Edit) -> bool:
         for entity in found:
@@ -135,7 +136,8 @@ def _removing(argument: str) -> Callable[..., bool]:
     def resolve(_: object, info: Info, input: Input) -> bool:
         found = targets.entities(info.context, input)
         urns = input[argument] if argument == "ownerUrns" else [input[argument]]
-        owners = targets.all_parsed(argument, urns, *_ACTORS.values())
+        given = targets.bounded(info.context, argument, urns)
+        owners = targets.all_parsed(argument, given, *_ACTORS.values())
         type = input.get("ownershipTypeUrn")
         if type is not None:
             targets.parsed("ownershipTypeUrn", type, _TYPE)

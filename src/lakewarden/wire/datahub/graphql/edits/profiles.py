@@ -15,6 +15,7 @@ from lakewarden.wire.datahub.graphql.edits import shapes, targets
 from lakewarden.wire.datahub.graphql.edits.links import checked
 from lakewarden.wire.datahub.graphql.edits.shown import shown
 from lakewarden.wire.datahub.graphql.edits.targets import Input
+from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
 _CONTACT: Final = ("slack", "phone", "email")
@@ -34,9 +35,10 @@ def _updating(type: str, aspect: str, operation: str) -> Callable[..., Entity | 
             for asked in _asked(given, operation):
                 edit.ask(asked, entity)
             targets.check_there(edit, entity)
+            if not given:
+                raise bad("`input`: expected something to be changed")
             new = {_KEYS.get(key, key): value for key, value in given.items()}
-            if new:
-                edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **new})
+            edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **new})
 
         guarding.edit(info.context, task)
         return shown(info.context, entity)

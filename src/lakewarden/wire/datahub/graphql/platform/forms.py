@@ -158,6 +158,8 @@ def _unassign(_: object, info: Info, input: Mapping[str, Any]) -> bool:
 def _form_and_assets(info: Info, input: Mapping[str, Any]) -> tuple[Entity, list[Entity]]:
     assets = dict.fromkeys(calls.entity(urn) for urn in input["entityUrns"])
     few = limited(info.context, list(assets), "entityUrns")
+    if not few:
+        raise bad("`entityUrns`: expected URNs, one at least")
     return calls.entity(input["formUrn"], TYPE), few
 
 

@@ -62,6 +62,8 @@ _PLACES: Final[Mapping[tuple[str, str], _Place]] = {
 def _update(_: object, info: Info, input: Mapping[str, Any]) -> bool:
     gone = limited(info.context, _edges(input["edgesToRemove"]), "edgesToRemove")
     wanted = limited(info.context, _edges(input["edgesToAdd"]), "edgesToAdd")
+    if not gone and not wanted:
+        raise bad("`input`: expected edges to add or to remove, one at least")
     unwanted = set(gone)
     added = [edge for edge in wanted if edge not in unwanted]
 

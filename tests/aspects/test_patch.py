@@ -127,6 +127,13 @@ def test_a_member_is_made_for_what_lies_inside_it() -> None:
     }
 
 
+def test_what_is_missing_is_begun_as_it_is_said() -> None:
+    patched = patch.Patched(None, lambda name: {"of": name})
+    patched.apply([add("/glossaryTerms/terms/t", {"urn": "t"})], "")
+    terms = {"of": "glossaryTerms", "terms": [{"urn": "t"}]}
+    assert patched.value() == {"glossaryTerms": terms}
+
+
 def test_members_that_are_alike_become_one_where_a_path_goes_into_them() -> None:
     before = {
         "editableSchemaFieldInfo": [

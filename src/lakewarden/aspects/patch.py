@@ -17,7 +17,7 @@ GenericJsonPatch and GenericPatchTemplate.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from lakewarden.aspects import column_edges
@@ -141,6 +141,13 @@ class _Step(NamedTuple):
         return self._replace(parts=self.parts[count:])
 
 
+Begin = Callable[[str], dict[str, Any]]
+
+
+def _nothing(_: str) -> dict[str, Any]:
+    return {}
+
+
 class Patched:
     """An aspect under several patches, each with `most` operations at most (None: any number).
 
@@ -148,8 +155,10 @@ class Patched:
     the aspect is copied once and the members of a list are found by their keys.
     """
 
-    def __init__(self, aspect: object) -> None:
+    def __init__(self, aspect: object, begin: Begin = _nothing) -> None:
+        """`begin` gives what an object has that is missing, by its name."""
         self._root: object = {} if aspect is None else copy.deepcopy(aspect)
+        self._begin = begin
         self._lists: list[tuple[dict[str, Any], str, _Members | ColumnEdges]] = []
 
     def apply(self, patch: object, where: str, most: int | None = None) -> None:
@@ -179,7 +188,8 @@ class Patched:
         if node.get(name) is None:
             if step.value is None:
                 return
-            node[name] = [] if step.naming.is_list(name) or rest.parts == ["-"] else {}
+            is_list = step.naming.is_list(name) or rest.parts == ["-"]
+            node[name] = [] if is_list else self._begin(name)
         inner = node[name]
         if isinstance(inner, dict):
             self._object(inner, rest)

@@ -15,8 +15,9 @@ from itertools import chain, groupby, zip_longest
 from typing import Final, NamedTuple
 
 from lakewarden.aspects import domains, keys
+from lakewarden.aspects.begun import begun
 from lakewarden.aspects.change import Change
-from lakewarden.aspects.patch import Patched
+from lakewarden.aspects.patch import Begin, Patched
 from lakewarden.aspects.record_names import check_name, is_known
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
@@ -88,7 +89,7 @@ def _take(
     """
     guarded: list[_Guarded] = []
     for run in runs:
-        one = _Guarded(desk, realm, run[0].entity, switches, run)
+        one = _Guarded(desk, realm, run[0].entity, switches, run, actor.name)
         if _removes(run[0]):
             one.remove()
         else:
@@ -143,6 +144,7 @@ class _Guarded:
         entity: Entity,
         switches: Switches,
         proposals: Sequence[Proposal] = (),
+        actor: str = "",
     ) -> None:
         self.entity = entity
         self._by_aspect: dict[str, list[Proposal]] = {}
@@ -153,6 +155,7 @@ class _Guarded:
         self._realm = realm
         self._switches = switches
         self._guard = Guard(desk, realm, entity, switches)
+        self._begin = partial(begun, stamp={"time": int(desk.now * 1_000), "actor": actor})
         self._is_there = False
         self._before: Mapping[str, Aspect] = {}
         self._after: dict[str, Aspect] = {}
@@ -212,11 +215,11 @@ class _Guarded:
     def _apply_all(self, aspect: str, proposals: Sequence[Proposal]) -> None:
         if timeseries.is_timed(aspect):
             for one in proposals:
-                left = _left([one], None, self._switches.patch_operations)
+                left = _left([one], None, self._begin, self._switches.patch_operations)
                 self._in_time.append(Write(self.entity, aspect, left, one.system))
             return
         old = _value(self._after.get(aspect))
-        left = _left(proposals, old, self._switches.patch_operations)
+        left = _left(proposals, old, self._begin, self._switches.patch_operations)
         if aspect == "domains" and left is not None:
             left = domains.aligned(old, left, proposals[-1].where)
         self._writes[aspect] = Write(self.entity, aspect, left, proposals[-1].system)
@@ -302,8 +305,12 @@ def _operation(change: Change, *, is_there: bool) -> str:
     return "entity.create"
 
 
-def _left(proposals: Iterable[Proposal], value: Value | None, most: int) -> Value | None:
+def _left(
+    proposals: Iterable[Proposal], value: Value | None, begin: Begin, most: int
+) -> Value | None:
     """What proposals leave of an aspect; None: nothing. Raises `BadInput`.
+
+    A patch of what is not there changes what `begin` gives.
 
     COST: patches that follow one another are applied to one copy.
     """
@@ -312,7 +319,7 @@ def _left(proposals: Iterable[Proposal], value: Value | None, most: int) -> Valu
     for one in proposals:
         aspect, where = one.aspect, one.where
         if one.change is Change.PATCH:
-            patched = patched or Patched(value)
+            patched = patched or Patched(begin(aspect) if value is None else value, begin)
             patched.apply(one.value, where, most)
             continue
         if one.change is Change.CREATE and (patched or value is not None):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire.datahub.commands import check_answered, run
+from tests.wire.datahub.commands import CLIENT, TOKEN, check_answered, run
 from tests.wire.datahub.recorder import Recorder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
@@ -66,3 +66,13 @@ def test_the_command_makes_changes_and_deletes_a_data_product(
         said("dataproduct", "delete", "--urn", "basket", "--hard")
         assert "does not exist" in said("dataproduct", "get", "--urn", "basket")
         check_answered(recorder, ABSENT)
+
+
+def test_the_patch_builders_make_and_change_what_they_say(
+    python: Path, url: str, tmp_path: Path
+) -> None:
+    script = str(CLIENT / "patching.py")
+    with Recorder(url) as recorder:
+        said = run([str(python), "-P", script, recorder.url, TOKEN], recorder.url, tmp_path)
+        assert said.splitlines()[-1] == "all: ok"
+        check_answered(recorder, ("telemetry",))

@@ -106,3 +106,23 @@ def test_what_is_done_until_a_batch_is_refused_is_linear_in_it(
 
 def _named(number: int) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,shop.n{number},PROD)"
+
+
+def test_a_patch_of_what_is_not_there_gives_what_its_record_requires(wire: Wire) -> None:
+    def put(aspect: str, path: str, value: object) -> dict[str, Any]:
+        given = [{"op": "add", "path": path, "value": value}]
+        wire.good("POST", INGEST, {"proposal": proposal(ORDERS, aspect, given, "PATCH")})
+        found: dict[str, Any] = wire.aspects(ORDERS)[aspect]
+        return found
+
+    price = {"urn": "urn:li:glossaryTerm:price"}
+    terms = put("glossaryTerms", f"/terms/{price['urn']}", price)
+    assert terms["terms"] == [price]
+    assert terms["auditStamp"]["actor"] == "urn:li:corpuser:admin"
+    column = f"/editableSchemaFieldInfo/id/glossaryTerms/terms/{price['urn']}"
+    (field,) = put("editableSchemaMetadata", column, price)["editableSchemaFieldInfo"]
+    assert field["fieldPath"] == "id"
+    assert field["glossaryTerms"].keys() == terms.keys()
+    assert field["glossaryTerms"]["terms"] == [price]
+    assert put("datasetProperties", "/customProperties/k", "v") == {"customProperties": {"k": "v"}}
+    assert put("upstreamLineage", "/note", "x") == {"upstreams": [], "note": "x"}

@@ -1,30 +1,19 @@
-"""Aspects that an edit begins, where there are none yet: the fields that DataHub requires.
+"""Aspects that an edit begins, where there are none yet, and what lies in them.
 
 SOURCE: schemas of acryl-datahub 1.7.0.17.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
+from lakewarden.aspects import begun as required
 from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import datahub
 from lakewarden.service.aspects import Value
 from lakewarden.service.edits import Edit
-
-_BEGUN: Final[Mapping[str, Value]] = {
-    "corpGroupInfo": {"admins": [], "members": [], "groups": []},
-    "corpUserEditableInfo": {"teams": [], "skills": []},
-    "editableSchemaMetadata": {"editableSchemaFieldInfo": []},
-    "globalTags": {"tags": []},
-    "glossaryNodeInfo": {"definition": ""},
-    "glossaryTermInfo": {"definition": "", "termSource": "INTERNAL"},
-    "institutionalMemory": {"elements": []},
-    "ownership": {"owners": []},
-}
 
 _NAMED: Final = ("domainProperties", "tagProperties")
 """Aspects that need a name: the last part of the URN where none was given."""
@@ -55,13 +44,13 @@ STAMPED: Final = (
 
 def begun(edit: Edit, entity: Entity, aspect: str) -> Value:
     """The aspect as it is, with what it has to have; to be changed and put."""
-    value = {**copy.deepcopy(_BEGUN.get(aspect, {})), **edit.value(entity, aspect)}
+    value = {**required.begun(aspect, edit.stamp), **edit.value(entity, aspect)}
     if aspect in _NAMED:
         value.setdefault("name", datahub.key_parts(entity.name)[-1])
     if aspect in STAMPED:
         value = {"created": edit.stamp, **value, "lastModified": edit.stamp}
     if aspect == "glossaryTerms":
-        value = {"terms": [], **value, "auditStamp": edit.stamp}
+        value["auditStamp"] = edit.stamp
     return value
 
 

@@ -1,0 +1,54 @@
+"""Aspects that are begun by a patch or an edit: what their records require, with nothing in it.
+
+SOURCE: schemas of acryl-datahub 1.7.0.17; defaults of DataHub's patch templates.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Final
+
+Value = dict[str, Any]
+
+_BEGUN: Final[Mapping[str, Value]] = {
+    "chartInfo": {"title": "", "description": ""},
+    "corpGroupInfo": {"admins": [], "members": [], "groups": []},
+    "corpUserEditableInfo": {"teams": [], "skills": []},
+    "dashboardInfo": {"title": "", "description": ""},
+    "dataJobInputOutput": {"inputDatasets": [], "outputDatasets": []},
+    "documentation": {"documentations": []},
+    "domains": {"domains": []},
+    "editableSchemaMetadata": {"editableSchemaFieldInfo": []},
+    "globalTags": {"tags": []},
+    "glossaryNodeInfo": {"definition": ""},
+    "glossaryTermInfo": {"definition": "", "termSource": "INTERNAL"},
+    "glossaryTerms": {"terms": []},
+    "institutionalMemory": {"elements": []},
+    "ownership": {"owners": []},
+    "propertyDefinition": {
+        "qualifiedName": "",
+        "valueType": "urn:li:dataType:datahub.string",
+        "entityTypes": [],
+    },
+    "siblings": {"siblings": [], "primary": False},
+    "structuredProperties": {"properties": []},
+    "upstreamLineage": {"upstreams": []},
+}
+
+_CHANGES: Final = ("chartInfo", "dashboardInfo")
+"""Records that say together when they were made and when they were changed."""
+
+
+def begun(aspect: str, stamp: Value) -> Value:
+    """The aspect before anything is said in it; `stamp`: who begins it, and when.
+
+    >>> begun("glossaryTerms", {"time": 1, "actor": "urn:li:corpuser:ana"})
+    {'terms': [], 'auditStamp': {'time': 1, 'actor': 'urn:li:corpuser:ana'}}
+    """
+    value = copy.deepcopy(dict(_BEGUN.get(aspect, {})))
+    if aspect == "glossaryTerms":
+        value["auditStamp"] = stamp
+    if aspect in _CHANGES:
+        value["lastModified"] = {"created": stamp, "lastModified": stamp}
+    return value

@@ -67,6 +67,17 @@ def test_a_hierarchical_schema_is_one_part() -> None:
     assert gravitino.parent(table) == schema
 
 
+def test_a_field_inside_a_column_is_a_column_that_no_request_can_name() -> None:
+    field = gravitino.parse("column", "lk:c.s.t.a.b.c")
+    assert gravitino.parts(field) == ("lk", "c", "s", "t", "a.b.c")
+    assert gravitino.parent(field) == Entity("table", "lk:c.s.t")
+    assert gravitino.full_name(field) == "c.s.t.a.b.c"
+    with pytest.raises(BadInput, match=r"expected 4 parts .*, got 6 in `c.s.t.a.b.c`"):
+        gravitino.entity("lk", "COLUMN", "c.s.t.a.b.c")
+    with pytest.raises(BadInput, match="the column name is blank"):
+        gravitino.parse("column", "lk:c.s.t.a..c")
+
+
 def test_names_are_kept_byte_for_byte() -> None:
     assert gravitino.parse("table", "lk:C.é.T ").name == "lk:C.é.T "
     assert gravitino.parse("tag", "lk:A") != gravitino.parse("tag", "lk:a")

@@ -10,12 +10,17 @@ part). Types are in lower case here and in any case on the wire.
     topic, fileset, model, view, function             lk:c.s.x
     role, tag, policy, job, job_template, user, group lk:name, where dots belong to the name
 
+A field inside a column is a column of its own, `lk:c.s.t.col.field`, of the same table. Gravitino
+has no name for it: only sources that know such fields store it, and no request can name it.
+
 SOURCE: apache/gravitino v1.1.0, MetadataObject and NameIdentifier; views and functions
 from commit f461aa31aa75.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
@@ -45,6 +50,9 @@ _DOTTED: Final = {
 
 _WHOLE: Final = frozenset({"role", "tag", "policy", "job", "job_template", "user", "group"})
 """Types whose full name is one name, dots included, directly below the metalake."""
+
+_NESTED: Final = "column"
+"""The type whose last part has dots where it is inside another."""
 
 TYPES: Final = ("metalake", *_DOTTED, *sorted(_WHOLE))
 """Every type that can be named."""
@@ -78,11 +86,9 @@ def parse(type: str, text: str) -> Entity:
     _check_metalake(metalake_name)
     check_text(text)
     parts = (full,) if type in _WHOLE else tuple(full.split("."))
-    if len(parts) != len(labels):
-        noun = "part" if len(labels) == 1 else "parts"
-        expected = f"{len(labels)} {noun} `{'.'.join(labels)}`"
-        raise BadInput(f"expected {expected}, got {len(parts)} in {quoted(full)}")
-    for label, part in zip(labels, parts, strict=True):
+    if len(parts) < len(labels) or (len(parts) > len(labels) and type != _NESTED):
+        raise _miscounted(labels, full, len(parts))
+    for label, part in zip_longest(labels, parts, fillvalue=_NESTED):
         _check_part(label, part)
     return Entity(type, text)
 
@@ -90,8 +96,8 @@ def parse(type: str, text: str) -> Entity:
 def entity(metalake: str, type: str, full_name: str) -> Entity:
     """The entity that a request names by its path: metalake, type word in any case, full name.
 
-    A metalake's full name is its own name and must be the path's. Raises as `parse` does.
-    Source: gravitino reference 1.1.
+    A metalake's full name is its own name and must be the path's. Raises as `parse` does, and
+    `BadInput` for a field inside a column. Source: gravitino reference 1.1.
 
     >>> entity("lk", "TABLE", "sales.raw.orders").name
     'lk:sales.raw.orders'
@@ -99,7 +105,10 @@ def entity(metalake: str, type: str, full_name: str) -> Entity:
     _check_metalake(metalake)
     word = lower_word(type)
     if word != "metalake":
-        return parse(word, f"{metalake}:{full_name}")
+        found = parse(word, f"{metalake}:{full_name}")
+        if word == _NESTED and full_name.count(".") >= len(_DOTTED[word]):
+            raise _miscounted(_DOTTED[word], full_name, full_name.count(".") + 1)
+        return found
     if full_name != metalake:
         raise BadInput(f"expected the metalake {quoted(metalake)}, got {quoted(full_name)}")
     return Entity(word, metalake)
@@ -130,11 +139,12 @@ def parent(entity: Entity) -> Entity | None:
     labels = _DOTTED.get(entity.type, ())
     if len(labels) < 2:
         return Entity("metalake", metalake(entity))
-    return Entity(labels[-2], entity.name.rpartition(".")[0])
+    above = parts(entity)[1:-1]
+    return Entity(labels[-2], f"{metalake(entity)}:{'.'.join(above)}")
 
 
 def parts(entity: Entity) -> tuple[str, ...]:
-    """The metalake, then the parts of the full name.
+    """The metalake, then the parts of the full name; a column's is one, with what it is inside.
 
     >>> parts(Entity("table", "lk:sales.raw.orders"))
     ('lk', 'sales', 'raw', 'orders')
@@ -142,7 +152,9 @@ def parts(entity: Entity) -> tuple[str, ...]:
     if entity.type == "metalake":
         return (entity.name,)
     full = full_name(entity)
-    return (metalake(entity), *((full,) if entity.type in _WHOLE else full.split(".")))
+    if entity.type in _WHOLE:
+        return (metalake(entity), full)
+    return (metalake(entity), *full.split(".", len(_DOTTED.get(entity.type, ())) - 1))
 
 
 def pattern(type: str, text: str) -> tuple[str, ...]:
@@ -182,6 +194,12 @@ def _labels(type: str) -> tuple[str, ...]:
         return _DOTTED[type]
     except KeyError:
         raise Unknown("type", escaped(type), f"expected one of {', '.join(TYPES)}") from None
+
+
+def _miscounted(labels: Sequence[str], full: str, count: int) -> BadInput:
+    noun = "part" if len(labels) == 1 else "parts"
+    expected = f"{len(labels)} {noun} `{'.'.join(labels)}`"
+    return BadInput(f"expected {expected}, got {count} in {quoted(full)}")
 
 
 def _check_metalake(name: str) -> None:

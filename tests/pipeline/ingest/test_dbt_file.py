@@ -142,6 +142,29 @@ def test_grants_are_statements_where_a_database_is_governed(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize("model", ["gravitino", "datahub"])
+def test_fields_inside_a_column_are_columns(tmp_path: Path, model: str) -> None:
+    columns = {"a.b.c": {"name": "a.b.c", "tags": ["pii"]}, "a": {"name": "a"}}
+    found = manifest(adapter="bigquery", nodes={"m": node("model", "t", columns=columns)})
+    lake = {"metalake": "lk"} if model == "gravitino" else {}
+    rows = meant(tmp_path, found, model=model, **lake)
+    assert not [row for row in rows if row.reason]
+    facts = believed(dict.fromkeys(rows), load_system(model))
+    of = {row.entity: row.parent for row in facts.entities}
+    if model == "gravitino":
+        table = Entity("table", "lk:Prod.sales.t")
+        inner, outer = (Entity("column", f"{table.name}.{name}") for name in ("a.b.c", "a"))
+        pii = Entity("tag", "lk:pii")
+    else:
+        table, pii = Entity("dataset", dbt("Prod.sales.t")), Entity("tag", "urn:li:tag:dbt:pii")
+        inner, outer = (
+            Entity("schemaField", f"urn:li:schemaField:({table.name},{name})")
+            for name in ("a.b.c", "a")
+        )
+    assert of[inner] == of[outer] == table
+    assert RelationRow("tag", inner, pii) in facts.relations
+
+
 def test_a_grant_opens_nothing_without_the_right_to_use_the_schema(tmp_path: Path) -> None:
     grants = {"roles/bigquery.dataViewer": ["user:ana@x.org", "group:staff"]}
     found = manifest(adapter="bigquery", nodes={"m": node("model", "t", config={"grants": grants})})

@@ -23,6 +23,7 @@ from lakewarden.kernel.principal import (
     members_of,
 )
 from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement import (
     Anything,
     Condition,
@@ -36,6 +37,7 @@ from lakewarden.kernel.statement import (
     Where,
 )
 from lakewarden.kernel.statement_file import (
+    check_realm,
     principal_text,
     read_entity,
     read_principal,
@@ -107,6 +109,15 @@ def refusal(**keys: Any) -> str:
     with pytest.raises(BadInput) as refused:
         one(**keys)
     return str(refused.value)
+
+
+def test_a_file_is_for_one_realm_or_says_none() -> None:
+    for table in ({}, {"realm": "lake"}):
+        section = Section(table, "f")
+        check_realm(section, "lake")
+        assert not section.names()
+    with pytest.raises(BadInput, match=r"^f\.realm: is for realm `other`, not `lake`$"):
+        check_realm(Section({"realm": "other"}, "f"), "lake")
 
 
 def test_a_statement_says_only_what_it_must() -> None:

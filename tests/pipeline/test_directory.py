@@ -254,6 +254,15 @@ def test_a_written_statement_replaces_an_ingested_one(tmp_path: Path) -> None:
     assert found.privileges == {"MANAGE_TAGS"}
 
 
+def test_a_policy_file_for_the_realm_counts_among_the_written_statements(tmp_path: Path) -> None:
+    write_directory(tmp_path, DATAHUB, model="datahub", statements=[_policy("p", "ana")])
+    _written_by_hand(tmp_path, "nothing.toml", 'realm = "main"\n')
+    text = 'realm = "main"\n[[statement]]\nid = "p"\nprivileges = []\nto = []\nactive = false\n'
+    _written_by_hand(tmp_path, "proposal.toml", text)
+    (found,) = (s for s in load(tmp_path).facts.statements if s.id == "p")
+    assert not found.active
+
+
 def test_deleted_defaults_stay_away_whoever_deleted_them(tmp_path: Path) -> None:
     seven = "urn:li:dataHubPolicy:7"
     write_directory(tmp_path, DATAHUB, model="datahub", deleted=[seven])
@@ -272,6 +281,7 @@ def test_deleted_defaults_stay_away_whoever_deleted_them(tmp_path: Path) -> None
         ("a.toml", "[[statement]]\nid =", "a.toml: invalid value"),
         ("a.toml", "[[statements]]", "a.toml: unknown key `statements`"),
         ("a.toml", "statement = 1", "a.toml.statement: expected a list of tables"),
+        ("a.toml", 'realm = "other"', "a.toml.realm: is for realm `other`, not `main`"),
         ("b.toml", "\udcff", "b.toml: not UTF-8"),
         (
             "a.toml",

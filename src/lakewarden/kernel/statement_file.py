@@ -84,6 +84,13 @@ def read_statements(
     return tuple(found.values())
 
 
+def check_realm(section: Section, realm: str) -> None:
+    """Takes `realm`, for which a file of statements may say it is; `BadInput` for another one."""
+    named = section.text("realm", realm)
+    if named != realm:
+        raise BadInput(f"is for realm `{named}`, not `{realm}`", where=section.at("realm"))
+
+
 def _statement(section: Section, model: Model, spelling: Spelling, builtin: bool) -> Statement:
     effect = Effect(section.choice("effect", {e.value: e for e in Effect}, "allow"))
     if effect is Effect.DENY and not model.denies:

@@ -12,7 +12,7 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement import Statement
-from lakewarden.kernel.statement_file import read_statements
+from lakewarden.kernel.statement_file import check_realm, read_statements
 from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Manifest
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.system import System
@@ -39,7 +39,7 @@ def statements_of(path: Path, manifest: Manifest, system: System) -> tuple[State
     editable = {str(t["id"]): bool(t.get("editable", False)) for t in system.model.defaults}
     fixed = {id for id in editable if not editable[id]}
     ingested = [s for s in _ingested(version, manifest, system) if s.id not in fixed]
-    written = list(_written(folder, system, fixed))
+    written = list(_written(folder, manifest.realm, system, fixed))
     return tuple({s.id: s for s in (*defaults, *ingested, *written)}.values())
 
 
@@ -61,7 +61,7 @@ def _ingested(version: Path, manifest: Manifest, system: System) -> tuple[Statem
     return read_statements(tables, system.model, system.spelling, str(file))
 
 
-def _written(folder: Path, system: System, fixed: Iterable[str]) -> Iterator[Statement]:
+def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> Iterator[Statement]:
     """What people wrote, file by file in order of their names; each id once."""
     places: dict[str, Path] = {}
     kept = set(fixed)
@@ -69,8 +69,10 @@ def _written(folder: Path, system: System, fixed: Iterable[str]) -> Iterator[Sta
         if file.name == DELETED:
             continue
         section = _toml(file)
-        tables = section.take("statement")
+        check_realm(section, realm)
+        taken = section.take("statement")
         section.close()
+        tables = [] if taken is None else taken
         if not isinstance(tables, list):
             raise BadInput("expected a list of tables", where=section.at("statement"))
         for statement in read_statements(tables, system.model, system.spelling, str(file)):

@@ -26,6 +26,7 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import (
+    check_realm,
     principal_text,
     read_principal,
     read_statements,
@@ -82,10 +83,7 @@ def read_about(parts: Iterable[Part], about: About) -> Policy:
     system = about.system
     for where, table in parts:
         section = Section(table, where)
-        named = section.text("realm", about.realm)
-        if named != about.realm:
-            message = f"is for realm `{named}`, not `{about.realm}`"
-            raise BadInput(message, where=section.at("realm"))
+        check_realm(section, about.realm)
         roles |= {_role(section, text) for text in section.texts("roles")}
         members |= set(_members(section))
         taken = section.take("statement")

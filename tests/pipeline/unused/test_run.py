@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections import Counter
 from dataclasses import replace
@@ -14,8 +15,11 @@ import pytest
 from lakewarden.cli.at import opened
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
+from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.directory_statements import STATEMENTS
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.unused import policy, run
@@ -23,6 +27,7 @@ from lakewarden.pipeline.unused.run import Asked, Log, Result, find_unused
 from tests.cli import stores
 from tests.cli.realms import Cli
 from tests.pipeline.unused import lake
+from tests.pipeline.unused.reckoned import compiled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -156,10 +161,16 @@ def test_plan_takes_the_proposal_and_nothing_that_was_done_is_lost(
     of = ("--realm", "gravitino", "--name", "least-privilege", "--adopt")
     shown = admin("plan", str(ran.proposal), *of, "--out", plan)
     assert shown.code == 1
-    assert "lose " in shown.out
+    _, _, access = shown.out.partition("\naccess: ")
+    assert " lose see on " in access
+    assert not any(line.lstrip().startswith("+") for line in access.splitlines())
     admin("apply", plan)
     with opened(admin.url) as plane:
         matrix = plane.state.realm("gravitino").matrix
+    check_less(ran, matrix)
+
+
+def check_less(ran: Ran, matrix: Matrix) -> None:
     for row in ran.rows("accesses"):
         if row["recent"] and row["allowed_now"]:
             who = Principal(*row["principal"].split(":", 1))
@@ -168,6 +179,15 @@ def test_plan_takes_the_proposal_and_nothing_that_was_done_is_lost(
     ben = Principal("user", "ben")
     other = Request(ben, "table.load", Entity("table", "lk:c.r.u"), lake.NOW)
     assert not matrix.decide(other).allow
+
+
+def test_the_folder_of_statements_takes_the_proposal_too(ran: Ran, tmp_path: Path) -> None:
+    less = tmp_path / "less"
+    shutil.copytree(ran.realm, less)
+    (less / STATEMENTS).mkdir()
+    shutil.copy(ran.proposal, less / STATEMENTS)
+    loaded = load(less)
+    check_less(ran, Matrix(compiled(loaded.system, loaded.facts)))
 
 
 def test_the_same_again_makes_no_new_version(ran: Ran, spark: SparkSession) -> None:

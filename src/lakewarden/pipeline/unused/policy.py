@@ -17,6 +17,7 @@ _HEAD: Final = """\
 # Statements that stand in no policy file yet:
 #     lakewarden plan proposal.toml --realm {realm} --name least-privilege --adopt
 # Others: put these in place of those with the same ids in your own files, and plan those.
+# In an ingested directory: this file into `statements/`, where it counts over what was ingested.
 """
 
 

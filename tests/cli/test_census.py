@@ -53,6 +53,7 @@ LOCAL = {
     "pipeline ownership": "reads and writes files",
     "pipeline link": "reads and writes files",
     "pipeline index": "reads and writes files",
+    "pipeline people": "reads files",
     "pipeline review": "reads and writes files",
     "pipeline diff": "reads and writes files",
     "pipeline lint": "reads and writes files",

@@ -66,6 +66,7 @@ def test_it_says_of_what_population_and_where_the_page_is(cli: Cli, jobs: Jobs) 
     assert asked[1]["privileges"] is None
     assert asked[1]["operations"] is None
     assert (asked[1]["classes"], asked[1]["used"]) == (CLASSES, None)
+    assert asked[1]["sensitive"] is None
 
 
 def test_how_many_classes_are_too_many_and_what_was_used_are_handed_on(

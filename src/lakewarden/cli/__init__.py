@@ -49,6 +49,7 @@ PIPELINE_VERBS: Final = {
     "link": "lakewarden.cli.linking:linking",
     "index": "lakewarden.cli.indexing:indexing",
     "review": "lakewarden.cli.reviewing:reviewing",
+    "people": "lakewarden.cli.people:people",
     "diff": "lakewarden.cli.diffing:diffing",
     "lint": "lakewarden.cli.linting:linting",
     "unused": "lakewarden.cli.unused:unused",

@@ -42,6 +42,13 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
             " nothing since are inactive."
         ),
     ] = None,
+    sensitive: Annotated[
+        Texts,
+        Parameter(
+            help="Words, or names, of the tags and terms that sensitive assets bear, apart by"
+            " commas; default: the usual words, such as `pii`."
+        ),
+    ] = (),
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
@@ -69,6 +76,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
             operations=names(operations),
             classes=classes,
             used=used,
+            sensitive=names(sensitive),
             progress=progress,
         )
     return show_product(out, made, format, *_lines(out, made.report))

@@ -108,7 +108,7 @@ class Jobs:
         with _alone():
             return make_index(source, out, spark=self._spark, now=now, progress=progress)
 
-    def review(
+    def review(  # noqa: PLR0913 — a parameter for each option
         self,
         source: Path,
         out: Path,
@@ -117,6 +117,7 @@ class Jobs:
         operations: Iterable[str] | None = None,
         classes: int | None = CLASSES,
         used: Path | None = None,
+        sensitive: Iterable[str] | None = None,
         progress: Progress = silent,
     ) -> Reviewed:
         """As `lakewarden.pipeline.review.run.make_review`; `Unavailable` as above."""
@@ -131,6 +132,7 @@ class Jobs:
                 operations=operations,
                 classes=classes,
                 used=used,
+                sensitive=sensitive,
                 progress=progress,
             )
 

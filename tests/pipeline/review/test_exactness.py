@@ -12,6 +12,8 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.listing import listing
+from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.principal import USER
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.pipeline.review.audience import spoken
 from lakewarden.pipeline.review.residue import Free, Given, Itself, Owned, Residue
@@ -33,7 +35,10 @@ def test_a_review_is_exact(name: str, form: str) -> None:
             found = review(world)
             _classes_say_what_is_decided(found)
             _counts_are_those_of_listings(found)
-            _groups_are_as_their_classes(found, *grouped(world, LIMIT))
+            groups, most, people = grouped(world, LIMIT)
+            _groups_are_as_their_classes(found, groups, most)
+            assert people == found.people
+            _assets_name_who_reaches_them(found)
 
 
 def _classes_say_what_is_decided(found: Reviewed) -> None:
@@ -64,6 +69,22 @@ def _classes_say_what_is_decided(found: Reviewed) -> None:
                     assert any(how in way for way in opens), asked
                 if found.matrix.decide(request).allow != decision.allow:
                     assert here[0].opens, f"{question.name} on {entity} by {request.principal}"
+
+
+def _assets_name_who_reaches_them(found: Reviewed) -> None:
+    snapshot, model = found.matrix.snapshot, found.model
+    acting, tree = snapshot.coded.acting, snapshot.coded.tree
+    users = [id for id in sorted(acting.stored) if acting.principals[id].kind == USER]
+    assert found.people.keys() == set().union(*(snapshot.of_type(t) for t in found.census if t))
+    for id, ways in found.people.items():
+        for way, named in zip(WAYS, ways, strict=True):
+            operation = model.reaching(way, tree.entity(id).type)
+            assert (operation is None) == (named is None)
+            for user in users:
+                if operation is None or named is None:
+                    continue
+                request = Request(acting.principals[user], operation, tree.entity(id), NOW)
+                assert (user in named) == found.matrix.decide(request).allow, request
 
 
 def _counts_are_those_of_listings(found: Reviewed) -> None:

@@ -25,6 +25,7 @@ from lakewarden.pipeline.review import run as job
 from lakewarden.pipeline.review.question import CLASSES
 from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, Result, make_review
 from lakewarden.pipeline.review.schemas import SCHEMAS
+from lakewarden.pipeline.review.sensitive import WORDS
 from lakewarden.pipeline.session import Deferred
 from lakewarden.testing.draft import NOW
 from lakewarden.testing.worlds import Size, World
@@ -153,6 +154,34 @@ def test_every_table_is_there_with_its_columns(made: Made) -> None:
         table = pq.read_table(made.folder / name)
         assert table.schema.names == schema.names
         assert made.result.manifest.tables[name].rows == len(table)
+
+
+@pytest.mark.slow
+def test_assets_are_named_with_the_people_who_reach_them(made: Made) -> None:
+    _people_are_those_who_may(made)
+
+
+@pytest.mark.slow
+def test_by_container_the_people_of_an_asset_are_exact_too(coarse: Made) -> None:
+    _people_are_those_who_may(coarse)
+
+
+def _people_are_those_who_may(made: Made) -> None:
+    rows, model = made.rows("people"), made.world.system.model
+    of_asset = ("id", "type", "name")
+    assets = [[row[name] for name in of_asset] for row in made.rows("by_asset")]
+    assert [[row[name] for name in of_asset] for row in rows] == assets
+    assert {row["page"] for row in rows} == {1}
+    users = sorted(p for p in made.world.facts.principals if p.kind == USER)
+    for row in rows:
+        entity = Entity(row["type"], row["name"])
+        for way in WAYS:
+            operation = model.reaching(way, row["type"])
+            assert (operation is None) == (row[way] is None)
+            if operation is not None:
+                asked = (Request(user, operation, entity, NOW) for user in users)
+                may = [one.principal.name for one in asked if made.matrix.decide(one).allow]
+                assert (row[way], row[f"{way}_n"]) == (may, len(may))
 
 
 @pytest.mark.slow
@@ -311,6 +340,7 @@ def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_vers
     assert first.report["reused"] == list(job.STAGES[:5])
     assert (first.is_new, first.report["version"]) == (True, 1)
     asked = {"privileges": "READ", "operations": "none", "classes": str(CLASSES)}
+    asked["sensitive"] = " ".join(WORDS)
     assert first.manifest.options == asked
     again = review(**chosen)
     assert again.report["reused"] == []

@@ -21,7 +21,16 @@ from lakewarden.pipeline.review.audience import Audience, People
 from lakewarden.pipeline.review.finding import Plan, find, teller, telling
 from lakewarden.pipeline.review.question import Chosen, Question, told
 from lakewarden.pipeline.review.residue import Residue, read
-from lakewarden.pipeline.review.row import CENSUS, CLASS, GAINS, GROUP, MOST, RESIDUE
+from lakewarden.pipeline.review.row import (
+    ASSET,
+    CENSUS,
+    CLASS,
+    GAINS,
+    GROUP,
+    MOST,
+    PEOPLE,
+    RESIDUE,
+)
 from lakewarden.testing.draft import NOW
 from lakewarden.testing.worlds import Size, World, make
 from tests.agreement import harness
@@ -38,9 +47,13 @@ class Class:
     atoms: frozenset[Residue]
 
 
+Named = Mapping[int, tuple[list[int] | None, ...]]
+"""By asset and way who reaches it; None: there is no such way."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A world and its review; `classes` and `gains` by type and matter."""
+    """A world and its review; `classes` and `gains` by type and matter, `people` by asset."""
 
     matrix: Matrix
     unowned: Matrix
@@ -48,6 +61,7 @@ class Reviewed:
     gains: Mapping[tuple[str, int], Mapping[int, int]]
     census: Mapping[str, int]
     chosen: Chosen
+    people: Named
 
     def questions(self) -> Iterator[tuple[str, int, Question]]:
         """Every question: the type of entities, the matter, and the question itself."""
@@ -102,8 +116,8 @@ def _planned(
 
 def grouped(
     world: World, limit: int
-) -> tuple[Mapping[At, Mapping[bytes, Group]], Mapping[At, Mapping[int, int]]]:
-    """The groups of all matters, and on how many entities owners may at most.
+) -> tuple[Mapping[At, Mapping[bytes, Group]], Mapping[At, Mapping[int, int]], Named]:
+    """The groups of all matters, on how many entities owners may at most, and people by asset.
 
     As the job does it: first where a block tells more than `limit` kinds apart, then the rest.
     Blocks are larger, so that groups are.
@@ -111,6 +125,7 @@ def grouped(
     blocks, people, plan = _planned(world, None, bits=5)
     plan = replace(plan, limit=limit)
     found = [row for block in blocks for row in _rows(find(block, plan, people))]
+    named = _named(found)
     again = frozenset(
         (row["type"], row["matter"]) for row in found if row["what"] in (CLASS, GROUP)
     )
@@ -132,7 +147,19 @@ def grouped(
             groups[at][row["key"]] = Group(
                 known.entities | ids, known.some | some, known.every & every, known.atoms | atoms
             )
-    return groups, most
+    return groups, most, named
+
+
+def _named(found: Iterable[Row]) -> Named:
+    """Who reaches each asset, by way."""
+    rows = list(found)
+    known = {row["key"]: row["owners"] for row in rows if row["what"] == PEOPLE}
+    assert all(len(row["owners"]) == row["n"] for row in rows if row["what"] == PEOPLE)
+    return {
+        row["id"]: tuple(None if key is None else known[key] for key in row["people"])
+        for row in rows
+        if row["what"] == ASSET
+    }
 
 
 def review(world: World, chosen: Chosen | None = None) -> Reviewed:
@@ -173,7 +200,9 @@ def review(world: World, chosen: Chosen | None = None) -> Reviewed:
     }
     nothing = replace(coded, owners=Edges.build(len(coded.tree), ()))
     unowned = replace(whole, coded=nothing, owned_by={}, memos=snapshots.Memos())
-    return Reviewed(Matrix(whole), Matrix(unowned), classes, gains, census, plan.chosen)
+    return Reviewed(
+        Matrix(whole), Matrix(unowned), classes, gains, census, plan.chosen, _named(found)
+    )
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:

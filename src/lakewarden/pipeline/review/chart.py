@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, takewhile
 from typing import Final, NamedTuple
+from unicodedata import east_asian_width
 
 from lakewarden.pipeline.review.markup import Markup, element, together
 
 WIDTH: Final = 720
-_NAMES: Final = 260
 _NUMBERS: Final = 90
-_LINE: Final = 26
-_BAR: Final = 16
-_LONGEST: Final = 38
+_LINE: Final = 40
+_NAME: Final = 20
+_BAR: Final = 14
+_LONGEST: Final = 84
 _HEIGHT: Final = 180
 _FOOT: Final = 40
 _COLOURS: Final = 3
@@ -26,11 +28,11 @@ class Bar(NamedTuple):
 
 
 def bars(title: str, found: Sequence[Bar]) -> Markup:
-    """Horizontal bars, one below the other; the longest one fills the width."""
+    """Horizontal bars, each below its name; the longest one fills the width."""
     if not found:
         return element("p", "Nothing to show.", class_="nothing")
     most = max(1, *(bar.value for bar in found))
-    room = WIDTH - _NAMES - _NUMBERS
+    room = WIDTH - _NUMBERS
     lines = [
         _line(bar, number * _LINE, max(1.0, bar.value / most * room) if bar.value else 0.0)
         for number, bar in enumerate(found)
@@ -39,21 +41,21 @@ def bars(title: str, found: Sequence[Bar]) -> Markup:
 
 
 def _line(bar: Bar, top: int, length: float) -> Markup:
-    middle = top + _LINE / 2
+    middle = top + _NAME + _BAR / 2
     return element(
         "g",
         element("title", f"{bar.name}: {bar.value:,}"),
-        element("text", shortened(bar.name), x=_NAMES - 10, y=middle, class_="name"),
+        element("text", shortened(bar.name), x=0, y=top + _NAME / 2, class_="name"),
         element(
             "rect",
-            x=_NAMES,
-            y=top + (_LINE - _BAR) / 2,
+            x=0,
+            y=top + _NAME,
             width=round(length, 1),
             height=_BAR,
             rx=2,
             class_="bar0",
         ),
-        element("text", bar.value, x=round(_NAMES + length + 8, 1), y=middle, class_="number"),
+        element("text", bar.value, x=round(length + 8, 1), y=middle, class_="number"),
     )
 
 
@@ -118,12 +120,21 @@ def _svg(title: str, height: int, parts: Sequence[Markup], found: Sequence[Bar])
 
 
 def shortened(name: str) -> str:
-    """The name, its middle left out where it is too long.
+    """The name, its middle left out where it is wider than the chart.
 
-    >>> shortened("a" * 50)
-    'aaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaa'
+    >>> shortened("a" * 50) == "a" * 50, len(shortened("a" * 100)), len(shortened("字" * 100))
+    (True, 83, 41)
     """
-    if len(name) <= _LONGEST:
+    if sum(map(_width, name)) <= _LONGEST:
         return name
-    half = (_LONGEST - 1) // 2
-    return f"{name[:half]}…{name[-(_LONGEST - 1 - half) :]}"
+    return f"{_fitting(name)}…{_fitting(name[::-1])[::-1]}"
+
+
+def _fitting(name: str) -> str:
+    """As much of the beginning as fits into half of the chart."""
+    widths = accumulate(map(_width, name))
+    return name[: sum(1 for _ in takewhile(lambda width: width < _LONGEST / 2, widths))]
+
+
+def _width(character: str) -> int:
+    return 2 if east_asian_width(character) in "WF" else 1

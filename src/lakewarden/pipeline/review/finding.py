@@ -25,8 +25,9 @@ from lakewarden.pipeline.review.column import Codes, Column, small
 from lakewarden.pipeline.review.group import Group, Grouping
 from lakewarden.pipeline.review.listed import Listing, containers
 from lakewarden.pipeline.review.most import Most
+from lakewarden.pipeline.review.naming import Naming
 from lakewarden.pipeline.review.owning import Owning
-from lakewarden.pipeline.review.question import Chosen
+from lakewarden.pipeline.review.question import Agenda, Chosen
 from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
 from lakewarden.pipeline.review.residue import NOBODY, Residues, Told
 from lakewarden.pipeline.review.row import (
@@ -93,6 +94,7 @@ class _Finder:
         self._owning = Owning(self._reduction, self._audience, people)
         self._grouping = Grouping(self._reduction, people, plan.telling)
         self._listing = Listing(judged, self._reduction, self._audience)
+        self._naming = Naming(self._reduction, people, plan.telling)
         self._shown: set[int] = set()
         self._counting: tuple[Groups, Most] | None = None
 
@@ -114,8 +116,10 @@ class _Finder:
                     columns[number] = column
                 yield from self._classes(type, number, column, ids)
             if type:
-                assets.append(self._listing.assets(type, ids, agenda, columns))
+                named = self._people(agenda, columns, ids)
+                assets.append(self._listing.assets(type, ids, agenda, columns, named))
         yield from assets
+        yield self._naming.audiences()
         yield from self._listing.gone()
         yield self._texts()
 
@@ -129,6 +133,19 @@ class _Finder:
                     groups = groups or self._groups(type, ids)
                     yield from self._in_groups(number, matter.rule, groups)
         yield self._texts()
+
+    def _people(self, agenda: Agenda, columns: Mapping[int, Column], ids: Ids) -> list[pa.Array]:
+        """By way, the keys of who reaches each of some entities, owners and all."""
+        named: list[pa.Array] = []
+        for number in agenda.ways:
+            if number is None:
+                named.append(pa.nulls(len(ids), pa.binary()))
+            elif number in columns:
+                column = columns[number]
+                named.append(self._naming.few(column, ids, self._audience, self._owning))
+            else:
+                named.append(self._naming.many(agenda.matters[number].rule, ids))
+        return named
 
     def _few(self, rule: Node, spots: Spots) -> Column | None:
         """What is left of the rule; None where it tells too many kinds of entities apart."""

@@ -1,4 +1,4 @@
-"""The domains and tags of assets, by name."""
+"""The domains, tags and terms of assets, by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from lakewarden.pipeline.index.own import own_where
 
 DOMAINS: Final = ("domain", "product_domain")
 TAGS: Final = ("tag",)
-"""The relations that lead to domains, and to tags, in the models that have them."""
+TERMS: Final = ("term",)
+"""The relations that lead to domains, tags and terms, in the models that have them."""
 
 Ids = NDArray[np.int32]
 Pairs = NDArray[np.int64]
@@ -48,6 +49,7 @@ class Labels:
     _names: pa.Array
     _domains: _Edges
     _tags: _Edges
+    _terms: _Edges
 
     def domains(self, ids: Ids) -> pa.ListArray:
         """The names of the domains of each entity, in order."""
@@ -57,18 +59,22 @@ class Labels:
         """The names of the tags of each entity, in order."""
         return self._tags.of(ids, self._names)
 
+    def terms(self, ids: Ids) -> pa.ListArray:
+        """The names of the terms of each entity, in order."""
+        return self._terms.of(ids, self._names)
+
 
 def labels_of(index: Index) -> Labels:
     """The labels of an index; read where its model has any."""
-    domains, tags = (_edges(index, kinds) for kinds in (DOMAINS, TAGS))
-    targets = np.unique(np.concatenate([domains[1], tags[1]]))
+    edges = [_edges(index, kinds) for kinds in (DOMAINS, TAGS, TERMS)]
+    targets = np.unique(np.concatenate([targets for _, targets in edges]))
     names = _names(index, targets)
     # What a label is called decides its place, so that the labels of an entity are in order.
     order = sorted(range(len(names)), key=names.__getitem__)
     places = np.empty(len(names), dtype=np.int64)
     places[order] = np.arange(len(names))
     made = []
-    for entities, found in (domains, tags):
+    for entities, found in edges:
         labels = places[np.searchsorted(targets, found)]
         pairs = np.unique(entities.astype(np.int64) * max(1, len(names)) + labels)
         made.append(_Edges(*np.divmod(pairs, max(1, len(names)))))

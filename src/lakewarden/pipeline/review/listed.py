@@ -47,9 +47,17 @@ class Listing:
         self.shown: set[int] = set()
 
     def assets(
-        self, type: str, ids: Ids, agenda: Agenda, columns: Mapping[int, Column]
+        self,
+        type: str,
+        ids: Ids,
+        agenda: Agenda,
+        columns: Mapping[int, Column],
+        people: Sequence[pa.Array],
     ) -> pa.RecordBatch:
-        """The assets of one type; a way of which there is no column is left empty."""
+        """The assets of one type; a way of which there is no column is left empty.
+
+        `people` are the keys of those who reach them, by way.
+        """
         names = self._snapshot.coded.tree.names
         found = [self._reached(columns.get(-1 if at is None else at), ids) for at in agenda.ways]
         codes, above = containers(self._snapshot, ids)
@@ -62,6 +70,7 @@ class Listing:
             owners=self._owners(ids),
             keys=lists([keys for keys, _ in found], pa.binary()),
             counts=lists([counts for _, counts in found], pa.int64()),
+            people=lists(list(people), pa.binary()),
         )
 
     def _reached(self, column: Column | None, ids: Ids) -> tuple[pa.Array, pa.Array]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Final
 
 from lakewarden.names.canonical import escaped
 
-VOID: Final = frozenset({"meta", "br", "rect", "line"})
+VOID: Final = frozenset({"meta", "br", "wbr", "rect", "line"})
 """Elements that hold nothing. Those of SVG are closed at once."""
 
 _SVG: Final = frozenset({"rect", "line"})
+
+_SEPARATORS: Final = re.compile(r"(?<=[/.:_])(?=[^/.:_])")
 
 
 class Markup(str):
@@ -30,6 +33,17 @@ def text(value: object) -> Markup:
     if isinstance(value, int) and not isinstance(value, bool):
         return Markup(f"{value:,}")
     return Markup(escape(escaped(str(value))))
+
+
+def wrapped(value: object) -> Markup:
+    """As `text`; a long name may go on in the next line behind each of its separators.
+
+    >>> wrapped("lake.people:a<b")
+    'lake.<wbr>people:<wbr>a&lt;b'
+    """
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return text(value)
+    return Markup("<wbr>".join(map(text, _SEPARATORS.split(value))))
 
 
 def together(*parts: object) -> Markup:

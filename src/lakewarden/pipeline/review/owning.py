@@ -109,7 +109,7 @@ class Owning:
         by_clauses: dict[tuple[Clause, ...], list[int]] = {}
         for code, number in enumerate(column.of):
             if self._residues.is_own(number):
-                by_clauses.setdefault(self._asked(number), []).append(code)
+                by_clauses.setdefault(self.asked(number), []).append(code)
         sizes = np.bincount(column.codes, minlength=len(column.of))
         for clauses, codes in by_clauses.items():
             for code in codes:
@@ -123,7 +123,7 @@ class Owning:
                 self._add(counts, column, rows, level, clauses)
         return counts
 
-    def _asked(self, number: int) -> tuple[Clause, ...]:
+    def asked(self, number: int) -> tuple[Clause, ...]:
         """What a residue asks about ownership of what the target's paths lead to."""
         known = self._clauses.get(number)
         if known is None:
@@ -245,15 +245,23 @@ class Owning:
             people = BitMap(np.flatnonzero(np.bincount(users)).astype(np.uint32))
             yield _Level(codes, offsets, users, turns, people, pairs)
 
-    def _members(self, part: Part, clauses: tuple[Clause, ...], ids: Ids) -> _Members:
+    def around(self, clause: Clause, ids: Ids) -> tuple[Codes, int]:
+        """For each entity the code of whom a clause looks at there, and how many codes there are.
+
+        `meeting` says who that is.
+        """
+        return self._column(clause[:2], ids)
+
+    def _column(self, part: Part, ids: Ids) -> tuple[Codes, int]:
         path, is_owner = part
         at = self._reduction.snapshot.path(path)[ids]
         if is_owner:
             owner_codes, owners = self._reduction.owners
-            column = np.where(at >= 0, owner_codes[at], 0), len(owners)
-        else:
-            column = self._reduction.persons(at) + 2, self.size + 2
-        codes, stands = joined([column])
+            return np.where(at >= 0, owner_codes[at], 0), len(owners)
+        return self._reduction.persons(at) + 2, self.size + 2
+
+    def _members(self, part: Part, clauses: tuple[Clause, ...], ids: Ids) -> _Members:
+        codes, stands = joined([self._column(part, ids)])
         found = stands[:, 0].tolist()
         met = {}
         for clause in clauses:
@@ -265,6 +273,10 @@ class Owning:
         lengths = np.bincount(keys // self.size, minlength=len(found))
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return _Members(part, codes, len(found), offsets, keys % self.size, met)
+
+    def meeting(self, clause: Clause, code: int) -> BitMap:
+        """The users who meet a clause where `around` has the code."""
+        return BitMap(self._meeting(clause, code).astype(np.uint32))
 
     def _meeting(self, clause: Clause, code: int) -> Codes:
         """The users who meet a clause where its part has the code, ascending."""

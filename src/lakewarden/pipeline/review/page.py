@@ -1,6 +1,7 @@
 """The report of a review: one page that needs nothing else, to be read by people.
 
-It loads nothing, runs nothing and sends nothing: the policy in its head says so to the browser.
+It loads nothing and sends nothing, and runs only the script that stands in it, for search, sort
+and filter: the policy in its head says so to the browser. Without a script it is plain tables.
 Every name on it was written by others and is escaped.
 """
 
@@ -14,9 +15,9 @@ from importlib import resources
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
 from lakewarden.pipeline.review.chart import Bar, bars, columns
-from lakewarden.pipeline.review.markup import Markup, element, together
+from lakewarden.pipeline.review.markup import Markup, element, together, wrapped
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
     BY_CONTAINER,
@@ -27,11 +28,14 @@ from lakewarden.pipeline.review.schemas import (
     QUESTIONS,
     REVIEW,
 )
-from lakewarden.pipeline.review.summary import ROWS, TOP, Rows, Summary, bound_names
+from lakewarden.pipeline.review.summary import SENSITIVE, TOP, Rows, Summary, bound_names
 from lakewarden.pipeline.review.words import COARSE
 
 _FEW: Final = 4
 """How many members of a list a cell shows."""
+
+NO_WAY: Final = "—"
+"""What stands where an asset cannot be reached that way at all."""
 
 _WAY_WORDS: Final = dict(zip(WAYS, ("see", "read", "change"), strict=True))
 
@@ -43,18 +47,24 @@ _GROUP_TITLES: Final = {
 
 
 class Heading(NamedTuple):
-    """A column of a table: its title, what is in its cells, and whether that is a number."""
+    """A column of a table: its title, what is in its cells, and whether that is a number.
+
+    `is_choice`: its values are few, and rows can be chosen by them.
+    """
 
     title: str
     cell: Callable[[Mapping[str, Any]], object]
     is_number: bool = False
+    is_choice: bool = False
 
 
 def page(said: Summary) -> str:
     """The whole page."""
-    style = resources.files(__package__).joinpath("page.css").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    style, script = _resource("page.css"), _resource("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}';"
+        " base-uri 'none'; form-action 'none'"
+    )
     title = f"Access review of {said.source.facts['realm']}"
     sections = _sections(said)
     head = element(
@@ -73,12 +83,34 @@ def page(said: Summary) -> str:
         _contents([(id, heading) for id, heading, _ in sections]),
         element("main", *(_section(*section) for section in sections), id="findings"),
         _footer(),
+        element("script", Markup(script)),
     )
     whole = element("html", head, body, lang="en")
     return f"<!doctype html>\n{whole}\n"
 
 
+def _resource(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"sha256-{digest}"
+
+
 def _header(said: Summary, title: str) -> Markup:
+    written = _date(said.source.age["written"])
+    told = "Which assets are sensitive, who reads and who changes them, and through what."
+    return element(
+        "header",
+        element("h1", title),
+        element("p", told, class_="lead"),
+        element("p", f"As of the index that was written on {written}.", class_="note"),
+        element("ul", *_cards(said), class_="cards"),
+    )
+
+
+def _about(said: Summary) -> Markup:
     facts, index, age = said.source.facts, said.source.index, said.source.age
     population = facts["population"]
     settings = ", ".join(f"{k} = {v}" for k, v in sorted(facts["settings"].items()))
@@ -88,33 +120,22 @@ def _header(said: Summary, title: str) -> Markup:
     shown = {
         "System": f"{facts['model']}" + (f" ({settings})" if settings else ""),
         "Source": f"{versions}; access index version {index.version}",
-        "Index written": f"{age['written']} ({_age(age['age_seconds'])} ago)",
+        "Index written": _date(age["written"]),
         "Statements in force": _interval(facts["from"], facts["until"]),
         "Population": ", ".join(f"{population[n]:,} {n}" for n in ("entities", "users")),
         "Checksum": population["checksum"],
     }
     pairs = (part for k, v in shown.items() for part in (element("dt", k), element("dd", v)))
-    return element(
-        "header",
-        element("h1", title),
-        element("p", "Who can do what on which assets, and through what.", class_="lead"),
-        element("dl", *pairs, class_="facts"),
-        element("ul", *_cards(said), class_="cards"),
-    )
+    return element("dl", *pairs, class_="facts")
 
 
-def _age(seconds: int) -> str:
-    """A span of time in words.
+def _date(moment: str) -> str:
+    """A moment of UTC as people write it.
 
-    >>> _age(59), _age(7_200), _age(90_000)
-    ('59 seconds', '2 hours', '25 hours')
+    >>> _date("2030-01-01T09:30:00+00:00")
+    '2030-01-01 09:30 UTC'
     """
-    for size, word in ((172_800, "days"), (3_600, "hours"), (60, "minutes")):
-        unit = 86_400 if word == "days" else size
-        if seconds >= size:
-            count = seconds // unit
-            return f"{count} {word if count != 1 else word[:-1]}"
-    return f"{seconds} seconds"
+    return f"{moment[:16].replace('T', ' ')} UTC"
 
 
 def _interval(start: float | None, end: float | None) -> str:
@@ -128,10 +149,9 @@ def _interval(start: float | None, end: float | None) -> str:
 
 def _cards(said: Summary) -> list[Markup]:
     shown = (
+        (said.counts[SENSITIVE], "sensitive assets"),
         (said.counts[BY_ASSET], "assets"),
         (said.users, "users"),
-        (said.counts[QUESTIONS], "questions"),
-        (said.counts[REVIEW], "classes and groups"),
         (said.counts[ORPHANS], "orphans"),
         (said.counts[INACTIVE], "inactive"),
     )
@@ -150,9 +170,8 @@ def _section(id: str, title: str, content: Markup) -> Markup:
 
 def _sections(said: Summary) -> list[tuple[str, str, Markup]]:
     found = [
-        ("reach", "How many users reach how many assets", _reach(said)),
-        ("questions", "What most users may do", _questions(said)),
-        ("classes", "The widest access", _classes(said)),
+        ("sensitive", "Sensitive assets: who reads and changes them", _sensitive(said)),
+        ("assets", "Who reads and changes what", _assets(said)),
         ("people", "Who reaches most", _people(said)),
     ]
     found += [
@@ -164,7 +183,88 @@ def _sections(said: Summary) -> list[tuple[str, str, Markup]]:
         *found,
         ("owners", "Owners and orphans", _owners(said)),
         ("inactive", "Inactive users", _inactive(said)),
+        ("technical", "Privileges and operations", _technical(said)),
+        ("about", "What this is a review of", _about(said)),
     ]
+
+
+def _sensitive(said: Summary) -> Markup:
+    words = ", ".join(said.source.words)
+    told = f"Assets that bear a tag or a term of: {words}. Most readers first."
+    if not said.sensitive:
+        none = "No asset bears such a tag or term; `--sensitive` names those that are used here."
+        return together(element("p", told), element("p", none, class_="nothing"))
+    labels = Heading("Sensitive by", lambda row: ", ".join(map(_label, row["sensitive"])))
+    headings = _of_assets(labels)
+    of = said.counts[SENSITIVE]
+    return together(element("p", told), _table("Sensitive assets", headings, said.sensitive, of))
+
+
+def _label(name: str) -> str:
+    """The tag or term without its type."""
+    return name.partition(":")[2]
+
+
+def _assets(said: Summary) -> Markup:
+    told = (
+        "Assets with their people: whoever statements let in, and whoever owns them or what they"
+        " lie in. Most readers first. `lakewarden pipeline people` shows any other asset."
+    )
+    shown = _table("Assets and their people", _of_assets(), said.assets, said.counts[BY_ASSET])
+    return together(element("p", told), shown)
+
+
+def _of_assets(*more: Heading) -> list[Heading]:
+    """An asset, and by way how many people reach it, and who."""
+    found = [
+        Heading("Asset", itemgetter("name")),
+        Heading("Type", itemgetter("type"), is_choice=True),
+        *more,
+    ]
+    for way, who, title in ((READ, "Who reads", "Readers"), (CHANGE, "Who changes", "Changers")):
+        found.append(Heading(who, _named(way)))
+        found.append(Heading(title, _counted(way), is_number=True))
+    return [*found, Heading("See it", _counted(SEE), is_number=True)]
+
+
+def _counted(way: str) -> Callable[[Mapping[str, Any]], object]:
+    return lambda row: NO_WAY if row[way] is None else row[f"{way}_n"]
+
+
+def _named(way: str) -> Callable[[Mapping[str, Any]], object]:
+    """The people: a few of them in sight, more of them folded, the number of the rest."""
+
+    def cell(row: Mapping[str, Any]) -> object:
+        names, count = row[way], row[f"{way}_n"]
+        if names is None:
+            return NO_WAY
+        if not names:
+            return "nobody"
+        first, more = names[:_FEW], names[_FEW:]
+        shown = wrapped(", ".join(first))
+        if not more:
+            return shown
+        rest = f" and {count - len(names):,} not named here" if count > len(names) else ""
+        summary = element("summary", f"and {count - len(first):,} more")
+        folded = element("details", summary, wrapped(", ".join(more)), rest)
+        return together(shown, " ", folded)
+
+    return cell
+
+
+def _technical(said: Summary) -> Markup:
+    """What engineers ask: folded, for most readers do not."""
+    parts = (
+        ("How many users reach how many assets", _reach(said)),
+        ("What most users may do", _questions(said)),
+        ("The widest access", _classes(said)),
+    )
+    folded = (
+        element("details", element("summary", title), content, class_="fold")
+        for title, content in parts
+    )
+    told = "Every privilege by its name, and every operation by its whole rule."
+    return together(element("p", told), *folded)
 
 
 def _reach(said: Summary) -> Markup:
@@ -185,7 +285,7 @@ def _questions(said: Summary) -> Markup:
     shown = [Bar(f"{row['name']} on {_kind(row)}", row["n_users"]) for row in said.questions[:TOP]]
     headings = (
         Heading("Question", itemgetter("name")),
-        Heading("Asked of", _kind),
+        Heading("Asked of", _kind, is_choice=True),
         Heading("Users", itemgetter("n_users"), True),
         Heading("Reachable", itemgetter("reachable"), True),
         Heading("Of", itemgetter("entities"), True),
@@ -217,7 +317,7 @@ def _flag(words: str) -> Markup:
 def _classes(said: Summary) -> Markup:
     headings = (
         Heading("Question", itemgetter("name")),
-        Heading("Asked of", _kind),
+        Heading("Asked of", _kind, is_choice=True),
         Heading("Entities", itemgetter("n_entities"), True),
         Heading("Such as", itemgetter("example")),
         Heading("In", _in),
@@ -284,9 +384,9 @@ def _owners(said: Summary) -> Markup:
     )
     orphans = (
         Heading("Asset", itemgetter("name")),
-        Heading("Type", itemgetter("type")),
+        Heading("Type", itemgetter("type"), is_choice=True),
         Heading("In", lambda row: row["container"] or ""),
-        Heading("Reason", itemgetter("reason")),
+        Heading("Reason", itemgetter("reason"), is_choice=True),
         Heading("Owners", lambda row: _few(row["owners"])),
     )
     shown = [Bar(type, n) for type, n in said.orphans_by[:TOP]]
@@ -303,7 +403,7 @@ def _owners(said: Summary) -> Markup:
 def _inactive(said: Summary) -> Markup:
     headings = (
         Heading("User", itemgetter("name")),
-        Heading("Reason", itemgetter("reason")),
+        Heading("Reason", itemgetter("reason"), is_choice=True),
     )
     return together(
         bars("Inactive users by reason", [Bar(reason, n) for reason, n in said.inactive_by]),
@@ -317,9 +417,16 @@ def _table(caption: str, headings: Sequence[Heading], rows: Rows, of: int | None
         return element("p", "Nothing to show.", class_="nothing")
     more = f"; the first {len(rows):,} of {of:,}" if of is not None and of > len(rows) else ""
     head = (
-        element("th", h.title, scope="col", class_="n" if h.is_number else "name") for h in headings
+        element(
+            "th",
+            h.title,
+            scope="col",
+            class_="n" if h.is_number else "name",
+            data_choice="" if h.is_choice else None,
+        )
+        for h in headings
     )
-    body = (element("tr", *_cells(headings, row)) for row in rows[:ROWS])
+    body = (element("tr", *_cells(headings, row)) for row in rows)
     table = element(
         "table",
         element("caption", f"{caption}{more}"),
@@ -334,9 +441,9 @@ def _cells(headings: Sequence[Heading], row: Mapping[str, Any]) -> list[Markup]:
     for place, heading in enumerate(headings):
         value = heading.cell(row)
         if place == 0:
-            cells.append(element("th", value, scope="row", class_="name"))
+            cells.append(element("th", wrapped(value), scope="row", class_="name"))
         else:
-            cells.append(element("td", value, class_="n" if heading.is_number else "name"))
+            cells.append(element("td", wrapped(value), class_="n" if heading.is_number else "name"))
     return cells
 
 

@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 FOUND: Final = (
     "what int, type string, matter int, key binary, n long, id int, bits binary, text string,"
     " container string, owners array<int>, keys array<binary>, counts array<long>,"
-    " users binary, every binary"
+    " users binary, every binary, people array<binary>"
 )
-"""What is found, of eight kinds.
+"""What is found, of nine kinds.
 
     RESIDUE   key, text
     CLASS     type, matter, key, n, id = the first entity, bits = the entities, by block
     GAINS     type, matter, owners = users, counts = how many entities by owning, or being, them
-    ASSET     id, type, text = name, container, owners; keys and counts by way
+    ASSET     id, type, text = name, container, owners; keys, counts and people (keys) by way
     CENSUS    type, n
     GONE      id = a user who was removed
     GROUP     as CLASS, of a matter of too many classes: container; users and every = who is let
               in on any, and on all, of the entities; keys = what is said there, as residues
     MOST      as GAINS, of a matter of too many classes: how many entities at most
+    PEOPLE    key, n = how many users, owners = the first of them
 """
 
 _ARROW = pa.schema(
@@ -42,6 +43,7 @@ _ARROW = pa.schema(
         ("counts", pa.list_(pa.int64())),
         ("users", pa.binary()),
         ("every", pa.binary()),
+        ("people", pa.list_(pa.binary())),
     ]
 )
 
@@ -53,6 +55,7 @@ CENSUS: Final = 4
 GONE: Final = 5
 GROUP: Final = 6
 MOST: Final = 7
+PEOPLE: Final = 8
 
 
 def batch(**columns: Any) -> pa.RecordBatch:

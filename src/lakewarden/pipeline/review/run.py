@@ -11,7 +11,7 @@ publish   the version counts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,7 @@ from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import Content, Draft, Manifest, draft, key_of, place
-from lakewarden.pipeline.review import assets
+from lakewarden.pipeline.review import assets, people
 from lakewarden.pipeline.review.audience import Telling, people_of
 from lakewarden.pipeline.review.finding import TOLD, Plan, finder, teller, telling
 from lakewarden.pipeline.review.found import At, Found, class_counts, gathered, members
@@ -42,9 +42,11 @@ from lakewarden.pipeline.review.schemas import (
     MEMBERS,
     ORPHANS,
     OWNERS,
+    PEOPLE,
     REVIEW,
     SCHEMAS,
 )
+from lakewarden.pipeline.review.sensitive import Sensitive
 from lakewarden.pipeline.review.spreadsheet import export
 from lakewarden.pipeline.review.summary import Source, summed
 from lakewarden.pipeline.review.tables import Tables, table
@@ -77,30 +79,34 @@ def make_review(  # noqa: PLR0913 — a parameter for each option
     operations: Iterable[str] | None = None,
     classes: int | None = CLASSES,
     used: Path | None = None,
+    sensitive: Iterable[str] | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Makes a review of the access index `source` in the folder `out`.
 
     `privileges` and `operations` choose what is asked, by name; None: all of them. A matter of
     more than `classes` classes is reviewed by type and container (None: none is). `used` is what
-    the job `unused` made of the index: it says who did nothing lately. Raises `BadInput` for an
-    index that is damaged, and for what cannot be asked, `Unknown` for a name, `Conflict` when
-    another process works on `out`; `out` then holds what it held.
+    the job `unused` made of the index: it says who did nothing lately. `sensitive` are words, or
+    names, of the tags and terms that sensitive assets bear (None: the usual words). Raises
+    `BadInput` for an index that is damaged, and for what cannot be asked, `Unknown` for a name,
+    `Conflict` when another process works on `out`; `out` then holds what it held.
     """
     if classes is not None and classes < 1:
         raise BadInput("expected at least one class", where="--classes")
     index = open_index(source)
     asked = chosen(index.system.model, privileges, operations)
     of_index = input_of(index)
+    labels = Sensitive(sensitive)
     use = None if used is None else use_of(used, index, of_index)
     inputs = (of_index,) if use is None else (of_index, use.input)
     options = {
         "privileges": _said(asked.privileges),
         "operations": _said(asked.operations),
         "classes": "all" if classes is None else str(classes),
+        "sensitive": " ".join(labels.given),
     }
     with draft(out, KIND, key_of(inputs, options), progress) as one:
-        job = _Job(spark, one, index, asked, classes, use, age_of(source))
+        job = _Job(spark, one, index, asked, classes, use, labels, age_of(source))
         with peak() as memory:
             tables = job.run()
         facts = job.facts()
@@ -126,6 +132,7 @@ class _Job:
     chosen: Chosen
     classes: int | None
     use: Use | None
+    sensitive: Sensitive
     age: Mapping[str, Any]
     _found: Found | None = field(default=None)
 
@@ -164,9 +171,8 @@ class _Job:
     def _gathered(self) -> Found:
         """What was found, read once."""
         if self._found is None:
-            people = people_of(self._estate)
-            folders = self._folders()
-            self._found = gathered(folders, people, self._telling(), self._matters_by_group())
+            folders, everyone = self._folders(), people_of(self._estate)
+            self._found = gathered(folders, everyone, self._telling(), self._matters_by_group())
         return self._found
 
     def _folders(self) -> list[Path]:
@@ -209,8 +215,11 @@ class _Job:
     def _assets(self, folder: Path) -> dict[str, Any]:
         found = self._gathered()
         coarse = assets.reached(found, self.chosen)
-        made = assets.Describing(found.people, found.gone, coarse, labels_of(self.index))
+        labels = labels_of(self.index)
+        made = assets.Describing(found.people, found.gone, coarse, labels)
         sizes = self._put_assets(made, folder)
+        naming = people.Naming(self._blocks, found.people, labels, self.sensitive)
+        _put_each(people.paged(self._named(naming)), folder / PEOPLE)
         known = assets.standing(found.people, found.gone)
         owners = sorted((owner, n, *known[owner]) for owner, n in made.owners.items())
         _put(table(OWNERS, zip(*owners, strict=True)), folder / OWNERS)
@@ -220,20 +229,31 @@ class _Job:
 
     def _put_assets(self, made: assets.Describing, folder: Path) -> dict[str, Any]:
         """Writes the tables of assets, as they are described batch by batch."""
-        rows = ds.dataset(self.draft.kept("find") / "found", format="parquet")
-        columns, chosen = list(assets.FOUND_COLUMNS), ds.field("what") == ASSET
         sizes = {"assets": 0, "orphans": 0}
         with (
             written.writer(SCHEMAS[BY_ASSET], folder / BY_ASSET) as by_asset,
             written.writer(SCHEMAS[ORPHANS], folder / ORPHANS) as orphans,
         ):
-            for batch in rows.to_batches(columns=columns, filter=chosen):
+            for batch in self._found_assets(assets.FOUND_COLUMNS):
                 described, orphaned = made.tables(batch)
                 by_asset.write_table(described)
                 orphans.write_table(orphaned)
                 sizes["assets"] += described.num_rows
                 sizes["orphans"] += orphaned.num_rows
         return sizes
+
+    def _named(self, naming: people.Naming) -> Iterator[pa.Table]:
+        for batch in self._found_assets(people.FOUND_COLUMNS):
+            yield from naming.tables(batch)
+
+    @property
+    def _blocks(self) -> ds.Dataset:
+        """What was found in all blocks."""
+        return ds.dataset(self.draft.kept("find") / "found", format="parquet")
+
+    def _found_assets(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        chosen = ds.field("what") == ASSET
+        yield from self._blocks.to_batches(columns=list(columns), filter=chosen)
 
     def _merge(self, folder: Path) -> dict[str, Any]:
         tables = Tables(self._gathered(), self.chosen, self.use)
@@ -254,7 +274,7 @@ class _Job:
         return written.contents_of(self.draft.folder, SCHEMAS, self.spark)
 
     def _write(self, folder: Path) -> dict[str, Any]:
-        source = Source(self.index.manifest, self.facts(), self.age)
+        source = Source(self.index.manifest, self.facts(), self.age, self.sensitive.given)
         said = summed(self.draft.folder, source)
         (folder / SPREADSHEETS).mkdir()
         files = export(self.draft.folder, folder / SPREADSHEETS)

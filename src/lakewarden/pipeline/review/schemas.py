@@ -15,6 +15,7 @@ MEMBERS: Final = "members"
 ROLE_SETS: Final = "role_sets"
 BY_PRINCIPAL: Final = "by_principal"
 BY_ASSET: Final = "by_asset"
+PEOPLE: Final = "people"
 BY_DOMAIN: Final = "by_domain"
 BY_TAG: Final = "by_tag"
 BY_CONTAINER: Final = "by_container"
@@ -95,6 +96,15 @@ _COLUMNS: Final[Mapping[str, Mapping[str, pa.DataType]]] = {
         "owners": _TEXTS,
         **{f"{way}_class": _TEXT for way in WAYS},
         **{f"{way}_users": _LONG for way in WAYS},
+    },
+    PEOPLE: {
+        "page": _N,
+        "id": _N,
+        "type": _TEXT,
+        "name": _TEXT,
+        "sensitive": _TEXTS,
+        **dict.fromkeys(WAYS, _TEXTS),
+        **{f"{way}_n": _N for way in WAYS},
     },
     **{
         name: {"name": _TEXT, "assets": _LONG, **{f"{way}_users": _N for way in WAYS}}

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
 from lakewarden.pipeline.product import Manifest
+from lakewarden.pipeline.review.people import columns_of, rows_at
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
     BY_CONTAINER,
@@ -24,6 +25,7 @@ from lakewarden.pipeline.review.schemas import (
     INACTIVE,
     ORPHANS,
     OWNERS,
+    PEOPLE,
     QUESTIONS,
     REVIEW,
 )
@@ -34,32 +36,45 @@ TOP: Final = 15
 ROWS: Final = 50
 """How many rows a table shows."""
 
+ASSETS: Final = 300
+"""How many assets are shown with their people."""
+
 BOUNDS: Final = (1, 2, 6, 21, 101, 1_001, 10_001)
 """Where the groups of the distribution begin, in users."""
+
+SENSITIVE: Final = "sensitive"
+"""What assets with sensitive labels are counted by."""
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a review is of: the manifest of the index, facts of the review, and the index's age."""
+    """What a review is of: the manifest of the index, facts of the review, and the index's age.
+
+    `words` are those by which labels are sensitive.
+    """
 
     index: Manifest
     facts: Mapping[str, Any]
     age: Mapping[str, Any]
+    words: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """The content of the report; `counts` has the rows of every table that is spoken of.
 
-    `spread` has for each way how many assets are open to so many users, by the groups of
+    `sensitive` and `assets` are rows of `people`, most readers first: assets with sensitive labels,
+    and all. `spread` has for each way how many assets are open to so many users, by the groups of
     `BOUNDS`, nobody first.
     """
 
     source: Source
     counts: Mapping[str, int]
     users: int
+    sensitive: Rows
+    assets: Rows
     wide: Rows
     questions: Rows
     spread: Mapping[str, Sequence[int]]
@@ -87,10 +102,19 @@ def summed(folder: Path, source: Source) -> Summary:
     counts = {QUESTIONS: questions, REVIEW: review, ORPHANS: orphans, INACTIVE: inactive}
     files = sorted((folder / BY_ASSET).glob("*.parquet"))
     assets = sum(pq.read_metadata(file).num_rows for file in files)
+    named = columns_of(folder / PEOPLE, "name", "sensitive", *(f"{way}_n" for way in WAYS))
+    named = named.append_column("place", pa.array(np.arange(len(named))))
+    labelled = named.filter(pc.greater(pc.list_value_length(named.column("sensitive")), 0))
     return Summary(
         source=source,
-        counts={BY_ASSET: assets, **{name: t.num_rows for name, t in {**counts, **groups}.items()}},
+        counts={
+            BY_ASSET: assets,
+            SENSITIVE: labelled.num_rows,
+            **{name: t.num_rows for name, t in {**counts, **groups}.items()},
+        },
         users=people.num_rows,
+        sensitive=rows_at(folder / PEOPLE, _most_read(labelled)),
+        assets=rows_at(folder / PEOPLE, _most_read(named)),
         wide=_top(review, lambda row: row["n_users"] * row["n_entities"]),
         questions=_top(questions, lambda row: row["n_users"]),
         spread={way: _spread(read(BY_ASSET, f"{way}_users").column(0)) for way in WAYS},
@@ -104,6 +128,14 @@ def summed(folder: Path, source: Source) -> Summary:
         inactive=inactive.slice(0, ROWS).to_pylist(),
         inactive_by=_counted(inactive.column("reason")),
     )
+
+
+def _most_read(named: pa.Table) -> list[int]:
+    """The places of the assets with the most readers, then of whom most change or see."""
+    order = [(f"{way}_n", "descending") for way in (READ, CHANGE, SEE)]
+    ordered = named.sort_by([*order, ("name", "ascending"), ("place", "ascending")])
+    found: list[int] = ordered.column("place").slice(0, ASSETS).to_pylist()
+    return found
 
 
 _OF_REVIEW: Final = (
@@ -145,7 +177,7 @@ def bound_names() -> list[str]:
     names = ["nobody"]
     for low, high in zip(BOUNDS, [*BOUNDS[1:], None], strict=True):
         if high is None:
-            names.append(f"{low:,} or more")
+            names.append(f"{low:,}+")
         else:
             names.append(f"{low:,}" if high == low + 1 else f"{low:,}–{high - 1:,}")
     return names

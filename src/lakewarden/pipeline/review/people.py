@@ -1,0 +1,112 @@
+"""The table that names, asset by asset, who sees, reads and changes it; and how it is read.
+
+It is written in pages, so that a reader takes in no more than what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.model import WAYS
+from lakewarden.pipeline.index.columns import ints
+from lakewarden.pipeline.review.audience import People
+from lakewarden.pipeline.review.labels import Labels
+from lakewarden.pipeline.review.row import PEOPLE as AUDIENCE
+from lakewarden.pipeline.review.schemas import PEOPLE, SCHEMAS
+from lakewarden.pipeline.review.sensitive import Sensitive
+
+PAGE: Final = 1_000
+"""So many assets are a page."""
+
+FOUND_COLUMNS: Final = ("id", "type", "text", "people")
+
+
+class Naming:
+    """Names the people of the assets that blocks found, batch by batch."""
+
+    def __init__(
+        self, rows: ds.Dataset, people: People, labels: Labels, sensitive: Sensitive
+    ) -> None:
+        chosen = ds.field("what") == AUDIENCE
+        found = rows.to_table(columns=["key", "n", "owners"], filter=chosen).combine_chunks()
+        codes = found.column("key").combine_chunks().dictionary_encode()
+        # A key means the same wherever it was found: the first time does.
+        _, first = np.unique(ints(codes.indices), return_index=True)
+        found = found.take(pa.array(first))
+        self._keys = codes.dictionary
+        self._counts = found.column("n").combine_chunks().cast(pa.int32())
+        users = found.column("owners").combine_chunks()
+        names = pa.array([one.name for one in people.acting.principals], pa.string())
+        offsets = pa.array(ints(users.offsets) - ints(users.offsets)[:1], pa.int32())
+        self._names = pa.ListArray.from_arrays(offsets, names.take(users.flatten()))
+        self._labels = labels
+        self._sensitive = sensitive
+        self._count = 0
+
+    def tables(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
+        """The rows of some assets, few at a time; the columns are `FOUND_COLUMNS`."""
+        ids = ints(batch.column("id"))
+        pages = (self._count + np.arange(len(batch))) // PAGE + 1
+        self._count += len(batch)
+        of_way = [pc.list_element(batch.column("people"), way) for way in range(len(WAYS))]
+        places = [pc.index_in(keys, value_set=self._keys) for keys in of_way]
+        known = [
+            pa.array(pages, pa.int32()),
+            *(batch.column(name) for name in ("id", "type", "text")),
+            self._sensitive.of(self._labels.tags(ids), self._labels.terms(ids)),
+        ]
+        for start in range(0, len(batch), PAGE):
+            here = [at.slice(start, PAGE) for at in places]
+            columns = [
+                *(column.slice(start, PAGE) for column in known),
+                *(self._names.take(at) for at in here),
+                *(self._counts.take(at) for at in here),
+            ]
+            yield pa.Table.from_arrays(columns, schema=SCHEMAS[PEOPLE])
+
+
+def paged(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows, a page at a time."""
+    left = SCHEMAS[PEOPLE].empty_table()
+    for part in parts:
+        left = pa.concat_tables([left, part]).combine_chunks()
+        whole = len(left) // PAGE * PAGE
+        yield from (left.slice(start, PAGE) for start in range(0, whole, PAGE))
+        left = left.slice(whole)
+    if len(left):
+        yield left
+
+
+def rows_at(folder: Path, places: Sequence[int]) -> list[dict[str, Any]]:
+    """The rows of the table in `folder` at some places, in the order asked for.
+
+    Only the pages in which they are, are read.
+    """
+    wanted: dict[int, list[int]] = {}
+    found: dict[int, dict[str, Any]] = {}
+    for place in places:
+        wanted.setdefault(place // PAGE, []).append(place)
+    with pq.ParquetFile(_file(folder)) as file:
+        for page, here in sorted(wanted.items()):
+            rows = file.read_row_group(page)
+            taken = rows.take(pa.array([place - page * PAGE for place in here])).to_pylist()
+            found.update(zip(here, taken, strict=True))
+    return [found[place] for place in places]
+
+
+def columns_of(folder: Path, *names: str) -> pa.Table:
+    """Some columns of the whole table, in the order of its places."""
+    return pq.read_table(_file(folder), columns=list(names))
+
+
+def _file(folder: Path) -> Path:
+    (file,) = folder.glob("*.parquet")
+    return file

@@ -18,7 +18,7 @@ from lakewarden.kernel.change import (
     apply,
 )
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.explain import Step, deciding, explain, lacking
+from lakewarden.kernel.explain import Step, deciding, explain, lacking, turning
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
@@ -302,6 +302,19 @@ def test_what_is_lacking_is_named_with_the_entity_where_it_was_asked_for() -> No
 
 def test_where_no_allow_helps_nothing_is_lacking() -> None:
     assert lacking(M, question(LAKE, "ana", "drop", T)) == ()
+
+
+def test_what_turns_a_denial_names_what_would_be_asked_of_a_name_that_is_not_stored() -> None:
+    lake = load_system("gravitino")
+    facts = world(lake, users=["ana"], entities=["metalake:lk", "catalog:lk:c", "tag:lk:pii"])
+    table = question(lake, "ana", "object.tags.load", "catalog:lk:c")
+    m = matrix(lake, facts)
+
+    def told(name: str) -> list[list[str]]:
+        ways = turning(m, replace(table, targets={"tag": Entity("tag", f"lk:{name}")}))
+        return [sorted(str(change).replace(f"lk:{name}", "lk:NAME") for change in w) for w in ways]
+
+    assert told("pii") == told("no") != []
 
 
 def test_a_derived_privilege_is_lacking_by_its_own_name() -> None:

@@ -116,12 +116,34 @@ def lacking(matrix: Matrix, request: Request) -> tuple[frozenset[Need], ...]:
     Privileges as the rule names them, derived ones too, each at the entity where it was asked
     for. Empty where no ALLOW would help. Raises as `Matrix.decide`.
     """
-    snapshot = matrix.snapshot
-    point = Point(snapshot, matrix.subject(request), request)
-    rule = matrix.operation(request.operation).rule(request.target.type)
-    ways = _Walk(snapshot, point, derived=True).ways(rule, snapshot.place(request.target))
-    needs = (frozenset(c for c in way if isinstance(c, Need)) for way in _by_size(ways))
+    found = turning(matrix, request, derived=True)
+    needs = (frozenset(c for c in way if isinstance(c, Need)) for way in found)
     return tuple(way for way in needs if way)
+
+
+def turning(
+    matrix: Matrix, request: Request, *, derived: bool = False
+) -> tuple[frozenset[Change], ...]:
+    """What would turn a denial by its rule: all of one of these sets, few first.
+
+    ALLOWs to add and DENYs to lift, as in `Way`, but none is tried: a set may hold more than it
+    takes. What is not stored is judged as if it were, without grants of its own: an empty set
+    says that only the entity is missing. `derived`: privileges as the rule names them. Raises as
+    `Matrix.decide`.
+    """
+    snapshot = matrix.snapshot
+    point = _AsIf(snapshot, matrix.subject(request), request)
+    rule = matrix.operation(request.operation).rule(request.target.type)
+    ways = _Walk(snapshot, point, derived=derived).ways(rule, snapshot.place(request.target))
+    return tuple(_by_size(ways))
+
+
+class _AsIf(Point):
+    """A point to which every name that comes with the request stands for something stored."""
+
+    def spot(self, entity: Entity) -> Spot:
+        """Where the entity is judged."""
+        return self._snapshot.place(entity)
 
 
 def _statements(step: Step) -> Iterator[str]:

@@ -57,8 +57,12 @@ def quoted(text: str) -> str:
     >>> quoted("a\nb")
     '`a\\nb`'
     """
-    cut = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-    return "`" + escaped(cut) + "`"
+    return f"`{shown(text)}`"
+
+
+def shown(text: str) -> str:
+    """`text` as messages show it, where their own form puts other quotes around it."""
+    return escaped(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 def escaped(text: str) -> str:

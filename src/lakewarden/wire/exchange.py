@@ -8,10 +8,11 @@ from an `Exchange` to a `Reply`; it never sees the framework.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
-from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.service.denials import Denials
 from lakewarden.service.usage import Usage
 from lakewarden.wire.strict_json import read_object
@@ -19,6 +20,7 @@ from lakewarden.wire.strict_json import read_object
 if TYPE_CHECKING:
     from lakewarden.kernel.request import Request
     from lakewarden.service.actor import Actor
+    from lakewarden.service.audit import AuditEvent
     from lakewarden.service.desk import Desk
     from lakewarden.service.live import Live
     from lakewarden.service.password import Hashing
@@ -209,6 +211,15 @@ class Exchange:
         """Counts an act that was allowed and done."""
         user, on = request.principal.name, request.target
         self.services.usage.count(self.realm, user, request.operation, on.type, on.name, self.now)
+
+    def denied(self, event: AuditEvent) -> None:
+        """Makes a denied read part of the audit trail, one row for many of its kind."""
+        count = self.services.denials.count(self.realm, event.actor, event.operation, self.now)
+        if not count:
+            return
+        row = replace(event, details={**event.details, "reads": count})
+        with suppress(Unavailable):  # denied it is in any case
+            self.write(lambda desk: desk.record(row))
 
     @property
     def realm_state(self) -> RealmState:

@@ -98,7 +98,7 @@ def test_deploying_takes_each_of_what_is_needed(space: Wire, id: str) -> None:
     before = space.plane.state.revision
     status, text = space.ask("PUT", SHOP, REQUEST, user="dana")
     assert status == 403
-    assert text.endswith(f"on entity '{id}'")
+    assert f"on entity '{id}'" in text
     assert space.plane.state.revision == before
 
 
@@ -128,7 +128,7 @@ def test_in_the_older_profile_redeploying_is_updating(old_space: Wire) -> None:
     old_space.good("PUT", SHOP, REQUEST)
     status, text = old_space.ask("PUT", SHOP, REQUEST, user="dana")
     assert status == 403
-    assert text.endswith("to perform actions '[ADMIN]' on entity 'application:sales.shop'")
+    assert "to perform actions '[ADMIN]' on entity 'application:sales.shop'" in text
     old_space.grant("dana", "application:sales.shop", "ADMIN")
     more = {**CONFIG, "programs": [*CONFIG["programs"], {"type": "worker", "name": "w"}]}
     old_space.good("PUT", SHOP, {**REQUEST, "config": more}, user="dana")
@@ -165,7 +165,7 @@ def test_an_application_is_listed_to_who_sees_it_or_anything_in_it(space: Wire) 
     assert (status, text) == (
         403,
         "Principal 'Principal{name='bob', type=USER, kerberosPrincipal=null}' does not have"
-        " privileges to access entity 'application:sales.shop'",
+        " privileges to access entity 'application:sales.shop' (operation 'application.get')",
     )
 
 
@@ -318,7 +318,7 @@ def test_deleting_all_without_admin_on_one_deletes_none(space: Wire) -> None:
         space.good("PUT", f"{APPS}/{name}", {**REQUEST, "config": {}}, user="dana")
     space.revoke("dana", "application:sales.mail")
     status, text = space.ask("DELETE", APPS, user="dana")
-    assert (status, text.endswith("on entity 'application:sales.mail'")) == (403, True)
+    assert (status, "on entity 'application:sales.mail'" in text) == (403, True)
     assert space.status("GET", SHOP, user="dana") == 200
     space.grant("eve", "dataset:sales.t1", "READ")
     _, text = space.ask("DELETE", APPS, user="eve")
@@ -401,7 +401,7 @@ def test_the_principal_of_the_namespace_owns_what_is_deployed_there(wire: Wire) 
     wire.grant("dana", "artifact:sales.etl", "READ")
     wire.grant("dana", "namespace:sales", "READ")
     status, text = wire.ask("PUT", SHOP, REQUEST, user="dana")
-    assert (status, text.endswith("'kerberosprincipal:eve@CORP'")) == (403, True)
+    assert (status, "'kerberosprincipal:eve@CORP'" in text) == (403, True)
     wire.grant("dana", "kerberosprincipal:eve@CORP", "ADMIN")
     assert wire.status("PUT", SHOP, REQUEST, user="dana") == 403
     for id in ("dataset:sales.*", "stream:sales.*"):
@@ -417,7 +417,7 @@ def test_a_module_that_comes_along_takes_admin_on_it_and_on_its_type(space: Wire
     body = {**REQUEST, "config": config}
     for id in ("dataset_module:sales.cubes", "dataset_type:sales.com.acme.Cube"):
         status, text = space.ask("PUT", SHOP, body, user="dana")
-        assert (status, text.endswith(f"'[ADMIN]' on entity '{id}'")) == (403, True)
+        assert (status, f"'[ADMIN]' on entity '{id}'" in text) == (403, True)
         space.grant("dana", id, "ADMIN")
     space.good("PUT", SHOP, body, user="dana")
     assert space.good("GET", SHOP, user="dana")["datasets"] == [
@@ -430,10 +430,10 @@ def test_a_dataset_of_a_custom_type_takes_any_privilege_on_it(space: Wire) -> No
     body = {**REQUEST, "config": config}
     status, text = space.ask("PUT", SHOP, body, user="dana")
     assert status == 403
-    assert text.endswith(
+    assert (
         "to perform any one of the actions '[READ, WRITE, EXECUTE, ADMIN]' on entity"
         " 'dataset_type:sales.com.acme.Cube'"
-    )
+    ) in text
     space.grant("dana", "dataset_type:sales.com.acme.Cube", "EXECUTE")
     assert space.status("PUT", SHOP, body, user="dana") == 404
 

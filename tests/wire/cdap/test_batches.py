@@ -60,7 +60,7 @@ def test_the_first_denial_refuses_statuses_starts_and_stops(only: Wire, verb: st
     elements = [NONE, NIGHTLY, API, FLOW]
     before = only.plane.state.revision
     status, text = only.ask("POST", f"{SPACE}/{verb}", elements, user="only")
-    assert (status, text.endswith("on entity 'program:sales.shop.service.api'")) == (403, True)
+    assert (status, "on entity 'program:sales.shop.service.api'" in text) == (403, True)
     assert only.plane.state.revision == before
     nightly = batch(only, "status", NIGHTLY, user="only")
     assert nightly[0]["status"] == "STOPPED"
@@ -70,7 +70,7 @@ def test_the_first_denial_refuses_statuses_starts_and_stops(only: Wire, verb: st
 def test_of_a_history_the_denied_element_is_told(only: Wire, verb: str) -> None:
     rows = batch(only, verb, NIGHTLY, API, NONE, user="only")
     assert codes(rows) == [200, 403, 404]
-    assert rows[1]["error"].endswith("on entity 'program:sales.shop.service.api'")
+    assert "on entity 'program:sales.shop.service.api'" in rows[1]["error"]
     assert set(rows[1]) == {"appId", "programType", "programId", "statusCode", "error"}
 
 

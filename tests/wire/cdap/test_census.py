@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import pkgutil
 import re
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any, Final
 
 import pytest
 
 from lakewarden import models
+from lakewarden.wire import cdap
 from lakewarden.wire.cdap import Cdap
 from lakewarden.wire.exchange import Route
 from tests.wire.cdap.wire import ADMIN, BOSS, Json, Wire
@@ -75,6 +79,13 @@ BODIES: Final[Mapping[str, Any]] = {
 HEADERS: Final = {"Artifact-Version": "1.0", "X-Archive-Name": "etl-1.0.jar"}
 
 
+TOLD: Final = re.compile(
+    r"^Principal 'Principal{name='eve', type=USER, kerberosPrincipal=null}' (is not|does not) .*"
+    r"('\[[A-Z, ]+\]'|access (entity|namespace)|action '[a-z_.]+').* \(operation '[a-z_.]+'[;)]"
+)
+"""What every refusal says: who, which action on what, and the operation."""
+
+
 GUARDED: Final = [
     route for route in ROUTES if route.operation and (route.method, route.path) not in OPEN
 ]
@@ -119,8 +130,20 @@ def test_who_holds_nothing_is_refused_and_nothing_changes(refusing: Wire, route:
     with only_recorded(refusing.plane):
         status, text = refusing.ask(route.method, path, body, user="eve", headers=HEADERS)
     assert status == 403, text
+    assert TOLD.search(text), text
+    assert "granted" not in text
     assert refusing.plane.state.revision == before
 
 
 def test_an_authorization_admin_is_refused_data_as_everybody_is(refusing: Wire) -> None:
-    assert refusing.status("GET", "namespaces/sales", user=ADMIN) == 403
+    """And, as it may list what others hold, told who may grant it."""
+    status, text = refusing.ask("GET", "namespaces/sales", user=ADMIN)
+    assert status == 403
+    assert text.endswith(f"(operation 'namespace.get'; can be granted by '{ADMIN}')")
+
+
+def test_refusals_are_worded_in_one_place() -> None:
+    for module in pkgutil.iter_modules(cdap.__path__):
+        if module.name not in ("errors", "refusals"):
+            source = inspect.getsource(import_module(f"{cdap.__name__}.{module.name}"))
+            assert not re.search(r"\bforbidden\(", source), module.name

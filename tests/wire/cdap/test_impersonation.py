@@ -112,7 +112,7 @@ def test_an_owner_takes_admin_on_his_principal_and_nothing_else_will_do(
         space.grant("dana", f"kerberosprincipal:{PRINCIPAL}", action)
     space.grant("dana", "kerberosprincipal:eve/h2.corp@CORP", "ADMIN")
     status, text = make(space, way, "dana", PRINCIPAL)
-    assert (status, text.endswith(NEEDED)) == (403, True)
+    assert (status, NEEDED in text) == (403, True)
     space.grant("dana", f"kerberosprincipal:{PRINCIPAL}", "ADMIN")
     assert make(space, way, "dana", PRINCIPAL)[0] == 200
 
@@ -144,7 +144,7 @@ def test_the_principal_of_the_namespace_owns_what_names_none(owned: Wire, name: 
     way = WAYS[name]
     able(owned, way, "dana")
     status, text = make(owned, way, "dana", None)
-    assert (status, text.endswith(NEEDED)) == (403, True)
+    assert (status, NEEDED in text) == (403, True)
     owned.grant("dana", f"kerberosprincipal:{PRINCIPAL}", "ADMIN")
     assert make(owned, way, "dana", None)[0] == 200
 

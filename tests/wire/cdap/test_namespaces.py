@@ -70,7 +70,7 @@ def test_in_the_older_profile_write_on_the_instance_creates_and_the_creator_hold
     assert (status, text) == (
         403,
         "Principal 'Principal{name='boss', type=USER, kerberosPrincipal=null}' is not authorized"
-        " to perform actions '[WRITE]' on entity 'instance:cdap'",
+        " to perform actions '[WRITE]' on entity 'instance:cdap' (operation 'namespace.create')",
     )
     old.grant(BOSS, "instance:cdap", "WRITE")
     old.good("PUT", SALES)

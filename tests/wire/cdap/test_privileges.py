@@ -198,7 +198,8 @@ def test_only_an_authorization_admin_grants(wire: Wire) -> None:
     assert (status, text) == (
         403,
         "Principal 'Principal{name='dana', type=USER, kerberosPrincipal=null}' is not authorized"
-        " to perform action 'privilege.grant' on entity 'dataset:sales.t1'",
+        " to perform action 'privilege.grant' on entity 'dataset:sales.t1'"
+        " (operation 'privilege.grant'; requires an authorization administrator)",
     )
     assert wire.status("POST", REVOKE, body, user="dana") == 403
 

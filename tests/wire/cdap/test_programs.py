@@ -44,7 +44,7 @@ def test_nobody_else_starts_stops_or_debugs(shop: Wire, verb: str) -> None:
 def test_in_the_older_profile_starting_takes_read_on_the_namespace_too(old_shop: Wire) -> None:
     for verb in ("start", "stop", "debug"):
         status, text = old_shop.ask("POST", f"{FLOW}/{verb}", user="runner")
-        assert (status, text.endswith("'[READ]' on entity 'namespace:sales'")) == (403, True)
+        assert (status, "'[READ]' on entity 'namespace:sales'" in text) == (403, True)
     old_shop.grant("runner", "namespace:sales", "READ")
     assert old_shop.status("POST", f"{FLOW}/debug", user="runner") == 200
     assert old_shop.status("POST", f"{FLOW}/stop", user="runner") == 200
@@ -206,7 +206,7 @@ def test_whoever_deploys_is_shown_no_program_until_something_is_granted(shop: Wi
 def test_whoever_deploys_cannot_start_without_execute(shop: Wire) -> None:
     status, text = shop.ask("POST", f"{NIGHTLY}/start")
     id = "program:sales.shop.workflow.nightly"
-    assert (status, text.endswith(f"actions '[EXECUTE]' on entity '{id}'")) == (403, True)
+    assert (status, f"actions '[EXECUTE]' on entity '{id}'" in text) == (403, True)
     shop.grant(BOSS, id, "EXECUTE")
     assert shop.status("POST", f"{NIGHTLY}/start") == 200
 

@@ -62,7 +62,7 @@ def test_read_shows_a_schedule_and_does_not_resume_it(daily: Wire) -> None:
     assert status(daily, "reader") == "SUSPENDED"
     answer, text = daily.ask("POST", f"{DAILY}/resume", user="reader")
     id = "program:sales.shop.workflow.nightly"
-    assert (answer, text.endswith(f"actions '[EXECUTE]' on entity '{id}'")) == (403, True)
+    assert (answer, f"actions '[EXECUTE]' on entity '{id}'" in text) == (403, True)
 
 
 @pytest.mark.parametrize(("up", "down"), [("resume", "suspend"), ("enable", "disable")])
@@ -211,7 +211,7 @@ def test_lists_show_the_schedules_of_programs_that_are_shown(either_daily: Wire)
 def test_who_is_not_shown_an_application_is_refused_its_schedules(daily: Wire) -> None:
     status, text = daily.ask("GET", PATH, user="stranger")
     assert status == 403
-    assert text.endswith("does not have privileges to access entity 'application:sales.shop'")
+    assert "does not have privileges to access entity 'application:sales.shop'" in text
 
 
 def test_the_schedules_of_one_program_are_listed(either_daily: Wire) -> None:

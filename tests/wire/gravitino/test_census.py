@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -64,11 +65,32 @@ def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
         yield wire
 
 
-@pytest.mark.parametrize(
-    "route",
-    [route for route in ROUTES if route.operation.split(".")[0] not in ("server", "lineage")],
-    ids=lambda route: f"{route.method} {route.path}",
+GUARDED = [route for route in ROUTES if route.operation.split(".")[0] not in ("server", "lineage")]
+
+ASKED_OF_NOBODY = {
+    "metalake.list",
+    "metalake.load",
+    "catalog.list",
+    "user.list",
+    "user.load",
+    "group.list",
+    "role.list",
+    "object.roles.list",
+    "tag.list",
+    "policy.list",
+    "job_template.list",
+    "job.list",
+}
+"""What every user of the metalake may do: load himself, and lists of what is his."""
+
+TOLD = re.compile(
+    r"User 'eve' is not authorized to perform operation '(?P<operation>[a-z_.]+)'"
+    r"( on metadata '(?P<on>[^']+)')?: requires (?P<missing>[^;]+)"
+    r"(; can be granted by (?P<grantors>.+))?"
 )
+
+
+@pytest.mark.parametrize("route", GUARDED, ids=lambda route: f"{route.method} {route.path}")
 def test_a_stranger_is_refused_everywhere(route: Route, refusing: Wire) -> None:
     """Whatever the body, and whether or not the object is there: 403, or a list of nothing."""
     if route.path == "/api/metalakes" and route.method == "GET":
@@ -77,6 +99,36 @@ def test_a_stranger_is_refused_everywhere(route: Route, refusing: Wire) -> None:
     with only_recorded(refusing.plane):
         status, answer = refusing.ask(route.method, _filled(route.path), _body(route), user="zed")
     assert (status, answer["type"]) == (403, "ForbiddenException"), answer
+    said = answer["message"]
+    if "doesn't exist in the metalake" not in said:
+        assert route.operation == "metalake.create"
+        assert said == (
+            "User 'zed' is not authorized to perform operation 'metalake.create':"
+            " requires a service administrator"
+        )
+    assert said.startswith("User 'zed' is not authorized to perform operation '"), said
+
+
+def _refused(wire: Wire, route: Route) -> str | None:
+    """What `eve`, a user of the metalake without a grant, is told; None where it may."""
+    status, answer = wire.ask(route.method, _filled(route.path), _body(route), user="eve")
+    return answer["message"] if status == 403 else None
+
+
+@pytest.mark.parametrize("route", GUARDED, ids=lambda route: f"{route.method} {route.path}")
+def test_a_user_is_told_operation_object_and_what_is_missing(route: Route, refusing: Wire) -> None:
+    said = _refused(refusing, route)
+    if said is None:
+        assert route.operation in ASKED_OF_NOBODY
+        return
+    found = TOLD.fullmatch(said)
+    assert found is not None, said
+    assert found["operation"] in {route.operation, *WITHIN_A_HANDLER}
+    if route.operation != "metalake.create":
+        assert found["on"], said
+    # Members may load the metalake and so read its owner, and of nothing else.
+    assert found["grantors"] in (None, "'admin'"), said
+    assert (found["grantors"] is None) == (route.operation == "metalake.create"), said
 
 
 def _shape(path: str) -> str:
@@ -157,10 +209,17 @@ _BODIES: dict[str, object] = {
 
 
 def test_only_the_guard_decides() -> None:
-    """No module but `guarding` asks the kernel for a decision."""
+    """No module but `guarding` asks the kernel for a decision; `refusals` what may be told."""
     asking = ("matrix.decide", "matrix.check", ".allowed(", "desk.decide")
     for module in pkgutil.iter_modules(gravitino.__path__):
-        if module.name == "guarding":
+        if module.name in ("guarding", "refusals"):
             continue
         source = inspect.getsource(import_module(f"{gravitino.__name__}.{module.name}"))
         assert not any(word in source for word in asking), module.name
+
+
+def test_refusals_are_worded_in_one_place() -> None:
+    for module in pkgutil.iter_modules(gravitino.__path__):
+        if module.name not in ("errors", "refusals"):
+            source = inspect.getsource(import_module(f"{gravitino.__name__}.{module.name}"))
+            assert not re.search(r"\bforbidden\(", source), module.name

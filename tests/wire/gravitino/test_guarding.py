@@ -50,7 +50,7 @@ def test_what_is_absent_and_what_is_hidden_look_alike(lake: Wire) -> None:
     there = lake.ask("GET", T, user="eve")
     absent = lake.ask("GET", f"{T}x", user="eve")
     assert there[0] == absent[0] == 403
-    assert there[1]["message"].replace("rel.s.t`", "rel.s.tx`") == absent[1]["message"]
+    assert there[1]["message"].replace("rel.s.t'", "rel.s.tx'") == absent[1]["message"]
 
 
 def test_whoever_passes_the_rule_is_told_what_is_missing(lake: Wire) -> None:

@@ -23,7 +23,7 @@ from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
 from lakewarden.wire.cdap import keeping
 from lakewarden.wire.cdap.bodies import Json, done
-from lakewarden.wire.cdap.errors import Failure, forbidden
+from lakewarden.wire.cdap.errors import Failure
 from lakewarden.wire.cdap.guarding import (
     Ask,
     asked,
@@ -34,13 +34,10 @@ from lakewarden.wire.cdap.guarding import (
     refusal,
     require,
 )
-from lakewarden.wire.cdap.refusals import refusal_text
+from lakewarden.wire.cdap.refusals import MOST_TOLD, denied_all, refusal_text
 from lakewarden.wire.exchange import Exchange, Reply
 
 EACH: Final = "each"
-
-MOST_TOLD: Final = 100
-"""So many entities that stand in the way are named."""
 
 Task = Callable[[Desk, Sequence[Entity]], None]
 
@@ -112,10 +109,7 @@ def refuse_all(exchange: Exchange, desk: Desk, state: RealmState, judged: Judged
     ids = [cdap.format_id(request.target) for request in judged.denied]
     first = refusal_text(state.matrix, judged.denied[0])
     desk.record(event(exchange, judged.denied[0], "deny", first, {"missing": ids[:MOST_TOLD]}))
-    if len(ids) == 1:
-        return forbidden(first)
-    left = f" and {len(ids) - MOST_TOLD} more" if len(ids) > MOST_TOLD else ""
-    return forbidden(f"{first}\nmissing: {', '.join(ids[:MOST_TOLD])}{left}")
+    return denied_all(first, ids)
 
 
 def record(exchange: Exchange, desk: Desk, operation: str, judged: Judged) -> None:

@@ -204,7 +204,7 @@ def _settle(exchange: Exchange, desk: Desk, plan: Plan) -> None:
     )
     after = {VERSIONS: {**versions, plan.version: kept}}
     if not is_new:
-        owners.check_same(plan.app, body.get(PRINCIPAL), plan.principal)
+        owners.check_same("application.redeploy", plan.app, body.get(PRINCIPAL), plan.principal)
         if plan.version in versions and not plan.version.endswith(UNVERSIONED):
             raise exists(f"{cdap.format_id(plan.app)}.{plan.version}")
         keeping.put(desk, realm, plan.app, **after)

@@ -25,14 +25,13 @@ SOURCE: cdap reference 2 (K16), 3.3, 4.2; texts of refusals: `refusals`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.listing import filtered, listing
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
@@ -40,9 +39,9 @@ from lakewarden.names import cdap
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
-from lakewarden.wire.cdap.errors import Failure, forbidden, not_found
+from lakewarden.wire.cdap import refusals
+from lakewarden.wire.cdap.errors import Failure, not_found
 from lakewarden.wire.cdap.ids import DEFAULT, SYSTEM
-from lakewarden.wire.cdap.refusals import refusal_text
 from lakewarden.wire.exchange import Exchange
 
 T = TypeVar("T")
@@ -81,7 +80,7 @@ def allow(
     request = asked(exchange, state, Ask(operation, target, parts), exchange.now)
     refused = refusal(exchange, state, request)
     if refused is not None:
-        _denied(exchange, request, refused)
+        exchange.denied(event(exchange, request, "deny", refused.message))
         raise refused
     require(state, target, missing)
     exchange.used(request)
@@ -205,7 +204,7 @@ def refusal(exchange: Exchange, state: RealmState, request: Request) -> Failure 
     """The 403 that the question is answered with; None: go on."""
     if not is_on(exchange) or state.matrix.decide(request).allow:
         return None
-    return forbidden(refusal_text(state.matrix, request))
+    return refusals.denied(state.matrix, request)
 
 
 def is_on(exchange: Exchange) -> bool:
@@ -268,17 +267,6 @@ def _all(state: RealmState, filter: str, within: Entity | None) -> BitMap:
         return ids
     id = snapshot.coded.tree.find(within)
     return BitMap() if id is None else (ids & snapshot.coded.tree.subtree(id)) - BitMap([id])
-
-
-def _denied(exchange: Exchange, request: Request, refused: Failure) -> None:
-    """Makes a denied read part of the audit trail, one for many of its kind."""
-    user = exchange.actor.user
-    count = exchange.services.denials.count(exchange.realm, user, request.operation, exchange.now)
-    if not count:
-        return
-    told = event(exchange, request, "deny", refused.message, {"reads": count})
-    with suppress(Unavailable):  # denied it is in any case
-        exchange.write(lambda desk: desk.record(told))
 
 
 def _reason(exchange: Exchange) -> str:

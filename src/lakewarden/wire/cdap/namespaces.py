@@ -29,7 +29,7 @@ from lakewarden.wire.cdap.bodies import (
     said,
 )
 from lakewarden.wire.cdap.deleting import delete_all, judge, record, refuse_all
-from lakewarden.wire.cdap.errors import Failure, bad, forbidden
+from lakewarden.wire.cdap.errors import Failure, bad
 from lakewarden.wire.cdap.guarding import (
     Ask,
     allow,
@@ -45,6 +45,7 @@ from lakewarden.wire.cdap.guarding import (
 )
 from lakewarden.wire.cdap.guarding import asked as question
 from lakewarden.wire.cdap.ids import DEFAULT, SYSTEM, instance, last, namespace
+from lakewarden.wire.cdap.refusals import irrevocable
 from lakewarden.wire.cdap.running import refuse_running
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -146,7 +147,7 @@ def update(exchange: Exchange) -> Reply:
 def delete(exchange: Exchange) -> Reply:
     """Deletes a namespace with all that is in it, if all of it may go."""
     found = namespace(exchange)
-    _check_reset(exchange)
+    _check_reset(exchange, "namespace.delete", found)
 
     def task(desk: Desk) -> Failure | None:
         state = desk.realm(exchange.realm)
@@ -179,16 +180,13 @@ def delete(exchange: Exchange) -> Reply:
 def drop_datasets(exchange: Exchange) -> Reply:
     """Drops all datasets of a namespace."""
     found = namespace(exchange)
-    _check_reset(exchange)
+    _check_reset(exchange, "dataset.drop_all", found)
     return delete_all(exchange, "dataset.drop_all", found, "dataset")
 
 
-def _check_reset(exchange: Exchange) -> None:
+def _check_reset(exchange: Exchange, operation: str, namespace: Entity) -> None:
     if not exchange.services.cdap.unrecoverable_reset:
-        raise forbidden(
-            "Namespaces and datasets can be deleted unrecoverably only if"
-            " 'enable.unrecoverable.reset' is set to 'true' in the 'cdap-site.xml'."
-        )
+        raise irrevocable(operation, namespace)
 
 
 def _config(given: Json) -> Json:

@@ -15,9 +15,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names import cdap
 from lakewarden.service.state import RealmState
-from lakewarden.wire.cdap.errors import forbidden
 from lakewarden.wire.cdap.guarding import Ask
 from lakewarden.wire.cdap.ids import SYSTEM, namespace_of
+from lakewarden.wire.cdap.refusals import of_another_owner
 
 RELATION: Final = "owner_principal"
 """From a namespace to the principal as which its programs run."""
@@ -56,9 +56,7 @@ def person(state: RealmState, owner: str | None) -> Principal | None:
     return state.system.spelled(Principal(USER, cdap.user_of(owner)))
 
 
-def check_same(entity: Entity, known: object, given: str | None) -> None:
+def check_same(operation: str, entity: Entity, known: object, given: str | None) -> None:
     """Raises `Failure` 403 where something that is there has another owner than is said."""
     if known != given:
-        raise forbidden(
-            f"'{cdap.format_id(entity)}' exists already, and its owner cannot be changed"
-        )
+        raise of_another_owner(operation, entity)

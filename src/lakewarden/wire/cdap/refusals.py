@@ -1,4 +1,4 @@
-"""What a refusal says: whom, what is missing, and on which entity.
+"""Every 403, and what it says: whom, what is missing, on which entity, and for what.
 
 The actions that are missing are those of the decision itself (`kernel.explain.lacking`), never
 of a second copy of its rule. Named is the target, where something on it alone would do, else the
@@ -12,37 +12,107 @@ first entity on which something is missing.
 | the same of a namespace               | … does not have any privilege on this namespace … |
 | what no grant gives                   | not authorized to perform action '<operation>'   |
 
+In brackets behind it come the operation and, for who may list what others hold, who may grant it.
 SOURCE: cdap reference 2.12 and 4.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final
 
 from lakewarden.kernel.advice import Need
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.explain import lacking
+from lakewarden.kernel.expression import ServiceAdmin
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
+from lakewarden.kernel.who import who
 from lakewarden.names import cdap
+from lakewarden.names.canonical import shown
+from lakewarden.wire.cdap.errors import Failure, forbidden
 
 Way = frozenset[Need]
+
+LISTING: Final = "privilege.list"
+"""Whoever may do this may know who has which right."""
+
+MOST_TOLD: Final = 100
+"""So many entities are named that stand in the way of a deletion."""
+
+_GRANTORS: Final = 3
+
+
+def denied(matrix: Matrix, request: Request) -> Failure:
+    """The 403 that a denied request is answered with."""
+    return forbidden(refusal_text(matrix, request))
+
+
+def denied_all(first: str, ids: Sequence[str]) -> Failure:
+    """The 403 of a request that was denied on several entities; `first` is about the first."""
+    if len(ids) == 1:
+        return forbidden(first)
+    left = f" and {len(ids) - MOST_TOLD} more" if len(ids) > MOST_TOLD else ""
+    return forbidden(f"{first}\nmissing: {', '.join(ids[:MOST_TOLD])}{left}")
+
+
+def of_another_owner(operation: str, entity: Entity) -> Failure:
+    """The 403 of a change that would give an entity another owner; no privilege allows it."""
+    id = cdap.format_id(entity)
+    return forbidden(
+        f"'{id}' exists already, and its owner cannot be changed (operation '{operation}')"
+    )
+
+
+def irrevocable(operation: str, entity: Entity) -> Failure:
+    """The 403 of a deletion that the settings do not allow, whoever asks."""
+    return forbidden(
+        "Namespaces and datasets can be deleted unrecoverably only if"
+        " 'enable.unrecoverable.reset' is set to 'true' in the 'cdap-site.xml'"
+        f" (operation '{operation}' on entity '{cdap.format_id(entity)}')."
+    )
 
 
 def refusal_text(matrix: Matrix, request: Request) -> str:
     """The text of the 403 that a denied request is answered with."""
-    model, who = matrix.snapshot.model, shown_principal(request.principal)
+    text = _text(matrix, request)
+    told = [f"operation '{request.operation}'", *_office(matrix, request)]
+    return f"{text} ({'; '.join([*told, *_grantors(matrix, request)])})"
+
+
+def _office(matrix: Matrix, request: Request) -> Iterable[str]:
+    if isinstance(matrix.operation(request.operation).rule(request.target.type), ServiceAdmin):
+        yield "requires an authorization administrator"
+
+
+def _grantors(matrix: Matrix, request: Request) -> Iterable[str]:
+    """Who may grant privileges on the target, for who may know it."""
+    model = matrix.snapshot.model
+    asked = Request(request.principal, LISTING, NO_RESOURCE, request.now, groups=request.groups)
+    if model.granting is None or not matrix.decide(asked).allow:
+        return
+    found = sorted(who(matrix, replace(asked, operation=model.granting, target=request.target)))
+    if found:
+        names = ", ".join(f"'{shown(one.name)}'" for one in islice(found, _GRANTORS))
+        left = f" and {len(found) - _GRANTORS} more" if len(found) > _GRANTORS else ""
+        yield f"can be granted by {names}{left}"
+
+
+def _text(matrix: Matrix, request: Request) -> str:
+    model, principal = matrix.snapshot.model, shown_principal(request.principal)
     ways = [way for way in lacking(matrix, request) if _can_be_given(model, way)]
     if not ways:
-        return _of_operation(who, request)
+        return _of_operation(principal, request)
     entity = _first(ways, request.target)
     needed = [{need.privilege for need in way if need.entity == entity} for way in ways]
     needed = [privileges for privileges in needed if privileges]
     if any(_is_sight(model, privilege) for privileges in needed for privilege in privileges):
-        return _of_sight(who, entity)
-    return _of_actions(model, who, entity, needed)
+        return _of_sight(principal, entity)
+    return _of_actions(model, principal, entity, needed)
 
 
 def shown_principal(principal: Principal) -> str:

@@ -94,7 +94,7 @@ def create(exchange: Exchange) -> Reply:
 
     def task(desk: Desk) -> None:
         if is_stored(desk.realm(exchange.realm), stream):
-            _check_owner(exchange, desk, stream, body.principal)
+            _check_owner(exchange, desk, "stream.create", stream, body.principal)
         else:
             creating.put_stream(exchange, desk, "stream.create", stream, said)
 
@@ -116,7 +116,7 @@ def update(exchange: Exchange) -> Reply:
     wanted = body.properties()
 
     def task(desk: Desk) -> None:
-        _check_owner(exchange, desk, stream, body.principal)
+        _check_owner(exchange, desk, "stream.update_properties", stream, body.principal)
         known = keeping.document_in(desk, exchange.realm, stream)
         told = body.description
         description = known.get("description") if told is None else told
@@ -159,12 +159,14 @@ def properties_of(body: Json) -> Json:
     return convert(body.get("properties") or {}, Json)
 
 
-def _check_owner(exchange: Exchange, desk: Desk, stream: Entity, given: str | None) -> None:
+def _check_owner(
+    exchange: Exchange, desk: Desk, operation: str, stream: Entity, given: str | None
+) -> None:
     """Raises `Failure` 403 where the stream would get another effective owner."""
     state = desk.realm(exchange.realm)
     known = keeping.document_in(desk, exchange.realm, stream).get(PRINCIPAL)
     before = owners.effective(state, stream, None if known is None else str(known))
-    owners.check_same(stream, before, owners.effective(state, stream, given))
+    owners.check_same(operation, stream, before, owners.effective(state, stream, given))
 
 
 def _shown(body: Json) -> Json:

@@ -38,15 +38,14 @@ from lakewarden.kernel.listing import filtered, listing
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.names import gravitino
-from lakewarden.names.canonical import quoted
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
 from lakewarden.wire.exchange import Exchange
+from lakewarden.wire.gravitino import refusals
 from lakewarden.wire.gravitino.active_roles import active_roles
 from lakewarden.wire.gravitino.errors import (
     Failure,
-    forbidden,
     no_such_entity,
     not_in_use,
 )
@@ -86,6 +85,7 @@ def allow(
     request = asked(exchange, state, operation, target, exchange.now, **parts)
     refused = refusal(exchange, state, request)
     if refused is not None:
+        exchange.denied(_event(exchange, request, "deny", refused.message, None))
         raise refused
     require(state, operation, target, missing)
     exchange.used(request)
@@ -199,9 +199,10 @@ def refusal(exchange: Exchange, state: RealmState, request: Request) -> Failure 
         if request.target == NO_RESOURCE or is_next(state):
             return None
         metalake = Entity("metalake", gravitino.metalake(request.target))
-        request = _about(request, _MEMBERSHIP, metalake)
-    reason = reason_of(state.matrix, request)
-    return None if reason is Reason.ALLOWED else _forbidden(exchange, state, request, reason)
+        reason = reason_of(state.matrix, _about(request, _MEMBERSHIP, metalake))
+    else:
+        reason = reason_of(state.matrix, request)
+    return None if reason is Reason.ALLOWED else _forbidden(state, request, reason)
 
 
 def reason_of(matrix: Matrix, request: Request) -> Reason:
@@ -222,20 +223,13 @@ def _about(request: Request, operation: str, target: Entity) -> Request:
     return Request(request.principal, operation, target, request.now, groups=request.groups)
 
 
-def _forbidden(exchange: Exchange, state: RealmState, request: Request, reason: Reason) -> Failure:
-    user = exchange.actor.user
-    if reason is Reason.ROLE_NOT_HELD:
-        return forbidden(f"user {quoted(user)} cannot assume active role(s) that are not held")
-    if request.target != NO_RESOURCE:
-        name = gravitino.metalake(request.target)
-        metalake = Entity("metalake", name)
-        member = _about(request, _MEMBERSHIP, metalake)
-        if is_stored(state, metalake) and not state.matrix.decide(member).allow:
-            text = f"current user {quoted(user)} doesn't exist in the metalake {quoted(name)}"
-            return forbidden(text)
-    on = gravitino.full_name(request.target) if request.target != NO_RESOURCE else ""
-    text = f"user {quoted(user)} is not authorized to perform operation `{request.operation}`"
-    return forbidden(f"{text} on metadata {quoted(on)}" if on else text)
+def _forbidden(state: RealmState, request: Request, reason: Reason) -> Failure:
+    if request.target == NO_RESOURCE:
+        return refusals.denied(state, request, reason, is_member=True)
+    metalake = Entity("metalake", gravitino.metalake(request.target))
+    member = _about(request, _MEMBERSHIP, metalake)
+    is_member = state.matrix.decide(member).allow
+    return refusals.denied(state, request, reason, is_member=is_member)
 
 
 def require(

@@ -63,7 +63,7 @@ def test_07_deploying_is_refused_without_any_one_of_what_it_needs(market: Wire, 
     market.revoke("dana", id)
     text = refused(market, "dana", "PUT", MART, EVERYTHING)
     assert "is not authorized to perform" in text
-    assert text.endswith(f"on entity '{id}'")
+    assert f"on entity '{id}'" in text
     market.grant("dana", id, "ADMIN")
     assert market.status("PUT", MART, EVERYTHING, user="dana") == 200
 
@@ -162,18 +162,16 @@ def test_16_whoever_deploys_is_listed_no_program_until_something_is_granted(shop
 
 def test_25_whoever_deploys_cannot_start_and_whoever_starts_cannot_schedule(shop: Wire) -> None:
     text = refused(shop, BOSS, "POST", f"{NIGHTLY}/start")
-    assert text.endswith(
-        "to perform actions '[EXECUTE]' on entity 'program:sales.shop.workflow.nightly'"
-    )
+    assert "to perform actions '[EXECUTE]' on entity 'program:sales.shop.workflow.nightly'" in text
     text = refused(shop, "runner", "PUT", DAILY, SCHEDULE)
-    assert text.endswith("to perform actions '[ADMIN]' on entity 'application:sales.shop'")
+    assert "to perform actions '[ADMIN]' on entity 'application:sales.shop'" in text
 
 
 def test_26_naming_an_owner_takes_admin_on_it_unless_it_is_oneself(market: Wire) -> None:
     stream = f"{SPACE}/streams/s1"
     owned = {"principal": "svc/h1.corp@CORP"}
     text = refused(market, "dana", "PUT", stream, owned)
-    assert text.endswith("'[ADMIN]' on entity 'kerberosprincipal:svc/h1.corp@CORP'")
+    assert "'[ADMIN]' on entity 'kerberosprincipal:svc/h1.corp@CORP'" in text
     assert market.status("PUT", stream, {"principal": "dana/h9@CORP"}, user="dana") == 200
     market.grant("dana", "kerberosprincipal:svc/h1.corp@CORP", "ADMIN")
     dataset = f"{SPACE}/data/datasets/t1"
@@ -186,7 +184,7 @@ def test_26_what_an_impersonated_application_creates_takes_the_owner_s_admin(mar
     body = {**application(datasets=["t1"]), "principal": "svc@CORP"}
     text = refused(market, "dana", "PUT", MART, body)
     assert "name='svc'" in text
-    assert text.endswith("'[ADMIN]' on entity 'dataset:sales.t1'")
+    assert "'[ADMIN]' on entity 'dataset:sales.t1'" in text
     market.revoke("dana", "dataset:sales.t1")
     market.grant("svc", "dataset:sales.t1", "ADMIN")
     assert market.status("PUT", MART, body, user="dana") == 200

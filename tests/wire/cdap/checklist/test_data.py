@@ -54,7 +54,7 @@ def test_14_datasets_are_listed_by_any_privilege_and_dropped_all_or_none(wire: W
         refused(wire, user, "DELETE", DATASETS)
     wire.grant("eve", "dataset:sales.t1", "ADMIN")
     wire.grant("eve", "dataset:sales.t3", "ADMIN")
-    assert refused(wire, "eve", "DELETE", DATASETS).endswith("on entity 'dataset:sales.t2'")
+    assert "on entity 'dataset:sales.t2'" in refused(wire, "eve", "DELETE", DATASETS)
     assert names(wire, DATASETS, "dana") == ["t1", "t2", "t3"]
     assert wire.status("DELETE", DATASETS, user="dana") == 200
     assert names(wire, DATASETS, "dana") == []

@@ -174,7 +174,7 @@ def test_k21_a_deployment_that_brings_the_module_takes_admin_on_it_and_on_its_ty
     for id in ("dataset_module:sales.graphs", "dataset_type:sales.com.acme.Graph"):
         new.grant("dana", id, "READ", "WRITE", "EXECUTE")
         text = refused(new, "dana", "PUT", f"{SPACE}/apps/fair", config)
-        assert text.endswith(f"'[ADMIN]' on entity '{id}'")
+        assert f"'[ADMIN]' on entity '{id}'" in text
         new.grant("dana", id, "ADMIN")
     assert new.status("PUT", f"{SPACE}/apps/fair", config, user="dana") == 200
 
@@ -204,7 +204,7 @@ def test_k25_only_a_new_entity_is_given_to_whoever_creates_it(older: Wire) -> No
     before = held(older, "dana")
     more = application(programs=[program("worker", "scribe"), program("flow", "visits")])
     text = refused(older, "dana", "PUT", f"{SPACE}/apps/aside", more)
-    assert text.endswith("'[ADMIN]' on entity 'application:sales.aside'")
+    assert "'[ADMIN]' on entity 'application:sales.aside'" in text
     assert upload(older, version="2.0", user="dana") == 200
     for path in (CLICKS, SPACE):
         assert older.status("PUT", path, user="dana") == 200

@@ -758,17 +758,71 @@ def test_a_query_s_old_and_new_subjects_are_asked_about(plane: Plane) -> None:
 # logical parents
 
 
+HIVE = Entity("dataPlatform", "urn:li:dataPlatform:hive")
+MODEL = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:model,orders,PROD)")
+LOGICAL: dict[str, Any] = {"logical": True}
+
+
+def column(of: Entity, path: str = "id") -> Entity:
+    return Entity("schemaField", f"urn:li:schemaField:({of.name},{path})")
+
+
 def parent(of: Entity | None) -> dict[str, Any]:
     return {} if of is None else {"parent": {"destinationUrn": of.name}}
 
 
 def test_a_logical_parent_takes_the_right_to_both_sides(plane: Plane) -> None:
-    put(plane, (ORDERS, "subTypes", {}))
+    put(plane, (ORDERS, "subTypes", {}), (HIVE, "dataPlatformInfo", LOGICAL))
     grant(plane, "EDIT_ENTITY", on=ORDERS)
     linked: Item = (ORDERS, "logicalParent", parent(STOCK))
     assert refused(plane, linked) == "logical_parent.set"
     grant(plane, "EDIT_ENTITY", on=STOCK)
     send(plane, linked)
+
+
+@pytest.mark.parametrize(
+    ("child", "above", "told"),
+    [
+        (ORDERS, STOCK, "expected a parent on a logical platform"),
+        (FIELD, column(STOCK), "expected a parent on a logical platform"),
+        (FIELD, STOCK, "expected a parent on a logical platform"),
+        (ORDERS, column(MODEL, "other"), "has no column `other`"),
+        (FIELD, column(MODEL, "other"), "has no column `other`"),
+        (column(ORDERS, "other"), column(MODEL), "has no column `other`"),
+        (MODEL, MODEL, "is not its own logical parent"),
+        (ORDERS, column(PRODUCT), "expected a dataset or a column of one"),
+        (ORDERS, MODEL, ""),
+        (ORDERS, column(MODEL), ""),
+        (FIELD, MODEL, ""),
+        (FIELD, column(MODEL), ""),
+    ],
+)
+@pytest.mark.parametrize("change", [Change.PUT, Change.PATCH])
+def test_a_logical_parent_is_on_a_logical_platform_and_its_column_is_there(
+    plane: Plane, child: Entity, above: Entity, told: str, change: Change
+) -> None:
+    put(
+        plane,
+        (Entity("dataPlatform", "urn:li:dataPlatform:model"), "dataPlatformInfo", LOGICAL),
+        *(
+            (one, "schemaMetadata", {"fields": [{"fieldPath": "id"}]})
+            for one in (ORDERS, STOCK, MODEL)
+        ),
+    )
+    value: object = parent(above)
+    if change is Change.PATCH:
+        value = [{"op": "add", "path": "/parent", "value": parent(above)["parent"]}]
+    item: Item = (child, "logicalParent", value, change)
+    grant(plane, "EDIT_ENTITY", "CREATE_ENTITY", on=child)
+    if above != child:
+        assert refused(plane, item) == "logical_parent.set"
+    grant(plane, "EDIT_ENTITY")
+    if not told:
+        send(plane, item)
+        return
+    with pytest.raises(BadInput, match=told) as raised:
+        send(plane, item)
+    assert str(raised.value).startswith("logicalParent.parent.destinationUrn: ")
 
 
 def test_to_clear_one_takes_the_right_to_the_child_alone(plane: Plane) -> None:

@@ -16,7 +16,7 @@ from typing import Final, Unpack
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.request import Request
-from lakewarden.service import aspects, references
+from lakewarden.service import aspects, logical_parent, references
 from lakewarden.service.aspect_guard import Guard, Parts, Switches
 from lakewarden.service.aspects import Value, Write
 from lakewarden.service.desk import Desk
@@ -57,7 +57,9 @@ class Edit:
         if not parts and (operation, target) in self._asked:
             return
         guard = Guard(self._desk, self._realm, target, self._switches)
-        self.asked.append(guard.ask(operation, target, **parts))
+        request = guard.ask(operation, target, **parts)
+        if (operation, target) not in self._asked:
+            self.asked.append(request)
         if not parts:
             self._asked.add((operation, target))
 
@@ -128,7 +130,8 @@ class Edit:
         return [*self._put, *self._dropped]
 
     def finish(self) -> None:
-        """Writes all of it; raises `NotAllowed` for what an aspect gives and the caller may not.
+        """Writes all of it; raises `NotAllowed` for what an aspect gives and the caller may not,
+        and `BadInput` for a logical parent that is none.
 
         INVARIANT: nothing is written by an edit that asked for nothing.
         """
@@ -146,6 +149,7 @@ class Edit:
             for aspect, value in put.items()
             if value != self._read[entity].get(aspect)
         ]
+        logical_parent.check(self._desk, self._realm, writes)
         aspects.write(self._desk, self._realm, writes, self.actor.name)
         for entity in self._dropped:
             references.forget(self._desk, self._realm, entity)

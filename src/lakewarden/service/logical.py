@@ -1,25 +1,21 @@
 """Logical parents of DataHub's datasets: set with their columns, and cleared, as one act.
 
-The parent belongs to a platform that says it is logical, and the columns that are mapped are
-columns of both. SOURCE: datahub reference 5.1 and 6.9.
+What can be a parent is said in `lakewarden.service.logical_parent`. SOURCE: datahub reference 5.1
+and 6.9.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from lakewarden.aspects.facts import stored
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
 from lakewarden.names import datahub
-from lakewarden.names.canonical import quoted
-from lakewarden.service import aspects
+from lakewarden.service import aspects, logical_parent
 from lakewarden.service.aspect_guard import Guard, Switches
 from lakewarden.service.aspects import Value, Write
 from lakewarden.service.desk import Desk
-
-LOGICAL: Final = "logicalParent"
+from lakewarden.service.logical_parent import LOGICAL
 
 
 def link(
@@ -45,8 +41,8 @@ def link(
     left = [one for one in _linked(desk, realm, child) if one not in wanted]
     for one in left:
         Guard(desk, realm, one, switches).ask("logical_parent.clear")
-    _check(desk, realm, child, parent, columns)
     writes = [Write(one, LOGICAL, _value(one, above)) for one, above in wanted.items()]
+    logical_parent.check(desk, realm, writes)
     writes += [Write(one, LOGICAL, {}) for one in left]
     aspects.write(desk, realm, writes, actor.name)
 
@@ -78,22 +74,3 @@ def _linked(desk: Desk, realm: str, child: Entity) -> Iterator[Entity]:
         entity = tree.entity(below)
         if stored(entity, LOGICAL, snapshot):
             yield entity
-
-
-def _check(
-    desk: Desk, realm: str, child: Entity, parent: Entity, columns: Mapping[str, str]
-) -> None:
-    """Raises `BadInput` unless the parent is logical, and the columns are there."""
-    platform = datahub.parse("dataPlatform", datahub.key_parts(parent.name)[0])
-    found = aspects.read(desk.store, desk.realm(realm), [platform, child, parent])
-    info = found.get(platform, {}).get("dataPlatformInfo")
-    if info is None or info.value.get("logical") is not True:
-        raise BadInput(f"expected a parent on a logical platform, got {quoted(parent.name)}")
-    if not columns:
-        return
-    for entity, named in ((parent, set(columns)), (child, set(columns.values()))):
-        schema = found.get(entity, {}).get("schemaMetadata")
-        fields = [] if schema is None else schema.value.get("fields")
-        there = {f.get("fieldPath") for f in fields or () if isinstance(f, Mapping)}
-        for path in sorted(named - there):
-            raise BadInput(f"{quoted(entity.name)} has no column {quoted(path)}")

@@ -21,7 +21,14 @@ from lakewarden.aspects.patch import Begin, Patched
 from lakewarden.aspects.record_names import check_name, is_known
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.service import aspects, native_user, presence, references, timeseries
+from lakewarden.service import (
+    aspects,
+    logical_parent,
+    native_user,
+    presence,
+    references,
+    timeseries,
+)
 from lakewarden.service.aspect_guard import CREDENTIAL_PREFIX, ORIGINAL, Guard, Switches
 from lakewarden.service.aspects import Aspect, Value, Write
 from lakewarden.service.desk import Desk
@@ -105,6 +112,7 @@ def _take(
         one.propose()
     for one in guarded:
         one.check()
+    logical_parent.check(desk, realm, [each for one in guarded for each in one.parents()])
     write([each for one in guarded for each in one.writes()])
 
 
@@ -250,6 +258,13 @@ class _Guarded:
                 is_there=self._is_there,
                 domains=_value(beside),
             )
+
+    def parents(self) -> Iterator[Write]:
+        """The logical parent, if it changes."""
+        write = self._writes.get(logical_parent.LOGICAL)
+        old = self._before.get(logical_parent.LOGICAL)
+        if write is not None and write.value != _value(old):
+            yield write
 
     def writes(self) -> Iterator[Write]:
         """All that is left to write; raises `LimitExceeded` for too many aspects."""

@@ -71,16 +71,7 @@ def test_it_lets_no_other_tag_come_or_go(limited: World, where: Json) -> None:
     assert tags(limited, where) == [SECRET]
 
 
-@pytest.mark.parametrize("where", [ENTITY, COLUMN], ids=["entity", "column"])
-def test_a_tag_that_does_not_really_come_or_go_is_not_asked_about(
-    limited: World, where: Json
-) -> None:
-    limited.mutate("addTag", {"tagUrn": SECRET, **where}, "admin")
-    limited.mutate("addTags", {"tagUrns": [PII, SECRET], **where})
-    assert tags(limited, where) == [SECRET, PII]
-
-
-def test_a_batch_is_refused_for_the_one_tag_that_really_comes(limited: World) -> None:
+def test_a_batch_is_refused_for_a_tag_that_comes_in_one_place_only(limited: World) -> None:
     limited.mutate("addTag", {"tagUrn": SECRET, **ENTITY}, "admin")
     batch = {"tagUrns": [SECRET], "resources": [ENTITY, {"resourceUrn": STOCK}]}
     assert limited.refused("batchAddTags", batch) == FORBIDDEN
@@ -198,3 +189,19 @@ def test_a_tag_that_is_no_more_can_still_be_taken_away(world: World) -> None:
     world.wire.put((ORDERS, "globalTags", {"tags": [{"tag": "urn:li:tag:old"}]}))
     world.mutate("removeTag", {"tagUrn": "urn:li:tag:old", **ENTITY}, "admin")
     assert tags(world, ENTITY) == []
+
+
+@pytest.mark.parametrize("where", [ENTITY, COLUMN], ids=["entity", "column"])
+@pytest.mark.parametrize("field", ["addTag", "removeTag"])
+def test_a_tag_that_one_may_not_touch_is_refused_whether_it_is_there_or_not(
+    limited: World, where: Json, field: str
+) -> None:
+    assert limited.refused(field, {"tagUrn": SECRET, **where}) == FORBIDDEN
+    limited.mutate("addTag", {"tagUrn": SECRET, **where}, "admin")
+    assert limited.refused(field, {"tagUrn": SECRET, **where}) == FORBIDDEN
+    both = {"tagUrns": [PII, SECRET], **where}
+    assert limited.refused("addTags", both) == FORBIDDEN
+    assert tags(limited, where) == [SECRET]
+    limited.mutate("addTag", {"tagUrn": PII, **where})
+    limited.mutate("addTag", {"tagUrn": PII, **where})
+    assert tags(limited, where) == [SECRET, PII]

@@ -43,6 +43,24 @@ def test_a_column_passes_by_itself_or_by_its_dataset(world: World, sides: tuple[
     assert parent(world, column(ORDERS)) == column(MODEL)
 
 
+@pytest.mark.parametrize("sides", [(ORDERS, column(MODEL)), (column(ORDERS), MODEL)])
+def test_a_dataset_and_a_column_are_a_pair_too(world: World, sides: tuple[str, str]) -> None:
+    link = {"resourceUrn": sides[0], "parentUrn": sides[1]}
+    world.may(EDIT, on=sides[0])
+    assert world.refused("setLogicalParent", link) == FORBIDDEN
+    world.may(EDIT, on=sides[1])
+    world.mutate("setLogicalParent", link)
+    assert parent(world, sides[0]) == sides[1]
+
+
+@pytest.mark.parametrize("above", [STOCK, column(STOCK), column(MODEL, "none"), column(GONE)])
+def test_who_may_not_learns_nothing_of_what_could_be_a_parent(world: World, above: str) -> None:
+    world.may(EDIT, on=ORDERS)
+    assert world.refused("setLogicalParent", {"resourceUrn": ORDERS, "parentUrn": above}) == (
+        FORBIDDEN
+    )
+
+
 def test_to_clear_it_the_child_is_enough(world: World) -> None:
     world.mutate("setLogicalParent", LINK, "admin")
     clear = {"resourceUrn": ORDERS}
@@ -63,7 +81,10 @@ def test_to_clear_what_is_not_there_changes_nothing(world: World) -> None:
     [
         ({"resourceUrn": ORDERS, "parentUrn": STOCK}, BAD),
         ({"resourceUrn": ORDERS, "parentUrn": ORDERS}, BAD),
-        ({"resourceUrn": ORDERS, "parentUrn": column(MODEL)}, BAD),
+        ({"resourceUrn": ORDERS, "parentUrn": column(MODEL, "none")}, BAD),
+        ({"resourceUrn": ORDERS, "parentUrn": column(STOCK)}, BAD),
+        ({"resourceUrn": column(ORDERS), "parentUrn": STOCK}, BAD),
+        ({"resourceUrn": column(ORDERS, "none"), "parentUrn": MODEL}, MISSING),
         ({"resourceUrn": ORDERS, "parentUrn": GONE}, BAD),
         ({"resourceUrn": column(ORDERS), "parentUrn": column(STOCK)}, BAD),
         ({"resourceUrn": column(ORDERS), "parentUrn": column(MODEL, "none")}, BAD),

@@ -98,6 +98,10 @@ def _resolver(label: Label, change: Change) -> Callable[..., bool]:
         def task(edit: Edit) -> bool:
             for place in places:
                 ask(edit, label, place)
+                if label is TAG:
+                    # Also for a tag that is there already, or is not: nothing else would ask then.
+                    operation = label.column_operation if place.column else label.operation
+                    edit.ask(operation, place.entity, subresources=tuple(wanted))
             targets.check_places(edit, places)
             if change is add:
                 targets.check_named(edit, argument, *wanted)

@@ -57,7 +57,11 @@ def _down(*paths: str) -> tuple[_Place, ...]:
     return _places(*paths, lineage=Lineage.DOWNSTREAM)
 
 
+BELONGING: Final = "AssociatedWith"
+"""The type of the edges to applications; to domains they are facts."""
+
 TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
+    BELONGING: _places("applications/applications/*"),
     "ChildOf": _places("dataProcessInstanceRelationships/parentInstance"),
     "Consumes": (
         *_up("chartInfo/inputs/*", "chartInfo/inputEdges/*/destinationUrn"),
@@ -65,6 +69,7 @@ TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
         *_up("dataJobInputOutput/inputDatasets/*"),
         *_up("dataJobInputOutput/inputDatasetEdges/*/destinationUrn"),
         *_up("mlModelProperties/mlFeatures/*"),
+        *_up("metricUpstreams/datasetUpstreams/*/destinationUrn"),
         *_places("dataProcessInstanceInput/inputs/*"),
     ),
     "Contains": (
@@ -74,7 +79,10 @@ TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
     "DashboardContainsDashboard": _up("dashboardInfo/dashboards/*/destinationUrn"),
     "DataProcessInstanceConsumes": _up("dataProcessInstanceInput/inputEdges/*/destinationUrn"),
     "DataProcessInstanceProduces": _down("dataProcessInstanceOutput/outputEdges/*/destinationUrn"),
-    "DerivedFrom": _up("mlFeatureProperties/sources/*", "mlPrimaryKeyProperties/sources/*"),
+    "DerivedFrom": _up(
+        *("mlFeatureProperties/sources/*", "mlPrimaryKeyProperties/sources/*"),
+        "metricRelationships/derivedFrom/*/destinationUrn",
+    ),
     MADE_OF: _up(
         "upstreamLineage/upstreams/*/dataset",
         "dataJobInputOutput/inputDatajobs/*",
@@ -86,7 +94,9 @@ TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
     "IsA": _places("glossaryRelatedTerms/isRelatedTerms/*"),
     "IsRelatedTo": _places("glossaryRelatedTerms/relatedTerms/*"),
     "KeyedBy": _places("mlFeatureTableProperties/mlPrimaryKeys/*"),
+    "IsPartOf": _places("metricRelationships/parentMetric"),
     "MemberOf": _down("mlModelProperties/groups/*"),
+    "ModeledBy": _places("metricInfo/semanticModel"),
     "Produces": (
         *_down("dataJobInputOutput/outputDatasets/*"),
         *_down("dataJobInputOutput/outputDatasetEdges/*/destinationUrn"),

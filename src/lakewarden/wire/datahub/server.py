@@ -36,7 +36,7 @@ def config(exchange: Exchange) -> Reply:
             "datahub": {"serverEnv": "core", "serverType": "prod"},
             "statefulIngestionCapable": True,
             "patchCapable": True,
-            "supportsImpactAnalysis": False,
+            "supportsImpactAnalysis": True,
             "managedIngestion": {"enabled": False, "defaultCliVersion": ""},
             "telemetry": {"enabledCli": False, "enabledIngestion": False},
             "retention": "true",

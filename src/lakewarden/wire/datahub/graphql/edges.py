@@ -5,7 +5,7 @@ SOURCE: the relationships that the records of acryl-datahub 1.7.0.17 declare.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, overload
 
 import numpy as np
@@ -27,6 +27,8 @@ TYPES: Final = {USER: "corpuser", GROUP: "corpGroup", ROLE: "dataHubRole"}
 
 OWNED: Final = "OwnedBy"
 PART: Final = "IsPartOf"
+OF_ROLE: Final = "IsAssociatedWithRole"
+"""From a policy to the roles that it is about: shown to who may list policies."""
 
 _RELATIONS: Final = {
     "AssociatedWith": "domain",
@@ -132,9 +134,18 @@ def _leading(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
             above = next(iter(tree.ancestors(id)), None)
             if above is not None and tree.entity(above).type in _WHOLES:
                 yield tree.entity(above)
+        if type == OF_ROLE and guarding.may(call, "policy.list", guarding.POLICIES):
+            yield from _roles_of(snapshot, entity)
         if type == OWNED:
             for owner, _ in snapshot.coded.owners.of(id):
                 yield as_entity(snapshot.coded.acting.principals[owner])
+
+
+def _roles_of(snapshot: Snapshot, policy: Entity) -> Iterator[Entity]:
+    statement = snapshot.table.statements.get(policy.name)
+    for principal in () if statement is None else statement.principals:
+        if principal.kind == ROLE:
+            yield as_entity(principal)
 
 
 def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
@@ -148,7 +159,7 @@ def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
                 yield Ends(type, BitMap(), guarding.visible(call, others))
             stated = frozenset()
         for type in sorted(types):
-            ids = _leading_to(call.state.matrix.snapshot, entity, type)
+            ids = _leading_to(call, entity, type)
             if type in stated:
                 ids |= Neighbours(asked.texts()).sources(entity, [type])
             ids = guarding.visible_ids(call, ids & asked.index.tree.stored)
@@ -156,7 +167,8 @@ def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
                 yield Ends(type, ids)
 
 
-def _leading_to(snapshot: Snapshot, entity: Entity, type: str) -> BitMap:
+def _leading_to(call: Call, entity: Entity, type: str) -> BitMap:
+    snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
     found = BitMap()
     id = tree.find(entity)
@@ -170,7 +182,21 @@ def _leading_to(snapshot: Snapshot, entity: Entity, type: str) -> BitMap:
         owner = None if named is None else snapshot.coded.acting.ids.get(Principal(*named))
         if owner is not None:
             found |= snapshot.coded.owners.sources_of(BitMap([owner]))
+    if type == OF_ROLE and guarding.may(call, "policy.list", guarding.POLICIES):
+        found |= _policies_of(snapshot, entity)
     return found
+
+
+def _policies_of(snapshot: Snapshot, role: Entity) -> BitMap:
+    """The stored policies that are about a role."""
+    principal = Principal(ROLE, role.name)
+    named = (
+        Entity("dataHubPolicy", id)
+        for id, statement in snapshot.table.statements.items()
+        if principal in statement.principals
+    )
+    ids = (snapshot.coded.tree.find(one) for one in named)
+    return BitMap([id for id in ids if id is not None])
 
 
 def children(snapshot: Snapshot, id: int) -> BitMap:
@@ -189,6 +215,13 @@ def present(snapshot: Snapshot, ends: Ends) -> Ends:
 
     ids = BitMap(id for id in ends.ids if is_there(id))
     return Ends(ends.type, ids, [one for one in ends.entities if is_there(tree.find(one))])
+
+
+def of_types(snapshot: Snapshot, ends: Ends, types: Iterable[str]) -> Ends:
+    """The same with those alone that are of one of the types."""
+    wanted = frozenset(types)
+    ids = ends.ids & BitMap.union(BitMap(), *(snapshot.of_type(type) for type in wanted))
+    return Ends(ends.type, ids, [one for one in ends.entities if one.type in wanted])
 
 
 def as_entity(principal: Principal) -> Entity:

@@ -32,7 +32,7 @@ def timeline(_: object, info: Info, input: Value) -> Value:
     found = calls.entity(input["urn"])
     categories = input.get("changeCategories") or history.CATEGORIES
     changes = _transactions(info.context, found, categories)
-    return {"changeTransactions": [_transaction(one) for one in changes]}
+    return {"changeTransactions": [_transaction(one) for one in changes], "skippedVersionCount": 0}
 
 
 def _transaction(one: Value) -> Value:
@@ -41,6 +41,7 @@ def _transaction(one: Value) -> Value:
         "lastSemanticVersion": one["semVer"],
         "versionStamp": one["versionStamp"],
         "changeType": "ADD",
+        "actor": one["actor"],
         "changes": [_event(event) for event in one["changeEvents"]],
     }
 

@@ -34,6 +34,9 @@ def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mappi
     snapshot = call.state.matrix.snapshot
     direction, wanted = input["direction"], frozenset(input["types"])
     ends = sorted(_ends(call, entity, direction, wanted), key=lambda one: one.type)
+    of_types = input.get("relatedEntityTypes")
+    if of_types is not None:
+        ends = [edges.of_types(snapshot, one, of_types) for one in ends]
     if not input.get("includeSoftDelete", True):
         ends = [edges.present(snapshot, one) for one in ends]
     found = Found(snapshot, ends)

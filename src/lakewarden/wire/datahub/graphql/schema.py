@@ -22,6 +22,7 @@ from lakewarden.aspects.words import check_search
 from lakewarden.service.cancellation import check
 from lakewarden.service.search.question import URN
 from lakewarden.wire.datahub.graphql import (
+    app_config,
     edits,
     identities,
     invitations,
@@ -46,23 +47,28 @@ from lakewarden.wire.datahub.graphql.pages import (
     lineage,
     lists,
     looks,
+    metrics,
     people,
     pipelines,
+    products,
     queries,
     roots,
+    runs,
     shared,
     systems,
+    versions,
 )
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 from lakewarden.wire.datahub.graphql.search.inputs import QUERY
 
 _MODULES: Final = (
-    *(edits, identities, invitations, measures, past, platform, policies),
+    *(app_config, edits, identities, invitations, measures, past, platform, policies),
     *(privileges, search, service_accounts, tokens, user_settings),
 )
 _PAGES: Final = (
     *(assets, association, columns, contents, governance, learning, lineage, lists, looks),
-    *(people, pipelines, queries, roots, systems),
+    metrics,
+    *(people, pipelines, products, queries, roots, runs, systems, versions),
 )
 """Each has `RESOLVERS`: by type and field."""
 

@@ -22,7 +22,9 @@ from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad, missing
 from lakewarden.wire.datahub.graphql.paging import page, says
+from lakewarden.wire.datahub.graphql.relationships import relationships
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
+from lakewarden.wire.datahub.graphql.user_settings import default_view
 
 OPERATION: Final = "service_account.manage"
 
@@ -149,7 +151,18 @@ def _texts(told: Mapping[str, Any]) -> list[str]:
     return [told[key] for key in ("name", "displayName", "description") if told[key]]
 
 
+def _default_view(told: Mapping[str, Any], info: Info) -> Entity | None:
+    return default_view(info.context, Entity(_TYPE, told["urn"]))
+
+
+def _relationships(
+    told: Mapping[str, Any], info: Info, input: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    return relationships(Entity(_TYPE, told["urn"]), info, input)
+
+
 RESOLVERS: Final[Resolvers] = {
+    "ServiceAccount": {"defaultView": _default_view, "relationships": _relationships},
     "Query": {"listServiceAccounts": _list, "getServiceAccount": _look_up},
     "Mutation": {"createServiceAccount": _create, "deleteServiceAccount": _delete},
 }

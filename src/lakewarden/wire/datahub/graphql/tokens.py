@@ -202,7 +202,13 @@ def _milliseconds(time: float) -> int:
     return int(time * 1_000)
 
 
+def _owner(told: Metadata, info: Info) -> Entity | None:
+    call: Call = info.context
+    return next(iter(guarding.visible(call, [calls.entity(told["ownerUrn"], "corpuser")])), None)
+
+
 RESOLVERS: Final[Resolvers] = {
+    "AccessTokenMetadata": {"owner": _owner},
     "Query": {"listAccessTokens": _list, "getAccessTokenMetadata": _told},
     "Mutation": {"createAccessToken": _create, "revokeAccessToken": _revoke},
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from lakewarden.aspects.meaning import target
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.service import aspects
 from lakewarden.service.aspects import Write
@@ -16,11 +17,14 @@ from lakewarden.service.desk import Desk
 from lakewarden.wire.datahub.graphql import call as calls
 from lakewarden.wire.datahub.graphql import entities, guarding
 from lakewarden.wire.datahub.graphql.call import Call
-from lakewarden.wire.datahub.graphql.errors import missing
+from lakewarden.wire.datahub.graphql.errors import bad, missing
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
 _ASPECT: Final = "corpUserSettings"
 _VIEW: Final = "dataHubView"
+_LONGEST: Final = 64
+_MOST_DISMISSED: Final = 1_000
+_PAGE: Final = "dataHubPageTemplate"
 _HOME: Final = "showSimplifiedHomepage"
 _THEME: Final = "showThemeV2"
 _FIELDS: Final = {"SHOW_SIMPLIFIED_HOME_PAGE": _HOME, "SHOW_THEME_V2": _THEME}
@@ -35,7 +39,34 @@ def _settings(user: Entity, info: Info) -> Mapping[str, Any] | None:
         return None
     chosen = _part(value, "appearance")
     appearance = {name: _flag(chosen.get(name)) for name in (_HOME, _THEME)}
-    return {"appearance": appearance, "views": {"defaultView": _view(call, value)}}
+    return {
+        "appearance": appearance,
+        "views": {"defaultView": default_view(call, user)},
+        "homePage": _home(call, value),
+        "locale": {"language": _text(_part(value, "locale").get("language"))},
+    }
+
+
+def default_view(call: Call, user: Entity) -> Entity | None:
+    """The view that a user's searches begin with, if it is there."""
+    return _view(call, call.aspect(user, _ASPECT))
+
+
+def _home(call: Call, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The user's own home page, and what it was told and does not want to be told again."""
+    own = _part(value, "homePage")
+    page, problem = target(_text(own.get("pageTemplate")) or "", frozenset({_PAGE}))
+    shown = [] if problem else guarding.visible(call, [page])
+    dismissed = own.get("dismissedAnnouncements")
+    urns = dismissed if isinstance(dismissed, list) else []
+    return {
+        "pageTemplate": next((one for one in shown if entities.is_known(call.state, one)), None),
+        "dismissedAnnouncementUrns": [urn for urn in urns if isinstance(urn, str)],
+    }
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _view(call: Call, value: Mapping[str, Any]) -> Entity | None:
@@ -69,6 +100,41 @@ def _set_view(_: object, info: Info, input: Mapping[str, Any]) -> bool:
     return _change(call, changed)
 
 
+def _set_language(_: object, info: Info, input: Mapping[str, Any]) -> bool:
+    language = input.get("language")
+    if language is not None and not 0 < len(language) <= _LONGEST:
+        raise bad(f"`language`: expected 1 to {_LONGEST} characters")
+
+    def changed(value: Value) -> Value:
+        return {"appearance": {_HOME: False}, **value, "locale": {"language": language}}
+
+    return _change(info.context, changed)
+
+
+def _set_home(_: object, info: Info, input: Mapping[str, Any]) -> bool:
+    call: Call = info.context
+    urn = input.get("pageTemplate")
+    page = None if urn is None else calls.entity(urn, _PAGE)
+    new = [one for one in input.get("newDismissedAnnouncements") or () if one]
+
+    def changed(value: Value) -> Value:
+        home = dict(_part(value, "homePage"))
+        if page is not None:
+            if not entities.is_known(call.state, page):
+                raise missing(page.name)
+            home["pageTemplate"] = page.name
+        elif input.get("removePageTemplate"):
+            home.pop("pageTemplate", None)
+        before = home.get("dismissedAnnouncements")
+        dismissed = dict.fromkeys([*(before if isinstance(before, list) else ()), *new])
+        if len(dismissed) > _MOST_DISMISSED:
+            raise bad(f"`newDismissedAnnouncements`: more than {_MOST_DISMISSED} are not kept")
+        home["dismissedAnnouncements"] = list(dismissed)
+        return {"appearance": {_HOME: False}, **value, "homePage": home}
+
+    return _change(call, changed)
+
+
 def _change(call: Call, changed: Callable[[Value], Value]) -> bool:
     def task(desk: Desk) -> bool:
         realm, user = call.exchange.realm, call.actor
@@ -91,5 +157,10 @@ def _flag(value: object) -> bool | None:
 
 RESOLVERS: Final[Resolvers] = {
     "CorpUser": {"settings": _settings},
-    "Mutation": {"updateUserSetting": _switch, "updateCorpUserViewsSettings": _set_view},
+    "Mutation": {
+        "updateUserSetting": _switch,
+        "updateCorpUserViewsSettings": _set_view,
+        "updateCorpUserLocaleSettings": _set_language,
+        "updateUserHomePageSettings": _set_home,
+    },
 }

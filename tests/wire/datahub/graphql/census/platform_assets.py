@@ -164,6 +164,7 @@ _APPLICATIONS: Final = {
         "createApplication",
         "CreateApplicationInput",
         {"properties": {"name": "x"}},
+        _URN,
     ),
     "deleteApplication": _of("entity.manage", "deleteApplication", "urn:li:application:x"),
     "batchSetApplication": _mutation(

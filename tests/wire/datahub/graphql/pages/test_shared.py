@@ -46,6 +46,7 @@ URNS: Final = {
     "dataJob": JOB,
     "dataPlatformInstance": INSTANCE,
     "dataset": ORDERS,
+    "metric": f"urn:li:metric:({HIVE},sales,revenue)",
     "mlFeature": FEATURE,
     "mlFeatureTable": f"urn:li:mlFeatureTable:({HIVE},t)",
     "mlModel": CHURN,
@@ -54,6 +55,7 @@ URNS: Final = {
     "mlPrimaryKey": KEY,
     "notebook": "urn:li:notebook:(querybook,n)",
     "schemaField": column("id"),
+    "semanticModel": f"urn:li:semanticModel:({HIVE},sales,model)",
     "versionSet": "urn:li:versionSet:(v,dataset)",
 }
 """Entities of the types whose names have several parts."""

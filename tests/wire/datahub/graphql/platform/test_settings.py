@@ -55,7 +55,7 @@ def test_the_secret_of_single_sign_on_is_not_kept(wire: Wire) -> None:
         assert "clientId" in str(kept)
 
 
-CREATE = input_of("CreateApplicationInput", "createApplication")
+CREATE = input_of("CreateApplicationInput", "createApplication", " { urn }")
 PUT = input_of("BatchSetApplicationInput", "batchSetApplication")
 TAKE = input_of("BatchUnsetApplicationInput", "batchUnsetApplication")
 SHOP, BANK = "urn:li:application:shop", "urn:li:application:bank"
@@ -75,7 +75,7 @@ def test_an_application_is_made_in_a_domain_by_who_may_edit_both(wire: Wire) -> 
     let(wire, "ana", "EDIT_ENTITY", "DELETE_ENTITY")
     asked = {"id": "shop", "properties": {"name": "Shop"}, "domainUrn": domain}
     assert wire.bad(CREATE, "bob", i=asked) == FORBIDDEN
-    assert wire.good(CREATE, "ana", i=asked) == SHOP
+    assert wire.good(CREATE, "ana", i=asked) == {"urn": SHOP}
     assert wire.aspects("application", SHOP)["domains"]["domains"] == [domain]
     assert wire.bad(CREATE, "ana", i=asked) == CONFLICT
     assert wire.good(f'mutation {{ deleteApplication(urn: "{SHOP}") }}', "ana")

@@ -121,7 +121,12 @@ def _domains_named(call: Call, entity: Entity) -> list[Entity]:
 def _domain(entity: Entity, info: Info) -> Mapping[str, Any] | None:
     seen = shown(info.context, entity, _domains_named)
     found = [one for one in _domains_named(info.context, entity) if one in seen]
-    return {"domain": found[0], "associatedUrn": entity.name} if found else None
+    if not found:
+        return None
+    value = Part(entity, info.context.aspect(entity, "domains"))
+    said = (one for one in value.parts("domainAssociations") if one.get("domain") == found[0].name)
+    attribution = next((one.part("attribution") for one in said), None)
+    return {"domain": found[0], "associatedUrn": entity.name, "attribution": attribution}
 
 
 _PROPERTIES: Final = naming(
@@ -252,8 +257,10 @@ RESOLVERS: Final[Resolvers] = {
         "actor": _writer,
         "created": stamp("createStamp", always=True),
         "updated": stamp("updateStamp"),
+        "settings": part("settings"),
         "associatedUrn": _associated,
     },
+    "InstitutionalMemoryMetadataSettings": {"showInAssetPreview": flag("showInAssetPreview")},
     "Deprecation": {
         "deprecated": flag("deprecated"),
         "decommissionTime": number("decommissionTime"),

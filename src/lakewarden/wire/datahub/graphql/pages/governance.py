@@ -100,7 +100,7 @@ RESOLVERS: Final[Resolvers] = {
         "properties": aspect("glossaryTermInfo"),
         "glossaryTermInfo": aspect("glossaryTermInfo"),
     },
-    "GlossaryTermProperties": _OF_TERM,
+    "GlossaryTermProperties": {**_OF_TERM, "createdOn": _MADE},
     "GlossaryTermInfo": _OF_TERM,
     "GlossaryNode": {
         "properties": aspect("glossaryNodeInfo"),

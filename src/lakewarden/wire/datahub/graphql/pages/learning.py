@@ -58,6 +58,20 @@ def _version(part: Part, _info: Info) -> str | None:
     return None if found is None else found.text("versionTag")
 
 
+_JOBS: Final = {
+    aspect: naming(aspect, under("trainingJobs", "downstreamJobs")) for aspect in (_MODEL, _GROUP)
+}
+
+
+def _jobs(model: Part, info: Info) -> Mapping[str, list[str]]:
+    """The jobs that trained a model, and those that use it, of those that the caller is shown."""
+    seen = {one.name for one in shown(info.context, model.entity, _JOBS[model.aspect])}
+    return {
+        key: [urn for urn in model.texts(key) if urn in seen]
+        for key in ("trainingJobs", "downstreamJobs")
+    }
+
+
 def _made(part: Part, _info: Info) -> int | None:
     """When it was made: by the newer member, or else by the older."""
     found = part.part("created")
@@ -151,6 +165,7 @@ RESOLVERS: Final[Resolvers] = {
         "cost": aspect("cost"),
     },
     "MLModelProperties": {
+        "mlModelLineageInfo": _jobs,
         "name": text("name"),
         "description": text("description"),
         "created": stamp("created"),
@@ -218,6 +233,7 @@ RESOLVERS: Final[Resolvers] = {
         "editableProperties": aspect("editableMlModelGroupProperties"),
     },
     "MLModelGroupProperties": {
+        "mlModelLineageInfo": _jobs,
         "name": text("name"),
         "description": text("description"),
         "created": stamp("created"),

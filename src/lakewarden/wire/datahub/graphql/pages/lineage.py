@@ -160,5 +160,6 @@ def _ref(column: Entity) -> Shown:
 
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {"fineGrainedLineages": _of_dataset},
+    "SemanticModel": {"fineGrainedLineages": _of_dataset},
     "DataJobInputOutput": {"fineGrainedLineages": _of_task},
 }

@@ -36,6 +36,7 @@ _ROOTS: Final = {
     "glossaryNode": "glossaryNode",
     "glossaryTerm": "glossaryTerm",
     "incident": "incident",
+    "metric": "metric",
     "mlFeature": "mlFeature",
     "mlFeatureTable": "mlFeatureTable",
     "mlModel": "mlModel",
@@ -43,8 +44,10 @@ _ROOTS: Final = {
     "mlPrimaryKey": "mlPrimaryKey",
     "notebook": "notebook",
     "role": "role",
+    "semanticModel": "semanticModel",
     "structuredProperty": "structuredProperty",
     "tag": "tag",
+    "versionSet": "versionSet",
 }
 """Fields of the root that show an entity, and the type that its URN must be of."""
 

@@ -25,6 +25,7 @@ from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
     aspect,
     custom_properties,
+    flag,
     of_aspect,
     text,
     word,
@@ -82,7 +83,7 @@ RESOLVERS: Final[Resolvers] = {
         "info": aspect(_PLATFORM),
         "displayName": of_aspect(_PLATFORM, text("displayName")),
     },
-    "DataPlatformProperties": _OF_PLATFORM,
+    "DataPlatformProperties": {**_OF_PLATFORM, "logical": flag("logical")},
     "DataPlatformInfo": _OF_PLATFORM,
     "DataPlatformInstance": {
         "instanceId": key(1),

@@ -21,6 +21,7 @@ from lakewarden.wire.datahub.graphql.platform import (
     form_answers,
     form_output,
     forms,
+    health,
     incidents,
     ingestion,
     lineage,
@@ -30,6 +31,7 @@ from lakewarden.wire.datahub.graphql.platform import (
     property_values,
     secrets,
     settings,
+    steps,
     structured_properties,
     views,
 )
@@ -51,6 +53,7 @@ _MODULES: Final = (
     form_answers,
     form_output,
     forms,
+    health,
     incidents,
     ingestion,
     lineage,
@@ -60,6 +63,7 @@ _MODULES: Final = (
     property_values,
     secrets,
     settings,
+    steps,
     structured_properties,
     views,
 )

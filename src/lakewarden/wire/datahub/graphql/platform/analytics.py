@@ -58,7 +58,7 @@ def _charts(_: object, info: Info) -> list[Mapping[str, Any]]:
     counts = {type: len(_stored(call, type)) for type in KINDS}
     found = BitMap.union(*(_stored(call, type) for type in KINDS))
     charts = [_bars("Entities by type", Counter(counts)), *_landscape(call, found)]
-    return [{"title": "What there is", "charts": charts}]
+    return [_group(charts)]
 
 
 def _metadata_charts(_: object, info: Info, input: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -73,7 +73,11 @@ def _metadata_charts(_: object, info: Info, input: Mapping[str, Any]) -> list[Ma
     query = input.get("query")
     if not says(query):
         found = BitMap(id for id in found if says(query, tree.entity(id).name))
-    return [{"title": "What there is", "charts": list(_landscape(call, found))}]
+    return [_group(list(_landscape(call, found)))]
+
+
+def _group(charts: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+    return {"groupId": "WhatThereIs", "title": "What there is", "charts": charts}
 
 
 def _stored(call: Call, type: str) -> BitMap:

@@ -8,11 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from lakewarden.aspects.edges import BELONGING
 from lakewarden.kernel.entity import Entity
+from lakewarden.service.search.neighbours import Neighbours
+from lakewarden.wire.datahub import viewing
 from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.guarding import Ask
+from lakewarden.wire.datahub.graphql.pages.assets import or_key
 from lakewarden.wire.datahub.graphql.pages.part import (
+    Part,
     aspect,
     custom_properties,
     text,
@@ -28,6 +35,7 @@ from lakewarden.wire.datahub.graphql.platform.draft import (
 )
 from lakewarden.wire.datahub.graphql.platform.listing import shown
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
+from lakewarden.wire.datahub.searching import asking
 
 _ASPECT: Final = "applicationProperties"
 _ON_ASSETS: Final = "applications"
@@ -42,8 +50,13 @@ HAVING_APPLICATIONS: Final = (
 )
 """The types of assets that show to which applications they belong."""
 
+_HAVING_LISTS: Final = (
+    *("GlossaryNode", "GlossaryTerm", "MLFeature", "MLFeatureTable", "MLModel", "MLModelGroup"),
+)
+"""Those that show it as a list alone."""
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
+
+def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
     application = named(_TYPE, input.get("id"))
     domain = None if input.get("domainUrn") is None else calls.entity(input["domainUrn"], "domain")
 
@@ -51,14 +64,14 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
         of_domain = [] if domain is None else [Ask("domain.edit", application)]
         return [Ask(_MANAGE, _ALL), *of_domain]
 
-    def task(draft: Draft) -> str:
+    def task(draft: Draft) -> Entity:
         draft.check_new(application)
         value = {"customProperties": {}, **given(input["properties"], "name", "description")}
         draft.put(application, _ASPECT, value)
         if domain is not None:
             draft.check_there(domain)
             draft.put(application, "domains", {"domains": [domain.name]})
-        return application.name
+        return application
 
     return write_all(info.context, asks, task, {"application": application.name})
 
@@ -115,6 +128,15 @@ def _change(
     return write_all(info.context, lambda _: [Ask(_PUT, asset) for asset in assets], task)
 
 
+def _assets(properties: Part, info: Info) -> int:
+    """How many assets belong to an application, of those that the caller is shown."""
+    call: Call = info.context
+    with asking(call.exchange, viewing.hits) as asked:
+        ids = Neighbours(asked.texts()).sources(properties.entity, [BELONGING])
+        ids &= asked.index.tree.stored
+    return len(guarding.visible_ids(call, ids))
+
+
 def _of_asset(asset: Entity, info: Info) -> list[Mapping[str, Any]]:
     value = info.context.aspect(asset, _ON_ASSETS)
     found = shapes.entities(value.get("applications"), _TYPE)
@@ -135,10 +157,12 @@ RESOLVERS: Final[Resolvers] = {
     },
     "Application": {"properties": aspect(_ASPECT)},
     "ApplicationProperties": {
-        "name": text("name"),
+        "name": or_key("name", 0),
+        "numAssets": _assets,
         "description": text("description"),
         "externalUrl": text("externalUrl"),
         "customProperties": custom_properties,
     },
     **{type: {"application": _first, "applications": _of_asset} for type in HAVING_APPLICATIONS},
+    **{type: {"applications": _of_asset} for type in _HAVING_LISTS},
 }

@@ -32,7 +32,9 @@ from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 TYPE: Final = "assertion"
 ASPECT: Final = "assertionInfo"
 
-_RUN: Final = "assertionRunEvent"
+RUN: Final = "assertionRunEvent"
+"""What came of a run."""
+
 _RUNS: Final = 100
 """So many runs are shown unless the caller asks for fewer."""
 
@@ -126,7 +128,7 @@ def _runs(
         timeseries.LAST if endTimeMillis is None else endTimeMillis,
     )
     with call.exchange.plane.reading() as reading:
-        found = timeseries.values(reading, call.exchange.realm, assertion, _RUN, window, most)
+        found = timeseries.values(reading, call.exchange.realm, assertion, RUN, window, most)
     runs = [Part(assertion, one.value) for one in found]
     results = [result.text("type") for run in runs if (result := run.part("result")) is not None]
     return {

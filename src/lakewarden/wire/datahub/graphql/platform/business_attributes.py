@@ -14,6 +14,7 @@ from lakewarden.wire.datahub.graphql import call as calls
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import Failure
 from lakewarden.wire.datahub.graphql.guarding import Ask
+from lakewarden.wire.datahub.graphql.pages.part import Part
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.columns import column_of
 from lakewarden.wire.datahub.graphql.platform.draft import (
@@ -24,7 +25,7 @@ from lakewarden.wire.datahub.graphql.platform.draft import (
     write,
     write_all,
 )
-from lakewarden.wire.datahub.graphql.platform.listing import listed, stored
+from lakewarden.wire.datahub.graphql.platform.listing import listed, shown, stored
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "businessAttribute"
@@ -185,6 +186,8 @@ def _properties(attribute: Entity, info: Info) -> Mapping[str, Any] | None:
         "name": name,
         "description": shapes.text(value.get("description")),
         "type": words.get(record.rpartition(".")[2]),
+        "tags": _part(attribute, value, "globalTags"),
+        "glossaryTerms": _part(attribute, value, "glossaryTerms"),
         "customProperties": [
             {**one, "associatedUrn": attribute.name}
             for one in shapes.entries(value.get("customProperties"))
@@ -195,9 +198,24 @@ def _properties(attribute: Entity, info: Info) -> Mapping[str, Any] | None:
     }
 
 
+def _part(attribute: Entity, value: Mapping[str, Any], key: str) -> Part | None:
+    return Part(attribute, value).part(key)
+
+
+def _of_column(column: Entity, info: Info) -> Mapping[str, Any] | None:
+    """What a column means, if the caller is shown that."""
+    stated = Part(column, info.context.aspect(column, _ON_COLUMNS)).part("businessAttribute")
+    named = None if stated is None else shapes.entity(stated.get("businessAttributeUrn"), TYPE)
+    attribute = shown(info.context, named)
+    if attribute is None:
+        return None
+    return {"businessAttribute": {"businessAttribute": attribute, "associatedUrn": column.name}}
+
+
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listBusinessAttributes": _list},
     "BusinessAttribute": {"properties": _properties},
+    "SchemaFieldEntity": {"businessAttributes": _of_column},
     "Mutation": {
         "createBusinessAttribute": _create,
         "updateBusinessAttribute": _update,

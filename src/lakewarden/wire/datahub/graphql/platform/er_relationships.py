@@ -19,6 +19,7 @@ from lakewarden.wire.datahub.graphql.pages.part import (
     parts,
     text,
     time_of,
+    word,
 )
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, given, named, write_all
@@ -137,6 +138,7 @@ RESOLVERS: Final[Resolvers] = {
         "name": text("name", ""),
         **{end: _end(end) for end in _ENDS},
         "relationshipFieldMappings": parts("relationshipFieldMappings"),
+        "cardinality": word("cardinality", ("ONE_ONE", "ONE_N", "N_ONE", "N_N"), "N_N"),
         "createdTime": time_of("created"),
         "createdActor": _creator,
     },

@@ -117,6 +117,15 @@ def of_source(
     return {**numbers, "executionRequests": shown}
 
 
+def latest_success(source: Entity, info: Info) -> Entity | None:
+    """The newest run of a source that succeeded."""
+    call: Call = info.context
+    guarding.allow(call, _MANAGE)
+    runs = [one for one in _requests(call) if _source_of(one, call) == source]
+    done = (one for one in runs if call.aspect(one, _RESULT).get("status") == "SUCCESS")
+    return min(done, key=_newest(call), default=None)
+
+
 def _requests(call: Call) -> list[Entity]:
     return call.kept(_TYPE, lambda: [r for r in stored(call, _TYPE) if call.aspect(r, _INPUT)])
 

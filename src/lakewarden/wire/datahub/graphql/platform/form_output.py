@@ -25,7 +25,8 @@ from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
 HAVING_FORMS: Final = (
     *("Chart", "Container", "Dashboard", "DataFlow", "DataJob", "DataProduct", "Dataset"),
-    *("Domain", "GlossaryNode", "GlossaryTerm"),
+    *("Domain", "GlossaryNode", "GlossaryTerm", "CorpUser", "CorpGroup", "Application"),
+    *("MLModel", "MLModelGroup", "MLFeature", "MLFeatureTable", "MLPrimaryKey"),
 )
 """The types of assets that forms are asked about."""
 

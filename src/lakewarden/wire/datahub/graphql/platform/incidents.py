@@ -139,11 +139,22 @@ def _incidents(asset: Entity, info: Info, **asked: Any) -> Mapping[str, Any]:
     call: Call = info.context
     found = [
         one
-        for one in _of_assets(call).get(asset, ())
+        for one in of_asset(call, asset)
         if _fits(Part(one, call.aspect(one, _ASPECT)), info, asked)
     ]
     shown_ones, numbers = page(found, asked, call.exchange.services.page_rows)
     return {**numbers, "incidents": shown_ones}
+
+
+def of_asset(call: Call, asset: Entity) -> list[Entity]:
+    """The incidents of an asset, of those that the caller is shown, the newest first."""
+    return _of_assets(call).get(asset, [])
+
+
+def is_active(call: Call, incident: Entity) -> bool:
+    """Whether an incident is not resolved."""
+    status = Part(incident, call.aspect(incident, _ASPECT)).part("status")
+    return status is None or status.text("state") != "RESOLVED"
 
 
 def _fits(value: Part, info: Info, asked: Mapping[str, Any]) -> bool:

@@ -132,6 +132,13 @@ def _source(_: object, info: Info, urn: str) -> Entity | None:
     return source if is_known(call.state, source) else None
 
 
+def _origin(source: Entity, info: Info) -> Mapping[str, Any] | None:
+    """Where the source comes from; null: somebody made it."""
+    said = shapes.mapping(info.context.aspect(source, ASPECT).get("source"))
+    type = shapes.word(said.get("type"), ("SYSTEM",))
+    return None if type is None else {"type": type}
+
+
 def _urn(source: Entity, _info: Info) -> str:
     return source.name
 
@@ -187,6 +194,8 @@ RESOLVERS: Final[Resolvers] = {
         "schedule": _schedule,
         "config": _config,
         "executions": executions.of_source,
+        "latestSuccessfulExecution": executions.latest_success,
+        "source": _origin,
         "ownership": shared.RESOLVERS["ownership"],
     },
 }

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
+from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.kinds import word_of
 from lakewarden.wire.datahub.graphql.platform import shapes
@@ -66,10 +67,17 @@ def _definition(property: Entity, info: Info) -> Mapping[str, Any]:
         "valueType": kind or Entity("dataType", "urn:li:dataType:datahub.string"),
         "typeQualifier": {"allowedTypes": shapes.entities(allowed, "entityType")},
         "entityTypes": shapes.entities(value.get("entityTypes"), "entityType"),
+        "allowedPlatforms": _platforms(info, value),
         "immutable": value.get("immutable") is True,
         "created": shown_stamp(info.context, value.get("created")),
         "lastModified": shown_stamp(info.context, value.get("lastModified")),
     }
+
+
+def _platforms(info: Info, value: Mapping[str, object]) -> list[Entity] | None:
+    """The platforms that the caller is shown; None: all are allowed."""
+    found = shapes.entities(value.get("allowedPlatforms"), "dataPlatform")
+    return guarding.visible(info.context, found) if found else None
 
 
 def _allowed(value: Mapping[str, object]) -> list[Mapping[str, Any]]:

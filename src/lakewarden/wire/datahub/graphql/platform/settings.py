@@ -91,10 +91,18 @@ def _settings(_: object, info: Info) -> Mapping[str, Any]:
     return _shown(call)
 
 
+def _home(_: object, info: Info) -> Mapping[str, Any]:
+    """The home page that everybody starts with, whoever asks."""
+    return {"defaultTemplate": _template(info.context)}
+
+
+def _template(call: Call) -> Entity | None:
+    return shown(call, shapes.entity(_part(call, "homePage").get("defaultTemplate"), TEMPLATE))
+
+
 def _shown(call: Call) -> Mapping[str, Any]:
-    template = shapes.entity(_part(call, "homePage").get("defaultTemplate"), TEMPLATE)
     return {
-        "homePageSettings": {"defaultTemplate": shown(call, template)},
+        "homePageSettings": {"defaultTemplate": _template(call)},
         "applicationsSettings": {"enabled": _part(call, "applications").get("enabled") is True},
     }
 
@@ -118,6 +126,7 @@ RESOLVERS: Final[Resolvers] = {
         "globalViewsSettings": _views,
         "docPropagationSettings": _propagation,
         "globalSettings": _settings,
+        "globalHomePageSettings": _home,
     },
     "Mutation": {
         "updateGlobalViewsSettings": _set_views,

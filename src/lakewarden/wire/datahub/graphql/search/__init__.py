@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from lakewarden.wire.datahub.graphql.resolving import Resolvers
-from lakewarden.wire.datahub.graphql.search import browsing, completing, lineage, results
+from lakewarden.wire.datahub.graphql.search import browsing, completing, counting, lineage, results
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {**results.QUERY, **completing.QUERY, **browsing.QUERY, **lineage.QUERY},
+    "Query": {
+        **results.QUERY,
+        **completing.QUERY,
+        **counting.QUERY,
+        **browsing.QUERY,
+        **lineage.QUERY,
+    },
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names import datahub
 from lakewarden.service.search import scroll
 from lakewarden.service.search.facets import MOST, USUAL, Facet
-from lakewarden.service.search.question import Question
+from lakewarden.service.search.question import AnyOf, Condition, Criterion, Question
 from lakewarden.service.search.search import Page, Search
 from lakewarden.wire.datahub import viewing
 from lakewarden.wire.datahub.graphql import guarding
@@ -45,17 +46,23 @@ _TITLES: Final = {
 
 
 def _search(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
-    return _searched(info, input, [input["type"]])
+    return searched(info, input, [input["type"]])
 
 
 def _search_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
-    return _searched(info, input, input.get("types"))
+    return searched(info, input, input.get("types"))
 
 
-def _searched(info: Info, input: Mapping[str, Any], types: Sequence[str] | None) -> Shown:
+def searched(
+    info: Info,
+    input: Mapping[str, Any],
+    types: Sequence[str] | None,
+    among: Sequence[str] | None = None,
+) -> Shown:
+    """A page of what a search finds among the types; `among`: of these URNs alone."""
     call: Call = info.context
     start, count = numbers(call, input)
-    asked = question(call, input, types)
+    asked = _limited(question(call, input, types), among)
     with asking(call.exchange, viewing.hits) as found:
         search = found.search(asked)
         page = search.page(start, count)
@@ -66,9 +73,14 @@ def _searched(info: Info, input: Mapping[str, Any], types: Sequence[str] | None)
 
 
 def _scroll_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    return scrolled(info, input)
+
+
+def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None = None) -> Shown:
+    """A page of what a search finds, and where to go on; `among`: of these URNs alone."""
     call: Call = info.context
     _, count = numbers(call, input)
-    asked = question(call, input, input.get("types"))
+    asked = _limited(question(call, input, input.get("types")), among)
     known = scroll.digest(asked, call.exchange.realm, call.actor.name)
     with asking(call.exchange, viewing.hits) as found:
         search = found.search(asked)
@@ -82,6 +94,14 @@ def _scroll_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
         "searchResults": shown,
         "facets": facets,
     }
+
+
+def _limited(asked: Question, among: Sequence[str] | None) -> Question:
+    """The question about these URNs alone."""
+    if among is None:
+        return asked
+    only: AnyOf = ((Criterion("urn", tuple(among), Condition.IN),),)
+    return replace(asked, filters=(*asked.filters, only))
 
 
 def _scrolled(search: Search, id: str | None, known: str, count: int) -> Page:

@@ -1,7 +1,8 @@
 """Changes of access put together: who, through what, on which cells, and how many in all.
 
-Users are kept by the group and entities by the cell for as long as possible; where there would
-be too many parts, the cells of one type are put together.
+Users are kept by the group and entities by the cell for as long as possible. Users with the same
+change stand together, whatever it comes through: else every combination of roles is a part of
+its own. Where there would still be too many parts, the cells of one type are put together.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from lakewarden.kernel.principal import USER, Principal
 SOMEBODY: Final = Principal(USER, "")
 """Stands for whoever is not stored: such a user acts as all users do, and as nobody else."""
 
-PART_LIMIT = 20_000
+PART_LIMIT = 2_000
 """More parts of one privilege than this, and classes of one type are put together."""
+
+WORK_LIMIT = 200_000
+"""The same where groups of users and cells together are more than this: they are put together."""
 
 Cause = tuple[Principal, ...]
 
@@ -41,8 +45,8 @@ class Change:
 class Part:
     """Users who gain, or lose, on entities of one type: `first` of `entities` many.
 
-    `cause` are the principals that it comes through; `pairs` counts (user, entity); `others`
-    says that whoever is not stored is concerned as well.
+    `cause` are the principals that it comes through, for any of the users; `pairs` counts (user,
+    entity); `others` says that whoever is not stored is concerned as well.
     """
 
     gained: bool
@@ -65,6 +69,7 @@ class _Sum:
     ids: BitMap = field(default_factory=BitMap)
     groups: list[Sequence[Principal]] = field(default_factory=list)
     single: set[Principal] = field(default_factory=set)
+    cause: set[Principal] = field(default_factory=set)
     pairs: int = 0
 
 
@@ -77,22 +82,26 @@ class Tally:
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
         self._added: list[_Added] = []
-        self._size = 0
-        self._sums: dict[tuple[bool, Cause, int], _Sum] = {}
+        self._work = 0
+        self._fine: dict[tuple[bool, bool], BitMap] = {}
+        # By gained or lost, whether ownership alone is the reason, and the cells.
+        self._sums: dict[tuple[bool, bool, int], _Sum] = {}
 
     def add(self, change: Change, gained: bool, cause: Cause, users: Sequence[Principal]) -> None:
         """Takes what one group of users gains or loses."""
         if change.cells or change.more:
             self._added.append((change, gained, cause, users))
-            self._size += len(change.cells)
+            self._work += len(change.cells)
+            self._fine.setdefault((gained, not cause), BitMap()).update(change.cells)
 
     def parts(self) -> Iterator[Part]:
-        """All that was added; what has the same cause and cell together."""
-        coarse = self._size > PART_LIMIT
+        """All that was added; what is gained, or lost, on the same cell together."""
+        parts = sum(map(len, self._fine.values()))
+        coarse = parts > PART_LIMIT or self._work > WORK_LIMIT
         for added in self._added:
             self._sum(added, coarse)
         known: dict[tuple[int, ...], tuple[Principal, ...]] = {}
-        for (gained, cause, _), found in self._sums.items():
+        for (gained, _, _), found in self._sums.items():
             left = found.ids - self._cells.among(found.ids, found.cells)
             entities = self._cells.size(found.cells) + len(left)
             if not entities:
@@ -105,7 +114,7 @@ class Tally:
             first = [self._cells.first(found.cells)] if found.cells else []
             yield Part(
                 gained=gained,
-                cause=cause,
+                cause=tuple(sorted(found.cause)),
                 users=tuple(user for user in users if user != SOMEBODY),
                 others=SOMEBODY in users,
                 first=min([*first, *([left.min()] if left else [])]),
@@ -122,17 +131,22 @@ class Tally:
     def _sum(self, added: _Added, coarse: bool) -> None:
         change, gained, cause, users = added
         for number, cells in self._cells.bundles(change.cells, coarse=coarse):
-            found = self._sums.setdefault((gained, cause, number), _Sum())
+            found = self._sum_of(gained, cause, number)
             less = {user: self._cells.among(ids, cells) for user, ids in change.less.items()}
             self._add_cells(found, cells, users, {user: ids for user, ids in less.items() if ids})
         for user, ids in change.more.items():
             inside = self._cells.of(ids)
             for number, cells in self._cells.bundles(inside, coarse=coarse):
-                found = self._sums.setdefault((gained, cause, number), _Sum())
+                found = self._sum_of(gained, cause, number)
                 mine = self._cells.among(ids, cells)
                 found.ids |= mine
                 found.single.add(user)
                 found.pairs += len(mine) if user != SOMEBODY else 0
+
+    def _sum_of(self, gained: bool, cause: Cause, number: int) -> _Sum:
+        found = self._sums.setdefault((gained, not cause, number), _Sum())
+        found.cause.update(cause)
+        return found
 
     def _add_cells(
         self,

@@ -27,10 +27,11 @@ RoleSet = frozenset[Principal]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Users gain, or lose, a privilege on one class of entities, all of them for one reason.
+    """Users gain, or lose, a privilege on one class of entities.
 
-    `role_set` are the principals that the reason is about: users act as them, and did not or
-    do no longer, or statements say something else to them; none where ownership is the reason.
+    `role_set` are the principals that the reasons are about: users act as some of them, and did
+    not or do no longer, or statements say something else to them; none where ownership is the
+    reason.
     `pairs` counts (user, entity); it is `len(users) * entities` unless
     ownership tells the users apart. `others`: whoever is not stored gains or loses as well.
     `type` is that of all the entities, empty for the request without a resource; `sample`

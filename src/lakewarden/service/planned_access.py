@@ -22,11 +22,13 @@ Crowds = Sequence[tuple[Principal, ...]]
 def access_table(found: Access) -> Table:
     """The access as JSON has it.
 
-    `people` are all whom any line names, in order. `crowds` are sets of them: pairs of places in
-    that list, from and to, both included. A line's `users` are the place of its crowd.
+    `people` are all whom any line names, in order, and whom it comes through. `crowds` are sets of
+    them: places in that list, and pairs of places, from and to, both included. A line's `users`,
+    and `through`, are the place of a crowd.
     """
     lines: tuple[Reached | Held, ...] = (*found.reached, *found.held)
-    crowds = _Crowds({user for line in lines for user in line.users})
+    users = {user for line in lines for user in line.users}
+    crowds = _Crowds(users.union(*(held.through for held in found.held)))
     effect = [
         {"ways": list(r.ways), "operations": list(r.operations), **_line(r, crowds)}
         for r in found.reached
@@ -70,7 +72,7 @@ def _held(held: Held, crowds: _Crowds) -> Table:
     return {
         "privileges": list(held.privileges),
         **_line(held, crowds),
-        "through": [principal_text(one) for one in held.through],
+        "through": crowds.number(held.through),
         "technical": held.technical,
         "idle": [
             {
@@ -95,11 +97,11 @@ def _line(line: Reached | Held, crowds: _Crowds) -> Table:
     }
 
 
-def _runs(places: Iterable[int]) -> list[list[int]]:
-    """Ascending numbers as pairs of the first and the last of each run.
+def _runs(places: Iterable[int]) -> list[int | list[int]]:
+    """Ascending numbers, those of a run as a pair of its first and its last.
 
     >>> _runs([0, 1, 2, 5])
-    [[0, 2], [5, 5]]
+    [[0, 2], 5]
     """
     found: list[list[int]] = []
     for place in places:
@@ -107,7 +109,7 @@ def _runs(places: Iterable[int]) -> list[list[int]]:
             found[-1][1] = place
         else:
             found.append([place, place])
-    return found
+    return [first if first == last else [first, last] for first, last in found]
 
 
 def read_access(table: Mapping[str, Any]) -> Access:
@@ -147,7 +149,7 @@ def _read_held(row: Mapping[str, Any], crowds: Crowds) -> Held:
     return Held(
         privileges=tuple(row["privileges"]),
         gained=row["gained"],
-        through=tuple(read_principal(text) for text in row["through"]),
+        through=crowds[row["through"]],
         users=crowds[row["users"]],
         others=row["others"],
         type=row["type"],
@@ -166,6 +168,7 @@ def _read_held(row: Mapping[str, Any], crowds: Crowds) -> Held:
     )
 
 
-def _crowd(runs: Iterable[Sequence[int]], people: Sequence[Principal]) -> Iterator[Principal]:
-    for first, last in runs:
+def _crowd(runs: Iterable[int | list[int]], people: Sequence[Principal]) -> Iterator[Principal]:
+    for run in runs:
+        first, last = (run, run) if isinstance(run, int) else run
         yield from people[first : last + 1]

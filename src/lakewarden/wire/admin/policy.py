@@ -126,12 +126,12 @@ class Idle(Given, kw_only=True):
 class PrivilegesChanged(Changed, kw_only=True):
     """Privileges that they hold now, or no longer.
 
-    `through` are the principals that the reason is about, none for ownership; `technical`: no
-    operation on entities of that type is what they are granted for.
+    `through` is the crowd of principals that the reasons are about, nobody for ownership;
+    `technical`: no operation on entities of that type is what they are granted for.
     """
 
     privileges: list[str]
-    through: list[str]
+    through: int
     technical: bool
     idle: list[Idle]
 
@@ -148,8 +148,8 @@ class WayChanged(Given, kw_only=True):
 class AccessDifference(Given, kw_only=True):
     """The access that is gained and lost, and how far that reaches; counted is what has effect.
 
-    `people` are all users that are named, `crowds` sets of them: pairs of places, from and to,
-    both included. Not `whole`: there is more than was worked out.
+    `people` are all principals that are named, `crowds` sets of them: places, and pairs of
+    places, from and to, both included. Not `whole`: there is more than was worked out.
     """
 
     gained: int
@@ -159,7 +159,7 @@ class AccessDifference(Given, kw_only=True):
     whole: bool
     ways: list[WayChanged]
     people: list[str]
-    crowds: list[list[tuple[int, int]]]
+    crowds: list[list[int | tuple[int, int]]]
     effect: list[EffectChanged]
     privileges: list[PrivilegesChanged]
 

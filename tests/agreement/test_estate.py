@@ -88,13 +88,15 @@ class Part:
         self.matrix: Matrix = state.matrix
         self.draw = random.Random(state.realm.name)
         snapshot = self.matrix.snapshot
-        everybody = sorted(p for p in snapshot.coded.acting.principals if p.kind == USER)
+        acting = snapshot.coded.acting
+        stored = [acting.principals[id] for id in acting.stored]
+        everybody = sorted(one for one in stored if one.kind == USER)
         self.users = self.some(everybody, share.users)
         self.entities: dict[str, list[Entity]] = {}
         for type in snapshot.coded.tree.kinds:
-            stored = [snapshot.coded.tree.entity(id) for id in snapshot.of_type(type)]
-            if stored:
-                self.entities[type] = self.some(sorted(stored), share.entities)
+            found = [snapshot.coded.tree.entity(id) for id in snapshot.of_type(type)]
+            if found:
+                self.entities[type] = self.some(sorted(found), share.entities)
 
     def some(self, of: list[Any], count: int) -> list[Any]:
         return of if len(of) <= count else self.draw.sample(of, count)

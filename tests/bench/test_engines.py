@@ -65,7 +65,7 @@ def test_the_hand_made_engine_sees_a_grant_after_a_rebuild(world: World) -> None
     assert baseline.check(opening.user, opening.table)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_stage_measures_and_finds_no_disagreement(world: World) -> None:
     results = Results()
     for stage in (stages.checks, stages.lists, stages.changes, stages.more_checks):
@@ -109,6 +109,7 @@ def test_cedar_answers_as_published_one_by_one(world: World, cedar_engine: Cedar
     world.agree("cedarpy", [loaded.check(*each).allowed for each in loaded.arguments])
 
 
+@pytest.mark.nightly
 def test_cedar_answers_as_published_in_a_batch(world: World, cedar_engine: Cedar) -> None:
     loaded = cedar_engine
     world.agree("cedarpy", [result.allowed for result in loaded.batch()])

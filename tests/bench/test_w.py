@@ -52,38 +52,38 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return printed
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_one_json_object_holds_every_key(printed: dict[str, Any]) -> None:
     assert printed.keys() >= KEYS
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_digests_are_the_published_ones(printed: dict[str, Any]) -> None:
     assert (printed["workload_sha256"], printed["answers_sha256"]) == (SHA256_W, ANSWERS_W)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_quick_run_leaves_out_the_large_workload_and_the_rivals(printed: dict[str, Any]) -> None:
     assert printed["list_1m_ms_p50"] is printed["build_1m_s"] is None
     assert printed["rivals"] == {"cedarpy": None}
     assert printed["targets"]["P12.W-1M"]["met"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_target_is_judged(printed: dict[str, Any]) -> None:
     assert printed["targets"].keys() == {target.id for target in targets.TARGETS}
     for target in printed["targets"].values():
         assert (target["met"] is None) == (target["value"] is None)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_table_names_every_target(printed: dict[str, Any]) -> None:
     text = w.table({**printed, "against": None})
     assert all(target.id in text for target in targets.TARGETS)
     assert "not measured" in text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_figures_are_set_against_the_last_committed_ones(
     printed: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

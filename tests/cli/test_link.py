@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.app.serving import server
 from tests.cli.realms import Cli, write_gravitino, write_realm
 from tests.cli.stores import Admin, made
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TABLE, OTHER = "table:lk:c.s.t", "table:lk:c.s.u"
 DATASET = "dataset:s.t"
@@ -268,12 +271,12 @@ def test_what_does_not_go_together_is_refused(
 
 
 def test_the_pipeline_links_what_the_rules_say(
-    cli: Cli, admin: Admin, folders: tuple[Path, Path], tmp_path: Path
+    cli: Cli, admin: Admin, folders: tuple[Path, Path], spark: SparkSession, tmp_path: Path
 ) -> None:
     rules, out = tmp_path / "rules.toml", tmp_path / "linked"
     rules.write_text(RULES, "utf-8")
     lake, app = folders
-    words = ["pipeline", "link", "--rules", str(rules), "--out", str(out), "--master", "local[1]"]
+    words = ["pipeline", "link", "--rules", str(rules), "--out", str(out)]
     where = ["--from", str(lake), "--from", f"cdap={app}"]
     found = cli(*words, *where)
     assert found.code == 0, found.err

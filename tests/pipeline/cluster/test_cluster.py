@@ -61,6 +61,7 @@ def test_a_job_may_be_told_the_master(cluster: Cluster, local: Local, tmp_path: 
 
 # At any moment, and with a worker lost after the driver, is in test_killing.py. A review on the
 # cluster is in test_connect.py, and by night above.
+@pytest.mark.nightly
 def test_jobs_whose_driver_is_lost_go_on_behind_their_finished_stages(
     cluster: Cluster, local: Local, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:

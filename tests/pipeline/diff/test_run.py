@@ -164,10 +164,10 @@ def agrees_with_plan(out: Path, before: Snapshot, after: Snapshot) -> None:
 
 
 # All models without Spark are in test_changes.py.
-NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("datahub", "cdap")]
+NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("datahub", "gravitino")]
 
 
-@pytest.mark.parametrize("name", ["gravitino", *NIGHTLY])
+@pytest.mark.parametrize("name", ["cdap", *NIGHTLY])
 def test_policies_and_times_differ_as_the_decisions_do(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:

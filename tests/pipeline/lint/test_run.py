@@ -61,10 +61,10 @@ def world(name: str, folder: Path) -> Path:
     pytest.fail("nothing was found anywhere")
 
 
-SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("gravitino", "cdap")]
+SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("gravitino", "datahub")]
 
 
-@pytest.mark.parametrize("name", ["datahub", *SELDOM])
+@pytest.mark.parametrize("name", ["cdap", *SELDOM])
 def test_the_sample_and_a_random_world_are_found_to_have_what_the_whole_realm_has(
     name: str, estate: Path, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 # The plans of all three are compared with the kernel's own compiling in `test_plan`, quickly.
 @pytest.mark.parametrize(
     "model",
-    ["datahub", *(pytest.param(m, marks=pytest.mark.nightly) for m in ("gravitino", "cdap"))],
+    ["cdap", *(pytest.param(m, marks=pytest.mark.nightly) for m in ("gravitino", "datahub"))],
 )
 def test_it_is_what_all_rows_come_to(spark: SparkSession, tmp_path: Path, model: str) -> None:
     with opened(tmp_path, model) as plane:

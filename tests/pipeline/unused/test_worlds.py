@@ -82,10 +82,10 @@ def write(file: Path, whole: Snapshot, done: list[Access]) -> None:
             rows.writerow((day, "main", who, one.operation, *one.entity, one.n or 1))
 
 
-SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("gravitino", "cdap")]
+SELDOM = [pytest.param(name, marks=pytest.mark.nightly) for name in ("gravitino", "datahub")]
 
 
-@pytest.mark.parametrize("name", ["datahub", *SELDOM])
+@pytest.mark.parametrize("name", ["cdap", *SELDOM])
 def test_a_run_finds_what_one_process_does(name: str, spark: SparkSession, tmp_path: Path) -> None:
     system = harness.system(name)
     realm, facts, whole, done = world(name, tmp_path)

@@ -57,6 +57,18 @@ _NESTED: Final = "column"
 TYPES: Final = ("metalake", *_DOTTED, *sorted(_WHOLE))
 """Every type that can be named."""
 
+TYPE: Final = "type"
+"""The attribute of a catalog that tells what it holds: `relational`, `fileset` and so on."""
+
+IN_USE: Final = "in-use"
+"""The attribute of a metalake or catalog; its one value `false` says that it is disabled."""
+
+DESCRIBED: Final = (TYPE, "provider", "comment")
+"""What else is told of a metalake or catalog, each as an attribute of that name."""
+
+PROPERTY: Final = "property:"
+"""How attributes that hold a property begin; its key follows."""
+
 RESERVED: Final = "*"
 """The one name that no part may have."""
 

@@ -21,6 +21,37 @@ _CATALOGS: Final = {
 }
 """Catalogs: type and provider."""
 
+_PROPERTIES: Final = {
+    (LAKE, "lake"): {
+        "catalog-backend": "hive",
+        "uri": "thrift://metastore.quillmere.example:9083",
+        "warehouse": "s3a://quillmere-lake/warehouse",
+    },
+    (LAKE, "shop"): {
+        "jdbc-driver": "org.postgresql.Driver",
+        "jdbc-url": "jdbc:postgresql://shop.quillmere.example:5432/shop",
+        "jdbc-database": "shop",
+        "jdbc-user": "catalog",
+    },
+    (LAKE, "stream"): {"bootstrap.servers": "kafka.quillmere.example:9092"},
+    (LAKE, "files"): {"location": "s3a://quillmere-files"},
+    (LAB, "bench"): {
+        "catalog-backend": "hive",
+        "uri": "thrift://metastore.lab.example:9083",
+        "warehouse": "s3a://quillmere-lab/warehouse",
+    },
+}
+"""Catalogs: how their systems are reached, as far as that is no secret."""
+
+_COMMENTS: Final = {
+    (LAKE, "lake"): "all tables of the company",
+    (LAKE, "shop"): "the web shop's database",
+    (LAKE, "stream"): "events, as they come",
+    (LAKE, "files"): "what comes and goes as files",
+    (LAKE, "models"): "models in use",
+    (LAB, "bench"): "tables to try things on",
+}
+
 _FILESETS: Final = {
     "landing": "till_exports supplier_invoices carrier_reports card_statements staff_lists"
     " newsletters photos weather price_scrapes returns_forms",
@@ -200,7 +231,13 @@ def _metalakes() -> Iterator[Record]:
 def _catalogs() -> Iterator[Record]:
     for metalake in (LAKE, LAB):
         found = [
-            _audited(name=name, type=type, provider=provider, comment="", properties={})
+            _audited(
+                name=name,
+                type=type,
+                provider=provider,
+                comment=_COMMENTS[lake, name],
+                properties=_PROPERTIES.get((lake, name), {}),
+            )
             for (lake, name), (type, provider) in _CATALOGS.items()
             if lake == metalake
         ]

@@ -1,8 +1,36 @@
-"""What keeps secrets: a port, because how they are encrypted is the store's affair."""
+"""What keeps secrets, and which properties of objects are some.
+
+How they are encrypted is the store's affair, so that is a port.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import re
+from typing import Final, Protocol
+
+_KEY: Final = re.compile(
+    r"passw(or)?d|passphrase|secret|account-?key|private-?key|api-?key|sas-?token|bearer"
+    r"|(access|auth|session)-?token|access-?key$|(^|-)(pwd|token|credentials?)$"
+)
+
+_CREDENTIALS_IN_ADDRESS: Final = re.compile(
+    r"://[^/@\s]*:[^/@\s]*@|[?&;](user|password|pwd|passwd|secret|token|access_?key|sig)[^=&;]*=",
+    re.IGNORECASE,
+)
+
+
+def is_secret(key: str, value: str) -> bool:
+    """Whether the property is kept secret: by its key, or by credentials in an address.
+
+    >>> is_secret("jdbc-password", "x"), is_secret("s3-secret-access-key", "x")
+    (True, True)
+    >>> is_secret("jdbc-user", "ana"), is_secret("jdbc-url", "jdbc:mysql://h:3306/d")
+    (False, False)
+    >>> is_secret("jdbc-url", "jdbc:mysql://h/d?user=ana&password=x")
+    True
+    """
+    folded = key.lower().replace("_", "-").replace(".", "-")
+    return bool(_KEY.search(folded) or _CREDENTIALS_IN_ADDRESS.search(value))
 
 
 class Sealing(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,9 +13,13 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.sample import estate as estates
+
 ROOT = Path(__file__).parents[3]
 # One worker makes the environment; another one would only wait for it.
 pytestmark = pytest.mark.xdist_group("gravitino client")
+
+estate = estates.estate
 
 SCRIPTS = sorted((Path(__file__).parent / "client").glob("*.py"))
 
@@ -75,3 +80,72 @@ def test_the_client_from_pypi_is_content(script: Path, python: str, url: str) ->
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.splitlines()[-1] == "all: ok"
+
+
+README = ROOT / "README.md"
+SNIPPET = re.compile(r"^```python\n(import os\n.*?from gravitino .*?)^```", re.DOTALL | re.M)
+
+
+@pytest.fixture(scope="module")
+def demonstrated(estate: Path) -> Iterator[str]:
+    """The demo's own server on a free port."""
+    command = [sys.executable, "-m", "lakewarden.cli", "demo", "--dir", str(estate), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        try:
+            address = next(line for line in running.stdout if "lakewarden listens on" in line)
+            yield address.split()[-1]
+        finally:
+            running.terminate()
+            running.communicate(timeout=30)
+
+
+@pytest.mark.slow
+def test_the_snippet_of_the_readme_prints_what_it_says(python: str, demonstrated: str) -> None:
+    found = SNIPPET.search(README.read_text("utf-8"))
+    assert found is not None
+    code, _, shown = found[1].rpartition("# ")
+    _wait(f"{demonstrated}/readyz")
+    ran = subprocess.run(
+        [python, "-c", code.replace("http://127.0.0.1:8787", demonstrated)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (0, shown), ran.stderr
+
+
+LOADING = """
+import os, sys
+from gravitino import GravitinoClient
+from gravitino.auth.simple_auth_provider import SimpleAuthProvider
+
+os.environ["GRAVITINO_USER"] = "kai"
+url, lake, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+client = GravitinoClient(url, lake, auth_data_provider=SimpleAuthProvider())
+assert set(names) <= set(client.list_catalogs()), client.list_catalogs()
+for name in names:
+    catalog = client.load_catalog(name)
+    print(name, catalog.type().name.lower(), catalog.provider(), sorted(catalog.properties()))
+"""
+
+
+@pytest.mark.slow
+def test_the_client_loads_the_catalogs_of_the_sample(python: str, demonstrated: str) -> None:
+    """All that it has classes for: of messaging catalogs it has none."""
+    _wait(f"{demonstrated}/readyz")
+    names = ("lake", "shop", "files", "models")
+    ran = subprocess.run(
+        [python, "-c", LOADING, demonstrated, "quillmere", *names],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ran.stdout.splitlines() == [
+        "lake relational lakehouse-iceberg ['catalog-backend', 'uri', 'warehouse']",
+        "shop relational jdbc-postgresql ['jdbc-database', 'jdbc-driver', 'jdbc-url', 'jdbc-user']",
+        "files fileset hadoop ['location']",
+        "models model model []",
+    ], ran.stderr

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.principal import IMPLIED
-from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.ingest.exchange import Exchange
 from lakewarden.pipeline.ingest.gravitino_file import rows
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.load import gap
+from lakewarden.service.system import load_system
 from tests.wire.gravitino.court import (
     CATALOG,
     ML,
@@ -31,7 +38,7 @@ from tests.wire.gravitino.court import (
     on,
     role,
 )
-from tests.wire.gravitino.wire import REALM, Wire
+from tests.wire.gravitino.wire import REALM, Json, Wire
 
 REPLIES = (
     "metalakes",
@@ -131,6 +138,98 @@ def test_replies_read_back_as_the_facts_that_they_show(court: Wire) -> None:
     found["statements"] = {
         (id, json.dumps(json.loads(text), sort_keys=True)) for id, text in found["statements"]
     }
+    assert found.pop("attributes") == {
+        ("catalog", "lk:c", "type", "relational"),
+        ("catalog", "lk:c", "provider", "hive"),
+    }
     for table, rows_expected in expected.items():
         assert found.pop(table) == rows_expected, table
     assert found == {}
+
+
+SHOWN: list[Json] = [
+    {
+        "name": "lake",
+        "type": "relational",
+        "provider": "hive",
+        "comment": "all tables",
+        "properties": {"uri": "thrift://host:9083"},
+    },
+    {"name": "events", "type": "messaging", "provider": "kafka", "properties": {}},
+    {
+        "name": "old",
+        "type": "model",
+        "provider": "model",
+        "comment": "unused",
+        "properties": {"in-use": "false"},
+    },
+]
+"""Catalogs as a reply shows them."""
+
+
+@pytest.fixture
+def loaded(court: Wire) -> Wire:
+    """The court with catalogs that were not made there, but loaded from such replies."""
+    sent = [{**one, "properties": {**one["properties"], "password": "x"}} for one in SHOWN]
+    state = court.plane.state.realm(REALM)
+    attributes = []
+    reply = {"code": 0, "catalogs": sent}
+    for row in rows(Exchange(("api", "metalakes", "lk", "catalogs"), reply, "x"), state.system):
+        if row.table == "attributes":
+            type, name, attribute, value = row.cells
+            attributes.append(AttributeRow(Entity(type, name), attribute, value))
+    lake = Entity("metalake", "lk")
+    facts = Facts(
+        entities=[
+            EntityRow(lake, None),
+            *(EntityRow(Entity("catalog", f"lk:{one['name']}"), lake) for one in SHOWN),
+        ],
+        attributes=attributes,
+    )
+    effects = gap(Facts(entities=[EntityRow(lake, None)]), facts, state.system.model, prune=False)
+    court.plane.write(SYSTEM, lambda desk: desk.change(REALM, *effects.effects))
+    return court
+
+
+def without_audit(catalog: Json) -> Json:
+    return {key: value for key, value in catalog.items() if key != "audit"}
+
+
+def test_a_loaded_catalog_is_shown_as_the_reply_that_it_came_from(loaded: Wire) -> None:
+    """Without what is secret."""
+    listed = loaded.good("GET", f"{ML}/catalogs?details=true", user="boss")["catalogs"]
+    found = {one["name"]: without_audit(one) for one in listed}
+    for shown in SHOWN:
+        assert found[shown["name"]] == shown
+        if shown["name"] != "old":
+            one = loaded.good("GET", f"{ML}/catalogs/{shown['name']}", user="boss")["catalog"]
+            assert without_audit(one) == shown
+    assert loaded.bad("GET", f"{ML}/catalogs/old/schemas", user="boss")[:2] == (409, 1009)
+
+
+def test_what_is_altered_of_a_loaded_catalog_leaves_the_rest_as_it_came(loaded: Wire) -> None:
+    path = f"{ML}/catalogs/lake"
+    updates = [{"@type": "setProperty", "property": "warehouse", "value": "s3a://b"}]
+    loaded.good("PUT", path, {"updates": updates}, user="boss")
+    shown = without_audit(loaded.good("GET", path, user="boss")["catalog"])
+    properties = {"uri": "thrift://host:9083", "warehouse": "s3a://b"}
+    assert shown == {**SHOWN[0], "properties": properties}
+    updates = [{"@type": "removeProperty", "property": "uri"}]
+    loaded.good("PUT", path, {"updates": updates}, user="boss")
+    shown = loaded.good("GET", path, user="boss")["catalog"]
+    assert shown["properties"] == {"warehouse": "s3a://b"}
+
+
+def test_a_catalog_that_came_disabled_can_be_enabled(loaded: Wire) -> None:
+    path = f"{ML}/catalogs/old"
+    loaded.good("PATCH", path, {"inUse": True}, user="boss")
+    shown = loaded.good("GET", path, user="boss")["catalog"]
+    assert without_audit(shown) == {**SHOWN[2], "properties": {}}
+
+
+@pytest.mark.parametrize("properties", ["x", {"a": 1}])
+def test_properties_that_are_none_are_refused_with_their_place(properties: object) -> None:
+    sent = {"code": 0, "catalogs": [{"name": "c", "type": "model", "properties": properties}]}
+    asked = Exchange(("api", "metalakes", "lk", "catalogs"), sent, "x")
+    with pytest.raises(BadInput, match="properties"):
+        list(rows(asked, load_system("gravitino")))

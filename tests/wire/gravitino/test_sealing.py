@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakewarden.service.sealing import is_secret
 from lakewarden.wire.exchange import Services
-from lakewarden.wire.gravitino.sealing import is_secret, parted
+from lakewarden.wire.gravitino.sealing import parted
 from tests.wire.gravitino.small_lake import ML, S
 from tests.wire.gravitino.wire import Wire
 

@@ -22,6 +22,7 @@ from lakewarden.aspects.row import (
     BAD_STATEMENT,
     STATEMENTS,
     Row,
+    attribute_row,
     entity_row,
     membership_row,
     owner_row,
@@ -41,6 +42,7 @@ from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import exchange as exchanges
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.sealing import is_secret
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:
@@ -137,10 +139,13 @@ def rows(exchange: Exchange, system: System) -> Iterator[Row]:
     match exchange.segments:
         case ("api", "metalakes"):
             for item in reply.tables("metalakes"):
-                yield entity_row(Entity("metalake", item.text("name")), "")
+                found = Entity("metalake", item.text("name"))
+                yield entity_row(found, "")
+                yield from _described(found, item)
         case ("api", "metalakes", lake):
-            _same(reply, "metalake", lake)
-            yield entity_row(Entity("metalake", lake), "")
+            found = Entity("metalake", lake)
+            yield entity_row(found, "")
+            yield from _described(found, _same(reply, "metalake", lake))
         case ("api", "metalakes", lake, "catalogs", *inside):
             yield from _catalogs(exchange, reply, lake, tuple(inside))
         case ("api", "metalakes", lake, *inside):
@@ -197,12 +202,12 @@ def _catalogs(
 ) -> Iterator[Row]:
     match inside:
         case ():
-            names = [item.text("name") for item in reply.tables("catalogs")]
-            for name in (*names, *_identified(reply, lake)):
+            for item in reply.tables("catalogs"):
+                yield from _catalog(lake, item.text("name"), item)
+            for name in _identified(reply, lake):
                 yield from _one(lake, "catalog", name)
         case (catalog,):
-            _same(reply, "catalog", catalog)
-            yield from _one(lake, "catalog", catalog)
+            yield from _catalog(lake, catalog, _same(reply, "catalog", catalog))
         case (catalog, "schemas"):
             for name in _identified(reply, lake, catalog):
                 yield from _one(lake, "schema", f"{catalog}.{name}")
@@ -223,6 +228,33 @@ def _catalogs(
             yield _meaningless(next(word for word in inside[-2:] if word in _MEANINGLESS))
         case _:
             raise exchanges.unknown(exchange)
+
+
+def _catalog(lake: str, name: str, item: Section) -> Iterator[Row]:
+    """A catalog, with what is told of it."""
+    for row in _one(lake, "catalog", name):
+        yield row
+        if row.table == "entities" and not row.reason:
+            yield from _described(gravitino.entity(lake, "catalog", name), item)
+
+
+def _described(entity: Entity, item: Section) -> Iterator[Row]:
+    """Type, provider, comment and properties, as attributes; secret properties are left out."""
+    for name in gravitino.DESCRIBED:
+        value = item.text(name, "")
+        if value:
+            yield attribute_row(entity, name, value, "")
+    properties = item.take("properties") or {}
+    if not isinstance(properties, dict):
+        raise BadInput("expected an object", where=item.at("properties"))
+    for key, value in properties.items():
+        if not isinstance(value, str):
+            raise BadInput(f"{quoted(key)}: expected a string", where=item.at("properties"))
+        if key == gravitino.IN_USE:
+            if value == "false":
+                yield attribute_row(entity, key, value, "")
+        elif not is_secret(key, value):
+            yield attribute_row(entity, gravitino.PROPERTY + key, value, "")
 
 
 def _identified(reply: Section, *namespace: str) -> Iterator[str]:

@@ -27,7 +27,6 @@ from lakewarden.wire.gravitino.kinds import (
     DEFAULT,
     MESSAGING,
     METALAKE,
-    TYPE,
     Created,
     Kind,
     plain,
@@ -73,7 +72,7 @@ def _show(name: str, body: Json) -> Json:
 
 def _added(exchange: Exchange, desk: Desk, catalog: Entity, body: Json) -> None:
     type = str(body["type"])
-    desk.change(exchange.realm, AttributeChanged(catalog, TYPE, (type,)))
+    desk.change(exchange.realm, AttributeChanged(catalog, gravitino.TYPE, (type,)))
     if type == MESSAGING:
         schema = keeping.child(catalog, "schema", DEFAULT)
         # Nobody asked for it, so nobody owns it.

@@ -54,9 +54,6 @@ T = TypeVar("T")
 
 Missing = Callable[[Entity], Failure]
 
-IN_USE = "in-use"
-"""The attribute of a metalake or catalog; its one value `false` says that it is disabled."""
-
 _IN_SPITE = {
     "metalake.load": "metalake",
     "metalake.set": "metalake",
@@ -258,7 +255,7 @@ def is_disabled(state: RealmState, entity: Entity) -> bool:
         return False
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(entity)
-    return id is not None and coded.attributes.get(id, {}).get(IN_USE) == ("false",)
+    return id is not None and coded.attributes.get(id, {}).get(gravitino.IN_USE) == ("false",)
 
 
 def is_stored(state: RealmState, entity: Entity) -> bool:

@@ -1,7 +1,9 @@
 """How objects are kept: an entity with its owner in the kernel, the rest in a document.
 
 The document of an object is the JSON that its reply shows, without the name; secret properties
-are kept apart, sealed. A rename renames what is below too, because names there begin with it.
+are kept apart, sealed. What a document does not tell of a metalake or catalog is told by the
+attributes that came with it, where it was loaded. A rename renames what is below too, because
+names there begin with it.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def documents(exchange: Exchange, entities: Sequence[Entity]) -> list[Json]:
     if not entities:
         return []
     with exchange.plane.reading() as reading:
-        return _documents(reading, exchange.realm, entities)
+        return _documents(reading, exchange.realm_state, entities)
 
 
 def document(exchange: Exchange, entity: Entity) -> Json:
@@ -54,16 +56,32 @@ def document(exchange: Exchange, entity: Entity) -> Json:
 
 def draft(desk: Desk, realm: str, entity: Entity) -> Draft:
     """The object as it is, to be changed; raises `Failure` 404 where it is gone."""
-    if not is_stored(desk.realm(realm), entity):
+    state = desk.realm(realm)
+    if not is_stored(state, entity):
         raise no_such_entity(entity)
-    body = _documents(desk.store, realm, [entity])[0]
+    body = _documents(desk.store, state, [entity])[0]
     body["properties"] = dict(cast("Mapping[str, str]", body.get("properties") or {}))
     return Draft(last(entity), body)
 
 
-def _documents(reading: Reading, realm: str, entities: Sequence[Entity]) -> list[Json]:
-    found = reading.documents(realm, list(entities))
-    return [dict(found.get(entity) or {}) for entity in entities]
+def _documents(reading: Reading, state: RealmState, entities: Sequence[Entity]) -> list[Json]:
+    found = reading.documents(state.realm.name, list(entities))
+    return [{**_loaded(state, entity), **(found.get(entity) or {})} for entity in entities]
+
+
+def _loaded(state: RealmState, entity: Entity) -> Json:
+    """What the attributes of a metalake or catalog tell."""
+    if entity.type not in ("metalake", "catalog"):
+        return {}
+    coded = state.matrix.snapshot.coded
+    id = coded.tree.find(entity)
+    values = {} if id is None else coded.attributes.get(id, {})
+    told: Json = {name: values[name][0] for name in gravitino.DESCRIBED if values.get(name)}
+    begin = gravitino.PROPERTY
+    shown = {key.removeprefix(begin): v[0] for key, v in values.items() if key.startswith(begin)}
+    if values.get(gravitino.IN_USE):
+        shown[gravitino.IN_USE] = values[gravitino.IN_USE][0]
+    return {**told, "properties": shown} if shown else told
 
 
 def add(exchange: Exchange, desk: Desk, entity: Entity, body: Json, *, owned: bool = True) -> Json:

@@ -41,9 +41,6 @@ MESSAGING: Final = "messaging"
 DEFAULT: Final = "default"
 """The schema that a messaging catalog has from the beginning, and no other."""
 
-TYPE = "type"
-"""The attribute of a catalog that tells what it holds: `relational`, `fileset` and so on."""
-
 Created = tuple[str, Json]
 """The name and the document of an object that a request wants created."""
 
@@ -212,7 +209,7 @@ def catalog_type(state: RealmState, within: Entity) -> str | None:
     coded = state.matrix.snapshot.coded
     parts = gravitino.parts(within)
     id = coded.tree.find(Entity("catalog", f"{parts[0]}:{parts[1]}"))
-    values = () if id is None else coded.attributes.get(id, {}).get(TYPE, ())
+    values = () if id is None else coded.attributes.get(id, {}).get(gravitino.TYPE, ())
     return values[0] if values else None
 
 

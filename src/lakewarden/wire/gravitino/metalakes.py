@@ -23,7 +23,6 @@ from lakewarden.wire.gravitino import keeping
 from lakewarden.wire.gravitino.bodies import Body, Json, Switch, created, is_on, ok, read
 from lakewarden.wire.gravitino.errors import in_use, non_empty
 from lakewarden.wire.gravitino.guarding import (
-    IN_USE,
     allow,
     entity,
     is_disabled,
@@ -116,12 +115,12 @@ def switch(exchange: Exchange, type: str) -> Reply:
 
     def task(desk: Desk) -> None:
         draft = keeping.draft(desk, exchange.realm, found)
-        draft.properties.pop(IN_USE, None)
+        draft.properties.pop(gravitino.IN_USE, None)
         if not on:
-            draft.properties[IN_USE] = "false"
+            draft.properties[gravitino.IN_USE] = "false"
         keeping.save(exchange, desk, found, draft)
         values = () if on else ("false",)
-        desk.change(exchange.realm, AttributeChanged(found, IN_USE, values))
+        desk.change(exchange.realm, AttributeChanged(found, gravitino.IN_USE, values))
 
     write(exchange, f"{type}.set", found, task)
     return ok()

@@ -14,6 +14,7 @@ from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
 from lakewarden.service.desk import Desk
+from lakewarden.service.sealing import is_secret
 from lakewarden.wire.exchange import Exchange, Reply, Route
 from lakewarden.wire.gravitino import keeping
 from lakewarden.wire.gravitino.bodies import (
@@ -37,7 +38,6 @@ from lakewarden.wire.gravitino.kinds import (
     plain,
     routes_of,
 )
-from lakewarden.wire.gravitino.sealing import is_secret
 from lakewarden.wire.gravitino.updates import (
     SHARED,
     Draft,

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lakewarden.service.sealing import is_secret
 from lakewarden.wire.exchange import Exchange
 from lakewarden.wire.gravitino.bodies import Body, Json, Updates, convert, read
 from lakewarden.wire.gravitino.errors import illegal
-from lakewarden.wire.gravitino.sealing import is_secret
 
 RESERVED: Final = "in-use"
 """The property that says whether a metalake or catalog is enabled; not set by hand."""

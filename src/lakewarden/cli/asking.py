@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from lakewarden.cli.outcome import Format, RowFormat, note
 from lakewarden.cli.where import Where
+from lakewarden.cli.working import working
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Attribute, Model
@@ -96,12 +97,16 @@ def open_realm(where: Where) -> Realm:
     if where.from_ is None:
         from lakewarden.cli.at import opened
 
-        with opened(where.database) as plane:
+        with working("realm", ("open", "compile")) as begin, opened(where.database) as plane:
+            begin("compile")
             found = plane.catch_up().realm(where.realm_named("database"))
             return Realm(found.system, found.matrix, plane.clock())
     from lakewarden.pipeline.directory import load
 
-    return realm_of(load(where.from_))
+    with working("realm", ("read", "compile")) as begin:
+        loaded = load(where.from_)
+        begin("compile")
+        return realm_of(loaded)
 
 
 def ask(

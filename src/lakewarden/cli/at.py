@@ -10,7 +10,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
@@ -19,6 +19,7 @@ from cyclopts import Parameter
 
 from lakewarden.cli.outcome import note
 from lakewarden.cli.where import DATABASE, NOBODY, SERVER, There, Url
+from lakewarden.cli.working import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def opened(database: str | None, *, makes: bool = False) -> Iterator[Plane]:
     url = url_of(database)
     if not makes:
         _check_there(url)
-    with estate(url, makes=makes) as plane:
+    with ExitStack() as stack:
+        with working("database", ("open",)):
+            plane = stack.enter_context(estate(url, makes=makes))
         if CONTROL not in plane.state.realms:
             if not makes:
                 raise Unavailable("the database holds nothing yet; `lakewarden init` makes it")

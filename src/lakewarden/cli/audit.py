@@ -15,6 +15,7 @@ from cyclopts import Parameter
 from lakewarden.cli.asking import As
 from lakewarden.cli.at import NOWHERE, At, done, opened, operator, url_of
 from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
+from lakewarden.cli.working import working
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _verdict(at: At, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
     from lakewarden.service.audit_seal import Seals
 
     seals = Seals(keys_of(url_of(at.database)))
-    with opened(at.database) as plane, plane.reading() as reading:
+    with opened(at.database) as plane, plane.reading() as reading, working("audit", ("check",)):
         checked = trail.verify(reading, plane.state, operator(plane), plane.clock(), seals, anchors)
     return _said(done(checked))
 

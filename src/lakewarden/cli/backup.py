@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from lakewarden.cli.at import opened, operator, url_of
 from lakewarden.cli.outcome import YES, show
 from lakewarden.cli.where import Url
+from lakewarden.cli.working import working
 
 
 def backup(
@@ -34,7 +35,8 @@ def backup(
     url = url_of(database)
     with opened(url) as plane, open_store(url) as store:
         actor = operator(plane)
-        digest = store.backup(file)
+        with working("backup", ("write",)):
+            digest = store.backup(file)
         event = AuditEvent(
             time=plane.clock(),
             actor=actor.user,
@@ -68,6 +70,7 @@ def restore(
     """
     from lakewarden.store import restore as restored
 
-    digest = restored(file, url_of(database))
+    with working("restore", ("read",)):
+        digest = restored(file, url_of(database))
     show(f"restored from {file}: rows {digest}")
     return YES

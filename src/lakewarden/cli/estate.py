@@ -19,6 +19,7 @@ from lakewarden.cli.asking import Claims, Parts, Texts, question
 from lakewarden.cli.at import done, opened, operator
 from lakewarden.cli.outcome import note
 from lakewarden.cli.where import DATABASE, NOBODY, SERVER, There, Url, Where
+from lakewarden.cli.working import working
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 
@@ -92,7 +93,9 @@ class Wherever:
         if self.links is not None and not self.from_:
             raise BadInput("links of files go with realms of files: --from", where="--links")
         if self.from_:
-            yield _of_files(self.from_, self.links)
+            with working("realms", ("read",)):
+                local = _of_files(self.from_, self.links)
+            yield local
             return
         address = self.there.server
         if address is None and self.database is None and not os.environ.get(DATABASE):
@@ -101,7 +104,9 @@ class Wherever:
             yield Remote(self.there.connect(address))
             return
         with opened(self.database) as plane:
-            yield Local(plane.catch_up(), operator(plane), plane.clock())
+            with working("realms", ("compile",)):
+                state = plane.catch_up()
+            yield Local(state, operator(plane), plane.clock())
 
 
 NOWHERE: Final = Wherever()

@@ -20,6 +20,7 @@ from lakewarden.cli.ingest import LOCAL, Kind, Spark, show_result, source_of
 from lakewarden.cli.load import brought, show_brought
 from lakewarden.cli.outcome import YES, note, show, show_json
 from lakewarden.cli.progress import shown
+from lakewarden.cli.working import is_quiet
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.job import session
@@ -265,7 +266,7 @@ def _together(export: Path, identity: Path, folder: Path) -> Path:
 @contextmanager
 def _telling(system: str) -> Iterator[Any]:
     """Says on standard error how far the walk is."""
-    is_terminal = sys.stderr.isatty()
+    is_terminal = sys.stderr.isatty() and not is_quiet()
 
     def tell(asked: int, path: str) -> None:
         if is_terminal:
@@ -275,7 +276,7 @@ def _telling(system: str) -> Iterator[Any]:
                 file=sys.stderr,
                 flush=True,
             )
-        elif asked % _TOLD_EVERY == 0:
+        elif asked % _TOLD_EVERY == 0 and not is_quiet():
             print(f"{system}: {asked:,} requests", file=sys.stderr)
 
     yield tell

@@ -18,6 +18,7 @@ from lakewarden.analysis.lint.finding import Finding, Rule, Severity
 from lakewarden.analysis.lint.place import Place
 from lakewarden.cli.at import NOWHERE, At
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
+from lakewarden.cli.working import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
@@ -146,17 +147,20 @@ def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) ->
     from lakewarden.pipeline.directory import load
     from lakewarden.pipeline.directory_manifest import MANIFEST
 
-    loaded = load(folder)
-    estate = of_facts(
-        loaded.facts,
-        loaded.system.model,
-        loaded.system.spelling,
-        now=time.time(),
-        set_aside=_set_aside(folder, loaded.manifest.version),
-    )
-    name = loaded.manifest.realm
-    realm = str(folder) if name in names else name
-    return Asked(realm, look(realm, estate, rules), (folder / MANIFEST).as_posix())
+    with working("lint", ("read", "compile", "look")) as begin:
+        loaded = load(folder)
+        begin("compile")
+        estate = of_facts(
+            loaded.facts,
+            loaded.system.model,
+            loaded.system.spelling,
+            now=time.time(),
+            set_aside=_set_aside(folder, loaded.manifest.version),
+        )
+        name = loaded.manifest.realm
+        realm = str(folder) if name in names else name
+        begin("look")
+        return Asked(realm, look(realm, estate, rules), (folder / MANIFEST).as_posix())
 
 
 def _set_aside(folder: Path, version: int) -> list[SetAside]:
@@ -175,7 +179,8 @@ def _stored(at: At, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:
     from lakewarden.cli.at import done, opened, operator
     from lakewarden.service.lint import linted
 
-    with opened(at.database) as plane:
+    with working("lint", ("open", "look")) as begin, opened(at.database) as plane:
+        begin("look")
         return done(linted(plane.state, operator(plane), realm, plane.clock(), rules))
 
 

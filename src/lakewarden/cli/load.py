@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from lakewarden.cli.asking import As
 from lakewarden.cli.at import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import YES, note, show, show_json, show_table
+from lakewarden.cli.working import working
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -73,8 +74,9 @@ def brought(directory: Path, realm: str, *, prune: bool, at: At) -> dict[str, An
     from lakewarden.pipeline.directory import load as read
 
     remote = at.remote()
-    with _uncollected():
+    with _uncollected(), working("load", ("read", "compare and write")) as begin:
         loaded = read(directory)
+        begin("compare and write")
         if remote is None:
             return _brought(loaded, realm, prune, at.database)
         path = f"/realms/{quote(realm, safe='')}/load"

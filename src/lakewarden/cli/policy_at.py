@@ -13,6 +13,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakewarden.cli.at import At, done, opened, operator
+from lakewarden.cli.working import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Policies:
             return made
         from lakewarden.service.plan import plan
 
-        with opened(self.at.database) as plane:
+        with working("plan", ("open", "compare")) as begin, opened(self.at.database) as plane:
+            begin("compare")
             actor = operator(plane)
             return done(plan(plane, actor, self.realm, parts, keeper=keeper, adopts=adopts))
 
@@ -82,7 +84,8 @@ class Policies:
             system = there.system
             answer = server.ask("POST", f"{there.path}/apply", {**asked, **agreed})
             return Applied(read_plan(answer["plan"], system), answer["applied"])
-        with opened(self.at.database) as plane:
+        with working("apply", ("open", "do")) as begin, opened(self.at.database) as plane:
+            begin("do")
             return done(
                 apply_plan(
                     plane,

@@ -6,19 +6,22 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from lakewarden.cli.working import bars, is_quiet
 from lakewarden.names.canonical import escaped
-from lakewarden.pipeline.ingest.source import STAGES, Progress
+from lakewarden.pipeline.ingest.source import STAGES, Progress, silent
 
 _STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write": "writing"}
 
 
 @contextmanager
 def shown(title: str, stages: Sequence[str] = STAGES) -> Iterator[Progress]:
-    """A progress for one run, shown on standard error.
+    """A progress for one run of the pipeline.
 
     `title` says what runs, `stages` what it goes through, in order.
     """
-    if sys.stderr.isatty():
+    if is_quiet():
+        yield silent
+    elif sys.stderr.isatty():
         with _bars(title, stages) as progress:
             yield progress
     else:
@@ -35,24 +38,15 @@ def _lines(title: str) -> Progress:
 
 @contextmanager
 def _bars(title: str, stages: Sequence[str]) -> Iterator[Progress]:
-    from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
 
-    columns = (
-        TextColumn("{task.description:<22}"),
-        BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[found]}", style="dim"),
-    )
-    with Bars(*columns, console=Console(stderr=True)) as bars:
-        task = bars.add_task(escape(title), total=len(stages), found="starting")
+    with bars(transient=False) as shown_bars:
+        task = shown_bars.add_task(escape(title), total=len(stages), found="starting")
 
         def tell(stage: str, done: int, total: int, message: str) -> None:
             completed = stages.index(stage) + done / max(total, 1)
             found = f"{_STAGE_TITLES.get(stage, stage)}: {escape(escaped(message))}"
-            bars.update(task, completed=completed, found=found)
+            shown_bars.update(task, completed=completed, found=found)
 
         yield tell
-        bars.update(task, completed=len(stages))
+        shown_bars.update(task, completed=len(stages))

@@ -12,6 +12,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
+from lakewarden.cli.working import working
 from lakewarden.kernel.advice import Need, Way
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.explain import Explanation, Step
@@ -72,7 +73,8 @@ class Server:
         target = self._path + _PREFIX + path + (f"?{urlencode(query)}" if query else "")
         sent = None if body is None else json.dumps(body).encode()
         headers = self._headers if sent is None else {**self._headers, **_JSON}
-        seen = self._sent(method, target, sent, headers)
+        with working(self.address, ("ask",)):
+            seen = self._sent(method, target, sent, headers)
         if seen.status < 300:
             return seen.body
         raise _refusal(seen.status, seen.body, self.address)

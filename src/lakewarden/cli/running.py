@@ -16,6 +16,7 @@ from cyclopts import CycloptsError, Parameter
 
 from lakewarden.cli.ingest import LOCAL, Spark
 from lakewarden.cli.outcome import NO, YES, code_for, complain, show
+from lakewarden.cli.working import is_quiet
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.section import Section
 from lakewarden.pipeline.job import session
@@ -174,7 +175,8 @@ def _code(one: _Bound) -> int:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    if not is_quiet():
+        print(text, file=sys.stderr, flush=True)
 
 
 def _bound(job: Job) -> _Bound:

@@ -130,10 +130,9 @@ class Edit:
         return [*self._put, *self._dropped]
 
     def finish(self) -> None:
-        """Writes all of it.
+        """Writes all of it; raises `NotAllowed` for what an aspect gives and the caller may not.
 
-        Raises `NotAllowed` for what an aspect gives and the caller may not, and `BadInput` for a
-        logical parent that is none.
+        Raises `BadInput` for a logical parent that is none.
 
         INVARIANT: nothing is written by an edit that asked for nothing.
         """

@@ -53,7 +53,7 @@ _RAW: Final = ("rawSchema", "tableSchema", "schema", "documentSchema")
 _FIELD: Final = frozenset({"schemaField"})
 
 
-def _type(field: Part, _info: Info) -> str:
+def type_of(field: Part, _info: Info) -> str:
     """The type: the record that stands in `type.type`, by its name; STRUCT: nobody knows."""
     within = field.value.get("type")
     named = within.get("type") if isinstance(within, Mapping) else None
@@ -173,7 +173,7 @@ RESOLVERS: Final[Resolvers] = {
         "label": text("label"),
         "nullable": flag("nullable"),
         "description": text("description"),
-        "type": _type,
+        "type": type_of,
         "nativeDataType": text("nativeDataType"),
         "recursive": flag("recursive"),
         "isPartOfKey": flag("isPartOfKey"),

@@ -8,6 +8,7 @@ from typing import Any, Final
 from lakewarden.wire.datahub.graphql.platform import (
     analytics,
     applications,
+    assertion_kinds,
     assertion_output,
     assertions,
     asset_tests,
@@ -40,6 +41,7 @@ from lakewarden.wire.datahub.graphql.resolving import Resolvers
 _MODULES: Final = (
     analytics,
     applications,
+    assertion_kinds,
     assertion_output,
     assertions,
     asset_tests,

@@ -72,11 +72,18 @@ def of_asset(call: Call, asset: Entity) -> list[Entity]:
 
 
 def _assertions(
-    asset: Entity, info: Info, start: int | None = None, count: int | None = None
+    asset: Entity,
+    info: Info,
+    start: int | None = None,
+    count: int | None = None,
+    includeSoftDeleted: bool | None = False,  # noqa: N803 — the schema's name and default
 ) -> Mapping[str, Any]:
     call: Call = info.context
     asked = {"start": start, "count": count}
-    found, numbers = page(of_asset(call, asset), asked, call.exchange.services.page_rows)
+    found = of_asset(call, asset)
+    if not includeSoftDeleted:
+        found = [one for one in found if call.aspect(one, "status").get("removed") is not True]
+    found, numbers = page(found, asked, call.exchange.services.page_rows)
     return {**numbers, "assertions": found}
 
 
@@ -102,6 +109,10 @@ def _fields(of: Part, info: Info) -> list[Mapping[str, str]]:
     urns = of.texts("fields") or [urn for urn in (of.text("field"),) if urn is not None]
     found = shapes.entities(urns, "schemaField")
     return [{"urn": one.name, "path": _path(one)} for one in found if shown(info.context, one)]
+
+
+def _field(of: Part, info: Info) -> Mapping[str, str] | None:
+    return next(iter(_fields(of, info)), None)
 
 
 def _path(column: Entity) -> str:
@@ -189,7 +200,7 @@ RESOLVERS: Final[Resolvers] = {
         "created": stamp("created"),
     },
     "DatasetAssertionInfo": _LOGIC,
-    "CustomAssertionInfo": {**_LOGIC, "type": text("type", "")},
+    "CustomAssertionInfo": {**_LOGIC, "type": text("type", ""), "field": _field},
     "AssertionStdParameters": {name: part(name) for name in ("value", "minValue", "maxValue")},
     "AssertionStdParameter": {
         "value": text("value", ""),

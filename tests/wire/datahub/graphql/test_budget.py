@@ -9,6 +9,7 @@ from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aspects import Write
 from lakewarden.service.desk import Desk
+from lakewarden.wire.datahub.graphql import budget
 from tests.wire.datahub.graphql.wire import REALM, Wire
 
 REFUSED = "are not allowed"
@@ -54,11 +55,9 @@ def spreads(count: int) -> str:
 
 
 def nested_spreads(count: int) -> str:
-    """Spreads of a fragment that spreads another: two for each pair."""
-    pairs = count // 2
-    rest = "...g " * (count % 2)
+    """Spreads of a fragment that spreads another, which counts as often as it is written."""
     return (
-        "{ " + "...f " * pairs + rest + "}"
+        "{ " + "...f " * (count - 1) + "}"
         " fragment f on Query { ...g } fragment g on Query { __typename }"
     )
 
@@ -73,8 +72,8 @@ def directives(count: int) -> str:
         (deep, 24),
         (fields, 2_000),
         (aliases, 50),
-        (spreads, 100),
-        (nested_spreads, 100),
+        (spreads, 400),
+        (nested_spreads, 400),
         (directives, 20),
     ],
 )
@@ -86,11 +85,29 @@ def test_a_budget_may_be_used_up_and_not_exceeded(wire: Wire, made: object, limi
     assert REFUSED in error["message"]
 
 
-def test_fragments_count_as_often_as_they_are_spread(wire: Wire) -> None:
+def test_fragments_count_as_often_as_they_are_spread(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fragment = " fragment f on Query { " + "__typename " * 50 + "}"
+    limits = (*budget._LIMITS[:-1], ("whole", 2_000, "fields with their fragments"))
+    monkeypatch.setattr(budget, "_LIMITS", limits)
     assert "errors" not in wire.ask("{ " + "...f " * 40 + "}" + fragment)
     (error,) = wire.ask("{ __typename " + "...f " * 40 + "}" + fragment)["errors"]
     assert REFUSED in error["message"]
+
+
+def test_an_answer_of_too_many_fields_is_given_up(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fields are counted as they are resolved: in a list as often as it has members."""
+    monkeypatch.setattr(budget, "MAX_RESOLVED", 22)
+    query = "query q($i: ListUsersInput!) { listUsers(input: $i) { users { urn username } } }"
+    assert "errors" not in wire.ask(query, i={"count": 4})  # 2 and 4 × 2
+    wide = query.replace("urn username", "a: urn b: urn c: urn d: urn e: urn f: urn")
+    answer = wire.ask(wide, i={"count": 4})
+    assert answer["data"] is None
+    (error,) = answer["errors"]
+    assert (error["extensions"]["code"], REFUSED in error["message"]) == (400, True)
 
 
 def test_fragments_that_double_are_refused_at_once(wire: Wire) -> None:

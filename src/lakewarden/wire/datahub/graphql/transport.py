@@ -18,6 +18,7 @@ from graphql import (
     ExecutionResult,
     GraphQLError,
     GraphQLSyntaxError,
+    MiddlewareManager,
     NoSchemaIntrospectionCustomRule,
     execute_sync,
     parse,
@@ -32,6 +33,7 @@ from lakewarden.wire.datahub.graphql import budget
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import (
     Failure,
+    bad,
     entry,
     failure_of,
     invalid,
@@ -137,9 +139,12 @@ def _executed(call: Call, document: DocumentNode, asked: Asked) -> Reply:
             variable_values=asked.variables,
             # An empty name is what some clients send for none.
             operation_name=asked.operation or None,
+            middleware=MiddlewareManager(budget.Counted()),
         )
     except RecursionError:
         return _reply({"data": None, "errors": [entry(invalid("the variables nest too deep"))]})
+    except budget.TooMuch as error:
+        return _reply({"data": None, "errors": [entry(bad(str(error)))]})
     except GraphQLError as error:
         result = ExecutionResult(None, [error])
     answer: dict[str, Any] = {"data": result.data}

@@ -102,6 +102,7 @@ class Owning:
         self._ids: Ids | None = None
         self._clauses: dict[int, tuple[Clause, ...]] = {}
         self._known: dict[tuple[int, int], BitMap] = {}
+        self._met: dict[tuple[Clause, int], BitMap] = {}
 
     def gains(self, column: Column, ids: Ids) -> Codes:
         """For each principal, on how many of the entities it is let in by ownership alone."""
@@ -275,8 +276,12 @@ class Owning:
         return _Members(part, codes, len(found), offsets, keys % self.size, met)
 
     def meeting(self, clause: Clause, code: int) -> BitMap:
-        """The users who meet a clause where `around` has the code."""
-        return BitMap(self._meeting(clause, code).astype(np.uint32))
+        """The users who meet a clause where `around` has the code. Not to be changed."""
+        known = self._met.get((clause, code))
+        if known is None:
+            users = BitMap(self._meeting(clause, code).astype(np.uint32))
+            known = self._met[clause, code] = users
+        return known
 
     def _meeting(self, clause: Clause, code: int) -> Codes:
         """The users who meet a clause where its part has the code, ascending."""

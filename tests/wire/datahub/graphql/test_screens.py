@@ -261,8 +261,8 @@ def test_domains(ana: Frontend) -> None:
     make = "mutation m($i: CreateDomainInput!) { createDomain(input: $i) }"
     shop = ana.ask(make, i={"id": "shop", "name": "Shop"})
     part = ana.ask(make, i={"id": "carts", "name": "Carts", "parentDomain": shop})
-    listing = """query q($i: ListDomainsInput!) { listDomains(input: $i) { start count total domains {
-      urn id type properties { name description }
+    listing = """query q($i: ListDomainsInput!) { listDomains(input: $i) {
+      start count total domains { urn id type properties { name description }
       parentDomains { domains { urn } } children: relationships(input: {
         types: ["IsPartOf"], direction: INCOMING, start: 0, count: 0 }) { total }
       ownership { owners { owner { ... on CorpUser { urn } } } }

@@ -67,7 +67,12 @@ def _by_urn(*types: str) -> Callable[..., Entity | None]:
     return look_up
 
 
-def _entities(_: object, info: Info, urns: Sequence[str]) -> list[Entity | None]:
+def _entities(
+    _: object,
+    info: Info,
+    urns: Sequence[str],
+    checkForExistence: bool | None = None,  # noqa: ARG001, N803 — looked at always
+) -> list[Entity | None]:
     call: Call = info.context
     most = call.exchange.services.page_rows
     if len(urns) > most:

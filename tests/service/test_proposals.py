@@ -825,6 +825,20 @@ def test_a_logical_parent_is_on_a_logical_platform_and_its_column_is_there(
     assert str(raised.value).startswith("logicalParent.parent.destinationUrn: ")
 
 
+def test_what_is_shipped_as_a_logical_platform_is_one_until_something_else_is_said(
+    plane: Plane,
+) -> None:
+    grant(plane, "EDIT_ENTITY", "CREATE_ENTITY")
+    platform = Entity("dataPlatform", "urn:li:dataPlatform:logical")
+    model = Entity("dataset", f"urn:li:dataset:({platform.name},orders,PROD)")
+    linked: Item = (ORDERS, "logicalParent", parent(model))
+    send(plane, linked)
+    send(plane, (ORDERS, "logicalParent", parent(None)))
+    put(plane, (platform, "dataPlatformInfo", {"name": "logical"}))
+    with pytest.raises(BadInput, match="expected a parent on a logical platform"):
+        send(plane, linked)
+
+
 def test_to_clear_one_takes_the_right_to_the_child_alone(plane: Plane) -> None:
     put(plane, (ORDERS, "logicalParent", parent(STOCK)))
     assert refused(plane, (ORDERS, "logicalParent", parent(None))) == "entity.update"

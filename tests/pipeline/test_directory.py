@@ -279,6 +279,7 @@ def test_deleted_defaults_stay_away_whoever_deleted_them(tmp_path: Path) -> None
         ("deleted.toml", 'deleted = ["x"]', "deleted.toml: `x` is no default statement"),
         ("deleted.toml", "deletd = []", "deleted.toml: unknown key `deletd`"),
         ("a.toml", "[[statement]]\nid =", "a.toml: invalid value"),
+        ("deny.yaml", "statement: []", "deny.yaml: expected only TOML files here"),
         ("a.toml", "[[statements]]", "a.toml: unknown key `statements`"),
         ("a.toml", "statement = 1", "a.toml.statement: expected a list of tables"),
         ("a.toml", 'realm = "other"', "a.toml.realm: is for realm `other`, not `main`"),

@@ -65,9 +65,12 @@ def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> 
     """What people wrote, file by file in order of their names; each id once."""
     places: dict[str, Path] = {}
     kept = set(fixed)
-    for file in sorted(folder.glob("*.toml")):
-        if file.name == DELETED:
+    for file in sorted(folder.glob("*")):
+        if file.name == DELETED or file.name.startswith("."):
             continue
+        if file.suffix != ".toml":
+            # What it says would not count, a DENY least of all.
+            raise BadInput("expected only TOML files here", where=str(file))
         section = _toml(file)
         check_realm(section, realm)
         taken = section.take("statement")

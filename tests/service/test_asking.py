@@ -124,3 +124,77 @@ def test_a_group_that_came_with_the_request_is_the_first_step(lake: Warden) -> N
     request = read(lake, Words("ben", "table.load", "table:lk:c.s.t", groups=("staff",)))
     found = asking.reaching(lake.matrix, request, statement(lake, "role:lk:readers"))
     assert found == (STAFF, READERS)
+
+
+@pytest.fixture
+def gated() -> Warden:
+    """Of `staff` ana and bob are users of the metalake, and bob has the use of the catalog."""
+    lake = Warden("gravitino", clock=lambda: NOW)
+    lake.add_entities("metalake:lk", "catalog:lk:c", "schema:lk:c.s", "table:lk:c.s.t")
+    lake.add_members("members:lk", "user:ana", "user:bob")
+    lake.add_members("group:staff", "user:ana", "user:bob", "user:cid")
+    lake.add_members("group:users", "user:bob")
+    lake.add_members("role:lk:idle", "group:nobody")
+    uses = ["USE_CATALOG", "USE_SCHEMA"]
+    lake.state(id="uses", to="group:users", privileges=uses, on="catalog:lk:c")
+    lake.state(id="reads", to="group:staff", privileges="SELECT_TABLE", on="table:lk:c.s.t")
+    return lake
+
+
+def notes_of(lake: Warden, words: Words, *, stored: bool = True) -> tuple[str, ...]:
+    return asking.remarks(words, read(lake, words), lake.system, lake.matrix, stored=stored)
+
+
+LOADS = ("table.load", "table:lk:c.s.t")
+BY_ITSELF = (
+    "asked of {} by itself: what its members are and hold elsewhere"
+    " (membership, other groups, roles, ownership) is not counted"
+)
+
+
+def test_a_no_to_a_group_tells_how_many_of_its_members_may(gated: Warden) -> None:
+    assert not gated.check("group:staff", *LOADS)
+    staff = BY_ITSELF.format("group `staff`")
+    assert notes_of(gated, Words("group:staff", *LOADS)) == (staff, "of its 3 members 1 may")
+    dropping = Words("group:staff", "table.drop", LOADS[1])
+    assert notes_of(gated, dropping) == (staff, "of its 3 members none may")
+
+
+def test_a_yes_to_a_group_tells_how_many_of_its_members_may_not(gated: Warden) -> None:
+    words = Words("group:staff", "SELECT_TABLE", LOADS[1])
+    assert gated.check("group:staff", "SELECT_TABLE", LOADS[1])
+    assert notes_of(gated, words) == ()
+    gated.state(id="not", to="user:cid", effect="deny", privileges="SELECT_TABLE", on="metalake:lk")
+    assert notes_of(gated, words) == ("of its 3 members 1 may not",)
+
+
+def test_a_no_to_who_has_no_members_says_so(gated: Warden) -> None:
+    idle = BY_ITSELF.format("role `lk:idle`")
+    words = Words("role:lk:idle", *LOADS)
+    assert notes_of(gated, words) == (idle, "role `lk:idle` has no stored members")
+    ghosts = notes_of(gated, Words("group:ghosts", *LOADS))
+    assert ghosts[0] == "group `ghosts` is not stored"
+    assert ghosts[-1] == "group `ghosts` has no stored members"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        Words("group:staff", "table.load"),
+        Words("group:staff", "", LOADS[1]),
+        Words("group:staff", *LOADS, groups=("users",)),
+        Words("group:staff", *LOADS, roles=("lk:idle",)),
+    ],
+    ids=["list", "privileges", "groups", "roles"],
+)
+def test_where_members_are_not_counted_that_is_said(gated: Warden, words: Words) -> None:
+    assert notes_of(gated, words) == (BY_ITSELF.format("group `staff`"),)
+
+
+def test_who_does_not_see_the_realm_is_told_no_numbers(gated: Warden) -> None:
+    words = Words("group:staff", *LOADS)
+    assert notes_of(gated, words, stored=False) == (BY_ITSELF.format("group `staff`"),)
+
+
+def test_nothing_is_left_out_of_an_answer_about_a_user(gated: Warden) -> None:
+    assert notes_of(gated, Words("ana", *LOADS)) == ()

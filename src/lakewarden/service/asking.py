@@ -10,9 +10,10 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import ANY, Model, Operation
-from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, Principal
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.request import Request, Scalar
 from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.who import Crowd, who
 from lakewarden.service.system import System
 
 _URN = "urn:li:"
@@ -125,7 +126,44 @@ def remarks(
         notes += _about_target(system.model, matrix, request.target)
     if words.operation:
         notes += _about_parts(matrix.operation(words.operation), request)
+    if words.principal is not None:
+        notes += _about_members(matrix, request) if stored else by_itself(request.principal)
     return tuple(notes)
+
+
+def by_itself(principal: Principal) -> tuple[str, ...]:
+    """What an answer about a group, a role or everybody leaves out; nothing of a user."""
+    if principal.kind == USER:
+        return ()
+    return (
+        f"asked of {_called(principal)} by itself: what its members are and hold elsewhere"
+        " (membership, other groups, roles, ownership) is not counted",
+    )
+
+
+def _about_members(matrix: Matrix, request: Request) -> tuple[str, ...]:
+    """How many stored members of who asks are answered otherwise; as `by_itself` for lists."""
+    principal, operation = request.principal, request.operation
+    if principal.kind == USER:
+        return ()
+    is_plain = not request.groups and request.roles is None
+    declared = matrix.operation(operation) if operation else None
+    if not is_plain or declared is None or declared.rule_or_none(request.target.type) is None:
+        return by_itself(principal)
+    acting = matrix.snapshot.coded.acting
+    id = acting.ids.get(principal)
+    members = {acting.principals[one] for one in Crowd(acting).of([] if id is None else [id])}
+    may = len(members & who(matrix, request))
+    if matrix.decide(request).allow:
+        lacking = len(members) - may
+        return (f"of its {len(members)} members {lacking} may not",) if lacking else ()
+    if not members:
+        return (*by_itself(principal), f"{_called(principal)} has no stored members")
+    return (*by_itself(principal), f"of its {len(members)} members {may or 'none'} may")
+
+
+def _called(principal: Principal) -> str:
+    return f"{principal.kind} `{principal.name}`"
 
 
 def _about_asker(matrix: Matrix, principal: Principal) -> list[str]:

@@ -223,3 +223,23 @@ def test_a_realm_that_moves_to_another_directory_is_no_longer_ones_own() -> None
     moved = replace(WORLD.realms["gravitino"], realm=Realm("gravitino", "gravitino", "other"))
     ana.state = replace(WORLD, realms={**WORLD.realms, "gravitino": moved})
     assert ana.evaluation(ANA)["context"]["reason"] == "unknown"
+
+
+def test_a_no_to_a_group_and_a_search_by_one_say_what_they_leave_out() -> None:
+    gate, group = Asking(WORLD, "gate"), {"type": "group", "id": "staff"}
+    answer = gate.evaluation({**question("x", "table.drop", HERE), "subject": group})
+    assert answer["decision"] is False
+    (note,) = answer["context"]["notes"]
+    assert note.startswith("asked of group `staff` by itself: ")
+    assert "notes" not in gate.evaluation(question("ana", "table.drop", HERE))["context"]
+    load, resource = {"name": "table.load"}, {"type": "table", "id": "lk:c.s.t"}
+    found = gate.search("resource", {"subject": group, "action": load, "resource": resource})
+    assert found["context"] == {"notes": [note]}
+    found = gate.search("action", {"subject": group, "resource": resource})
+    assert found["context"] == {"notes": [note]}
+    body = {"subject": {"type": "group"}, "action": load, "resource": resource}
+    (each,) = gate.search("subject", body)["context"]["notes"]
+    assert each.startswith("each group is asked about by itself: ")
+    several = gate.search("subject", {**body, "context": {"realms": "*"}})
+    assert several["context"]["notes"] == [each]
+    assert "context" not in gate.search("subject", {**body, "subject": {"type": "user"}})

@@ -4,7 +4,8 @@
 
 `reason` is the kernel's, or `unknown` (something named is not there), `bad input` and
 `forbidden`; with these three the context has an `error`, as the standard's own example writes
-it. `statements` are those that the caller may see.
+it. `statements` are those that the caller may see; `notes`, where there are some, say what the
+answer leaves out.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Context(msgspec.Struct, omit_defaults=True):
     statements: tuple[str, ...]
     revision: int
     error: Error | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Answer(msgspec.Struct):
@@ -49,9 +51,15 @@ _ENCODER = msgspec.json.Encoder()
 _REASONS = {HTTPStatus.FORBIDDEN: "forbidden", HTTPStatus.NOT_FOUND: "unknown"}
 
 
-def judged(allow: bool, reason: str, statements: tuple[str, ...], revision: int) -> bytes:
+def judged(
+    allow: bool,
+    reason: str,
+    statements: tuple[str, ...],
+    revision: int,
+    notes: tuple[str, ...] = (),
+) -> bytes:
     """The answer to a question that was decided."""
-    return _ENCODER.encode(Answer(allow, Context(reason, statements, revision)))
+    return _ENCODER.encode(Answer(allow, Context(reason, statements, revision, notes=notes)))
 
 
 def failed(error: WardenError, revision: int) -> bytes:

@@ -16,6 +16,7 @@ from lakewarden.kernel.errors import StaleSnapshot, Unknown, WardenError
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.service.actor import Actor
+from lakewarden.service.asking import by_itself
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.usage import Usage
@@ -279,7 +280,8 @@ class Judge:
             sight = self.asker.sight(name, now, own=own)
             told = sight is Sight.ALL or (sight is Sight.ALLOWING and decision.allow)
             statements = seen(realm.matrix, request, sight) if told else ()
-        return answer.judged(decision.allow, reason.value, statements, self.revision)
+        notes = () if decision.allow else by_itself(request.principal)
+        return answer.judged(decision.allow, reason.value, statements, self.revision, notes)
 
     def answered(self, asked: Asked, now: float) -> bytes:
         """The answer, by the short way where there is one. Raises as `judged`."""

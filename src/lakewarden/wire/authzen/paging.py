@@ -84,9 +84,19 @@ def _digest(members: Members, about: tuple[object, ...]) -> str:
 
 
 def rendered(
-    wanted: Wanted, results: Sequence[object], total: int, last: Sequence[str] | None, *, more: bool
+    wanted: Wanted,
+    results: Sequence[object],
+    total: int,
+    last: Sequence[str] | None,
+    *,
+    more: bool,
+    notes: Sequence[str] = (),
 ) -> bytes:
-    """The body of a page; `last` is where it ends, `more` whether anything follows."""
+    """The body of a page; `last` is where it ends, `more` whether anything follows.
+
+    `notes` say what the answer leaves out.
+    """
     token = wanted.token(last) if more else ""
     page = {"next_token": token, "count": len(results), "total": total}
-    return msgspec.json.encode({"page": page, "results": results})
+    context = {"context": {"notes": notes}} if notes else {}
+    return msgspec.json.encode({"page": page, **context, "results": results})

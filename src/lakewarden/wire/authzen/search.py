@@ -18,6 +18,7 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.privileges import operations_of, privileges_of
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.who import who
+from lakewarden.service.asking import by_itself
 from lakewarden.service.cancellation import checked
 from lakewarden.service.state import RealmState
 from lakewarden.wire.authzen import naming, sent
@@ -35,7 +36,7 @@ from lakewarden.wire.authzen.question import (
     required,
     text,
 )
-from lakewarden.wire.authzen.several import Several, realms_of
+from lakewarden.wire.authzen.several import Several, among_kind, realms_of
 from lakewarden.wire.exchange import Exchange, Reply
 
 Find = Callable[[Judge, Asked, Wanted, float], bytes]
@@ -117,7 +118,8 @@ def _subjects(judge: Judge, asked: Asked, wanted: Wanted, now: float) -> bytes:
     trusted = judge.asker.may("decision.ask", name, now)
     question = sent.with_parts(question, asked, realm, trusted=trusted, groups=())
     names = sorted(_who(realm, question))
-    return _page_of(names, wanted, lambda name: {"type": asked.kind, "id": name})
+    notes = among_kind(asked.kind)
+    return _page_of(names, wanted, lambda name: {"type": asked.kind, "id": name}, notes)
 
 
 def _who(realm: RealmState, question: Request) -> Iterator[str]:
@@ -149,7 +151,8 @@ def _resources(judge: Judge, asked: Asked, wanted: Wanted, now: float) -> bytes:
     results = [{"type": entity.type, "id": entity.name} for entity in entities]
     more = found.after is not None or len(entities) < len(found.entities)
     last = entities[-1] if entities else after
-    return rendered(wanted, results, found.total, last, more=more)
+    notes = by_itself(question.principal)
+    return rendered(wanted, results, found.total, last, more=more, notes=notes)
 
 
 def _place(wanted: Wanted) -> Entity | None:
@@ -170,14 +173,19 @@ def _actions(judge: Judge, asked: Asked, wanted: Wanted, now: float) -> bytes:
         found(realm.matrix, question) for found in (operations_of, privileges_of)
     )
     names = sorted({*operations, *privileges})
-    return _page_of(names, wanted, lambda name: {"name": name})
+    notes = by_itself(question.principal)
+    return _page_of(names, wanted, lambda name: {"name": name}, notes)
 
 
 def _page_of(
-    names: Sequence[str], wanted: Wanted, result: Callable[[str], dict[str, str]]
+    names: Sequence[str],
+    wanted: Wanted,
+    result: Callable[[str], dict[str, str]],
+    notes: Sequence[str],
 ) -> bytes:
     start = 0 if wanted.after is None else bisect_right(names, wanted.after[0])
     chosen = names[start : start + wanted.size]
     more = start + len(chosen) < len(names)
     last = chosen[-1:] or wanted.after
-    return rendered(wanted, [result(name) for name in chosen], len(names), last, more=more)
+    results = [result(name) for name in chosen]
+    return rendered(wanted, results, len(names), last, more=more, notes=notes)

@@ -47,6 +47,16 @@ Who = Callable[[RealmState, Request], Iterable[str]]
 """The names of the stored principals of the question's kind for whom the answer is yes."""
 
 
+def among_kind(kind: str) -> tuple[str, ...]:
+    """What is left out of a search for groups or roles; nothing of one for users."""
+    if kind == USER:
+        return ()
+    return (
+        f"each {kind} is asked about by itself: what its members are and hold elsewhere"
+        " (membership, other groups, roles, ownership) is not counted",
+    )
+
+
 def realms_of(asked: Asked) -> list[str] | None:
     """The realms that the context names, empty for all; None: the question is to one realm."""
     found = asked.context.get("realms")
@@ -237,11 +247,13 @@ class Several:
     ) -> bytes:
         token = wanted.token(last) if more else ""
         silent = {one.realm: one.why for one in self._silent}
-        context = {
+        context: dict[str, object] = {
             "realms": [name for name in self._among.realms if name not in silent],
             "silent": silent,
             "left_out": list(self._among.left_out),
         }
+        if notes := among_kind(self._asked.kind):
+            context["notes"] = list(notes)
         page = {"next_token": token, "count": len(results), "total": total}
         return msgspec.json.encode({"page": page, "context": context, "results": results})
 

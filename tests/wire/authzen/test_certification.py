@@ -7,10 +7,12 @@ Batch, Search and Discovery, each with the properties that a request brings.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from lakewarden.wire.authzen.dialect import BATCH_BYTES
 from lakewarden.wire.authzen.discovery import EVALUATION, EVALUATIONS, WELL_KNOWN
 from tests.wire.authzen.small import Asking, ids, question, records, state
 
@@ -235,8 +237,28 @@ def test_a_thousand_items_are_answered_and_one_more_is_refused(pdp: Asking) -> N
     body = _items(*[{}] * 1_000, subject=ALICE, action=READ, resource=ONE)
     assert _decisions(pdp.evaluations(body)) == [True] * 1_000
     body["evaluations"].append({})
-    assert pdp.post(EVALUATIONS, body)[0] == 400
+    told = "evaluations: 1001 questions, at most 1000 are allowed (setting `limits.batch_rows`)"
+    assert pdp.post(EVALUATIONS, body) == (400, told)
     assert pdp.post(EVALUATIONS, {**body, "unknown": 1})[0] == 400
+
+
+@pytest.mark.parametrize("extra", [{}, {"unknown": 1}], ids=["usual", "strict"])
+def test_ten_thousand_items_are_answered_where_the_settings_let_them(
+    pdp: Asking, extra: dict[str, Any]
+) -> None:
+    """Each item is whole, so the body is beyond what other calls may send."""
+    large = pdp.as_("gate")
+    large.services = replace(pdp.services, batch_rows=10_000)
+    one = {"subject": ALICE, "action": READ, "resource": ONE}
+    body = {**_items(*[one] * 10_000), **extra}
+    assert 1024 * 1024 < len(json.dumps(body)) < BATCH_BYTES
+    assert _decisions(large.evaluations(body)) == [True] * 10_000
+    found = large.post(EVALUATIONS, {**body, "evaluations": [one] * 10_001})
+    told = "evaluations: 10001 questions, at most 10000 are allowed (setting `limits.batch_rows`)"
+    assert found == (400, told)
+    (route,) = (r for r in large.dialect.routes() if r.path == EVALUATIONS)
+    assert route.body_limit == BATCH_BYTES
+    assert json.loads(large.sent(WELL_KNOWN, b"").body)["evaluations_limit"] == 10_000
 
 
 @pytest.mark.parametrize("wrong", [{}, "text", 5, True])
@@ -371,11 +393,13 @@ def test_the_configuration_names_every_endpoint(pdp: Asking) -> None:
         "search_subject_endpoint": f"{base}/access/v1/search/subject",
         "search_resource_endpoint": f"{base}/access/v1/search/resource",
         "search_action_endpoint": f"{base}/access/v1/search/action",
+        "evaluations_limit": 1_000,
+        "search_page_limit": 1_000,
     }
 
 
 def test_every_endpoint_that_is_named_is_there(pdp: Asking) -> None:
-    named = json.loads(pdp.sent(WELL_KNOWN, b"").body)
-    del named["policy_decision_point"]
+    document = json.loads(pdp.sent(WELL_KNOWN, b"").body)
+    named = {name: url for name, url in document.items() if name.endswith("_endpoint")}
     paths = {route.path for route in pdp.dialect.routes() if route.method == "POST"}
     assert {url.removeprefix("https://pdp.test") for url in named.values()} == paths

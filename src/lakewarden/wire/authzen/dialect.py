@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -10,7 +11,10 @@ from lakewarden.wire.authzen import discovery
 from lakewarden.wire.authzen.errors import reply_of
 from lakewarden.wire.authzen.evaluation import Evaluation
 from lakewarden.wire.authzen.search import Search
-from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.exchange import WRITES, Exchange, Reply, Route
+
+BATCH_BYTES: Final = 8 * 1024 * 1024
+"""Longest body of a batch: ten thousand whole questions of 800 bytes."""
 
 
 class AuthZen:
@@ -26,7 +30,14 @@ class AuthZen:
         self._routes = (
             Route("POST", discovery.EVALUATION, "decision.ask_own", evaluation.one, inline=True),
             # Not on the event loop: a thousand questions of any shape may take long.
-            Route("POST", discovery.EVALUATIONS, "decision.ask_own", evaluation.many),
+            Route(
+                "POST",
+                discovery.EVALUATIONS,
+                "decision.ask_own",
+                evaluation.many,
+                body_limit=BATCH_BYTES,
+                rate_class=WRITES,
+            ),
             Route("POST", discovery.SUBJECTS, "subject.search", search.subjects),
             Route("POST", discovery.RESOURCES, "decision.ask_own", search.resources),
             Route("POST", discovery.ACTIONS, "decision.ask_own", search.actions),

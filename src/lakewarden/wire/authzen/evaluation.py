@@ -161,7 +161,10 @@ def _members(defaults: Members, item: object) -> Members:
 def _check_size(exchange: Exchange, size: int) -> None:
     most = exchange.services.batch_rows
     if size > most:
-        raise LimitExceeded(f"evaluations: {size} questions, at most {most} are allowed")
+        raise LimitExceeded(
+            f"evaluations: {size} questions, at most {most} are allowed (setting"
+            " `limits.batch_rows`)"
+        )
 
 
 def _stop(semantic: str) -> bool | None:

@@ -219,9 +219,10 @@ def test_a_name_that_cannot_be_is_set_aside(tmp_path: Path) -> None:
     rows = meant(tmp_path, found)
     assert {row.reason for row in rows if row.table == "entities"} == {"bad name"}
     assert notes(rows) == ["m: an owner in `meta` that is no text"]
-    dotted = manifest(nodes={"m": node("model", "a.b", config={"grants": {"select": ["r"]}})})
+    config, columns = {"grants": {"select": ["r"]}}, {"id": {"name": "id"}}
+    dotted = manifest(nodes={"m": node("model", "a.b", config=config, columns=columns)})
     rows = meant(tmp_path, dotted, model="gravitino", metalake="lk")
-    assert [row.table for row in rows if row.reason] == ["entities", "statements"]
+    assert [row.table for row in rows if row.reason] == ["entities", "entities", "statements"]
 
 
 def test_a_project_is_ingested_with_its_quality(unstarted: SparkSession, tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ ANA = Account("ana", "%")
 READERS, WRITERS = Account("readers", ""), Account("writers", "")
 SEES, READS = ["USE_SCHEMA"], ["SELECT_TABLE", "SELECT_VIEW", "USE_SCHEMA"]
 ALL = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "ALTER"})
+MODIFIES = ["DELETE_ROWS", "INSERT_ROWS", "MODIFY_TABLE"]
+UPDATES = "UPDATE_ROWS"
 EMPTY = Mysql(
     accounts={ANA: Known()},
     on_schemas=(),
@@ -123,18 +125,33 @@ def test_a_grant_for_the_whole_server() -> None:
 
 
 def test_modify_table_takes_data_and_definition() -> None:
-    assert given(granted(t=set(ALL)))["table:lk:my.shop.t"] == ["MODIFY_TABLE", "SELECT_TABLE"]
+    assert given(granted(t=set(ALL)))["table:lk:my.shop.t"] == [*MODIFIES, "SELECT_TABLE", UPDATES]
     for missing in ALL:
         assert "MODIFY_TABLE" not in str(given(granted(t=ALL - {missing})))
     assert "MODIFY_TABLE" not in str(given(granted(v=set(ALL))))
-    assert notes(granted(t={"SELECT", "INSERT"})) == ['table:lk:my.shop.t: INSERT to user "ana"']
+    found = granted(t={"SELECT", "INSERT"}, v={"SELECT", "INSERT"})
+    assert given(found) == {
+        "schema:lk:my.shop": SEES,
+        "table:lk:my.shop.t": ["INSERT_ROWS", "SELECT_TABLE"],
+        "view:lk:my.shop.v": ["SELECT_VIEW"],
+    }
+    assert notes(found) == ['view:lk:my.shop.v: INSERT to user "ana"']
+
+
+def test_each_right_to_write_is_carried_as_itself_at_its_level() -> None:
+    for word in ("INSERT", "UPDATE", "DELETE"):
+        assert given(granted(t={word}))["table:lk:my.shop.t"] == [f"{word}_ROWS"]
+        on_schema = {"schema:lk:my.shop": [f"{word}_ROWS", "USE_SCHEMA"]}
+        assert given(granted(("shop", {word}))) == {on: sorted(w) for on, w in on_schema.items()}
+        on_server = {"catalog:lk:my": sorted([f"{word}_ROWS", "USE_SCHEMA"])}
+        assert given(everywhere(word)) == on_server
 
 
 def test_mysql_alters_a_table_only_with_create_as_well() -> None:
     found = replace(granted(t=set(ALL)), is_mariadb=False)
     assert "MODIFY_TABLE" not in str(given(found))
     found = replace(granted(t=ALL | {"CREATE"}), is_mariadb=False)
-    assert given(found)["table:lk:my.shop.t"] == ["MODIFY_TABLE", "SELECT_TABLE"]
+    assert given(found)["table:lk:my.shop.t"] == [*MODIFIES, "SELECT_TABLE", UPDATES]
 
 
 def test_levels_add_up_and_nothing_is_said_twice() -> None:
@@ -142,7 +159,8 @@ def test_levels_add_up_and_nothing_is_said_twice() -> None:
     found = replace(found, accounts={ANA: Known(privileges=frozenset({"SELECT"}))})
     assert given(found) == {
         "catalog:lk:my": READS,
-        "table:lk:my.shop.t": ["MODIFY_TABLE"],
+        "schema:lk:my.shop": ["INSERT_ROWS", UPDATES],
+        "table:lk:my.shop.t": ["DELETE_ROWS", "MODIFY_TABLE"],
     }
 
 
@@ -231,7 +249,7 @@ def test_nested_roles_are_flattened_into_the_outer_one() -> None:
     )
     tables = [json.loads(row.cells[1]) for row in rows(found) if row.table == "statements"]
     of_writers = {t["on"]: t["privileges"] for t in tables if t["to"] == ["role:lk:writers"]}
-    assert of_writers == {"schema:lk:my.shop": READS, "table:lk:my.shop.t": ["MODIFY_TABLE"]}
+    assert of_writers == {"schema:lk:my.shop": READS, "table:lk:my.shop.t": [*MODIFIES, UPDATES]}
     of_readers = {t["on"]: t["privileges"] for t in tables if t["to"] == ["role:lk:readers"]}
     assert of_readers == of_writers
 
@@ -312,18 +330,32 @@ def test_partial_revokes_take_what_they_limit_with_them() -> None:
     assert notes(found) == ["ana: SELECT, limited by partial revokes"]
 
 
-def test_columns_and_what_is_no_table_are_noted() -> None:
+def test_grants_on_columns_are_carried_on_columns() -> None:
+    columns = {"id": {"SELECT", "UPDATE", "REFERENCES"}, "mail": {"INSERT"}}
+    on = OnTable(ANA, "shop", "t", frozenset(), columns)
+    found = replace(EMPTY, on_tables=[on])
+    assert given(found) == {
+        "schema:lk:my.shop": SEES,
+        "column:lk:my.shop.t.id": ["SELECT_COLUMN", UPDATES],
+        "column:lk:my.shop.t.mail": ["INSERT_ROWS"],
+    }
+    assert notes(found) == ['table:lk:my.shop.t: REFERENCES on the column `id` to user "ana"']
+
+
+def test_columns_of_views_and_what_is_no_table_are_noted() -> None:
     found = replace(
         EMPTY,
         on_tables=[
-            OnTable(ANA, "shop", "t", frozenset(), frozenset({"SELECT"})),
+            OnTable(ANA, "shop", "v", frozenset(), {"id": frozenset({"SELECT"})}),
+            OnTable(ANA, "shop", "lost", frozenset(), {"id": frozenset({"SELECT"})}),
             OnTable(ANA, "shop", "gone", frozenset({"SELECT"})),
         ],
         notes=[("mysql://h/", "grants on routines: 1")],
     )
     assert given(found) == {"schema:lk:my.shop": SEES}
     assert notes(found) == [
-        'shop.t: SELECT on some columns to user "ana"',
+        'view:lk:my.shop.v: SELECT on the column `id` to user "ana"',
+        'shop.lost: SELECT to user "ana"',
         'shop.gone: SELECT to user "ana"',
         "mysql://h/: grants on routines: 1",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -153,9 +154,53 @@ def test_a_grant_to_a_user_reaches_whoever_inherits_that_user() -> None:
 def test_changing_data_is_less_than_modify_table() -> None:
     written = items("readers", "SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE")
     found = replace(EMPTY, roles=group("readers"), relations=[table(*written)])
-    assert given(found)["table:lk:pg.s.t"][0] == ["SELECT_TABLE"]
-    assert 'table:lk:pg.s.t: DELETE, INSERT, TRUNCATE, UPDATE to role "readers"' in notes(found)
-    assert given(found, data=True)["table:lk:pg.s.t"][0] == ["MODIFY_TABLE", "SELECT_TABLE"]
+    rows = ["DELETE_ROWS", "INSERT_ROWS", "SELECT_TABLE", "UPDATE_ROWS"]
+    assert given(found)["table:lk:pg.s.t"][0] == rows
+    assert 'table:lk:pg.s.t: TRUNCATE to role "readers"' in notes(found)
+    with_modify = sorted([*rows, "MODIFY_TABLE"])
+    assert given(found, data=True)["table:lk:pg.s.t"][0] == with_modify
+
+
+@pytest.mark.parametrize("word", ["INSERT", "UPDATE", "DELETE"])
+def test_each_right_to_write_is_carried_as_itself(word: str) -> None:
+    found = replace(EMPTY, roles=login("ana"), relations=[table(*items("ana", word))])
+    assert given(found) == {"table:lk:pg.s.t": ([f"{word}_ROWS"], ["user:ana"])}
+
+
+def on_columns(**options: Any) -> Postgres:
+    listed = {
+        "id": [*items("ana", "SELECT", "UPDATE", "REFERENCES"), *items("boss", "INSERT")],
+        "mail.work": items("ana", "INSERT"),
+    }
+    relation = replace(table(**options), columns=listed)
+    return replace(EMPTY, roles=login("ana", "boss"), relations=[relation])
+
+
+def test_grants_on_columns_are_carried_on_columns() -> None:
+    found = on_columns()
+    assert given(found) == {
+        "column:lk:pg.s.t.id": (["SELECT_COLUMN", "UPDATE_ROWS"], ["user:ana"]),
+        "column:lk:pg.s.t.mail.work": (["INSERT_ROWS"], ["user:ana"]),
+    }
+    assert 'table:lk:pg.s.t: REFERENCES on the column `id` to role "ana"' in notes(found)
+
+
+def test_grants_on_columns_of_views_and_of_secured_tables_are_noted() -> None:
+    found = on_columns(kind="v", name="v")
+    assert given(found) == {}
+    noted = 'view:lk:pg.s.v: REFERENCES, SELECT, UPDATE on the column `id` to role "ana"'
+    assert noted in notes(found)
+    found = on_columns(secured=True)
+    assert given(found) == {}
+    what = 'INSERT, REFERENCES, SELECT, UPDATE on columns to role "ana", limited by row security'
+    assert f"table:lk:pg.s.t: {what}" in notes(found)
+
+
+def test_a_table_that_cannot_be_named_has_no_columns_of_another() -> None:
+    found = on_columns(name="dot.ted")
+    assert given(found) == {}
+    noted = 'table:lk:pg.s.dot.ted: INSERT on the column `mail.work` to role "ana"'
+    assert noted in notes(found)
 
 
 @pytest.mark.parametrize("missing", ["SELECT", "INSERT", "UPDATE", "DELETE"])
@@ -255,8 +300,9 @@ def test_a_superuser_who_can_log_in_may_do_everything() -> None:
     assert given(found) == {
         "catalog:lk:pg": (
             [
-                *("CREATE_SCHEMA", "CREATE_TABLE", "CREATE_VIEW", "MODIFY_TABLE"),
-                *("SELECT_TABLE", "SELECT_VIEW", "USE_CATALOG", "USE_SCHEMA"),
+                *("CREATE_SCHEMA", "CREATE_TABLE", "CREATE_VIEW", "DELETE_ROWS", "INSERT_ROWS"),
+                *("MODIFY_TABLE", "SELECT_TABLE", "SELECT_VIEW", "UPDATE_ROWS", "USE_CATALOG"),
+                "USE_SCHEMA",
             ],
             ["user:root"],
         )
@@ -283,14 +329,22 @@ def test_readers_of_everything_read_what_row_security_does_not_limit() -> None:
     }
 
 
-def test_writers_of_everything_see_the_schemas() -> None:
+def test_writers_of_everything_write_what_row_security_does_not_limit() -> None:
     found = replace(
         EMPTY,
         roles=login("ana"),
         memberships=[Membership("ana", "pg_write_all_data", inherits=True)],
     )
-    assert given(found) == {"catalog:lk:pg": (["USE_SCHEMA"], ["user:ana"])}
-    assert 'catalog:lk:pg: DELETE, INSERT, UPDATE to role "pg_write_all_data"' in notes(found)
+    rows = ["DELETE_ROWS", "INSERT_ROWS", "UPDATE_ROWS"]
+    assert given(found) == {"catalog:lk:pg": ([*rows, "USE_SCHEMA"], ["user:ana"])}
+    relations = [table(secured=True), table(name="u"), table(kind="v", name="v")]
+    secured = replace(found, schemas=[Schema("s", "boss")], relations=relations)
+    assert {on: to[0] for on, to in given(secured).items() if to[1] == ["user:ana"]} == {
+        "catalog:lk:pg": ["USE_SCHEMA"],
+        "table:lk:pg.s.u": rows,
+    }
+    what = 'DELETE, INSERT, UPDATE to role "pg_write_all_data", limited by row security'
+    assert f"relation s.t: {what}" in notes(secured)
 
 
 def test_a_grant_to_one_of_the_servers_own_roles_reaches_its_members() -> None:

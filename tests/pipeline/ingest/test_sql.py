@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -179,6 +180,7 @@ def _random_postgres(server: Server, draw: random.Random) -> None:
         if draw.random() < 0.2 and (member in USERS or member < role):
             server.run(f"grant {role} to {member} with inherit {draw.random() < 0.7}")
     server.run(f"grant {USERS[1]} to {USERS[0]}", f"grant pg_read_all_data to {USERS[2]}")
+    server.run(f"grant pg_write_all_data to {USERS[3]}", f"grant {ROLES[0]} to {USERS[3]}")
     everybody = [*USERS, *ROLES]
     for schema in SCHEMAS:
         server.run(f"create schema {schema} authorization {draw.choice(everybody)}")
@@ -194,7 +196,8 @@ def _random_postgres(server: Server, draw: random.Random) -> None:
         to, schema = draw.choice([*everybody, "public"]), draw.choice(SCHEMAS)
         name = draw.choice(TABLES + VIEWS)
         if draw.random() < 0.2:
-            server.run(f"grant select (id), update (id) on {schema}.{name} to {to}")
+            word = draw.choice(["select (id)", "update (id)", "insert (id), select (id)"])
+            server.run(f"grant {word} on {schema}.{name} to {to}")
         else:
             server.run(f"grant {draw.choice(words)} on {schema}.{name} to {to}")
         if draw.random() < 0.3:
@@ -204,19 +207,24 @@ def _random_postgres(server: Server, draw: random.Random) -> None:
 
 
 def _may_in_postgres(server: Server, user: str, schema: str, table: str, privilege: str) -> bool:
-    """Whether the server lets the user do it, all levels together; all rows for SELECT."""
+    """Whether the server lets the user do it, all levels together, with all rows.
+
+    Of several privileges, separated by commas, one will do; `:id` is of the column `id`.
+    """
     answer: bool = server.ask(
         "select has_database_privilege(:user, 'lw', 'CONNECT')"
         " and has_schema_privilege(:user, :schema, 'USAGE')"
         " and case when :privilege = 'ALTER'"
         "     then pg_has_role(:user, c.relowner, 'USAGE')"
-        "     else has_table_privilege(:user, c.oid, :privilege)"
+        "     else case when :is_column then has_column_privilege(:user, c.oid, 'id', :privilege)"
+        "          else has_table_privilege(:user, c.oid, :privilege) end"
         "      and (not c.relrowsecurity or pg_has_role(:user, c.relowner, 'USAGE')) end"
         " from pg_class c where c.oid = cast(:name as regclass)",
         user=user,
         schema=schema,
         name=f"{schema}.{table}",
-        privilege=privilege,
+        privilege=privilege.removesuffix(":id"),
+        is_column=privilege.endswith(":id"),
     )
     return answer
 
@@ -232,24 +240,46 @@ def _creates_in_postgres(server: Server, user: str, schema: str) -> bool:
     return answer
 
 
+WRITING = "INSERT, UPDATE, DELETE"
+"""Whoever has one of them changes a table."""
+
+IN_POSTGRES: dict[str, dict[str | None, str]] = {
+    "table": {
+        GRAVITINO.model.reaching("see", "table"): "SELECT",
+        GRAVITINO.model.reaching("read", "table"): "SELECT",
+        GRAVITINO.model.reaching("change", "table"): WRITING,
+        "table.alter": "ALTER",
+    },
+    "view": {
+        GRAVITINO.model.reaching("see", "view"): "SELECT",
+        GRAVITINO.model.reaching("read", "view"): "SELECT",
+        "view.alter": "ALTER",
+    },
+    "column": {"column.read": "SELECT:id", "column.write": "INSERT, UPDATE:id"},
+}
+"""What each operation takes in PostgreSQL: the ways, and what has no way of its own."""
+
+
 @pytest.mark.parametrize("seed", range(8))
-def test_postgres_and_the_catalog_agree_on_who_reads_and_alters(
+def test_postgres_and_the_catalog_agree_on_who_reads_changes_and_alters(
     postgres_url: str, seed: int
 ) -> None:
     differences: list[str] = []
-    allowed = 0
+    allowed = Counter[str]()
     with postgres_database(postgres_url, "lw") as (server, url):
         _random_postgres(server, random.Random(seed))
         warden = Warden(GRAVITINO, facts_of(Sql(url, "lk", "pg").rows(GRAVITINO, silent)[0]))
-        leaves = [*(("table", name) for name in TABLES), *(("view", name) for name in VIEWS)]
+        leaves = [(type, name) for type in ("table", "column") for name in TABLES]
+        leaves += [("view", name) for name in VIEWS]
         for user, schema, (type, name) in itertools.product([*USERS, "lw_root"], SCHEMAS, leaves):
-            on = f"{type}:lk:pg.{schema}.{name}"
-            for operation, privilege in (("load", "SELECT"), ("alter", "ALTER")):
-                ours = warden.check(user, f"{type}.{operation}", on).allow
+            on = f"{type}:lk:pg.{schema}.{name}{'.id' if type == 'column' else ''}"
+            for operation, privilege in IN_POSTGRES[type].items():
+                assert operation is not None
+                ours = warden.check(user, operation, on).allow
                 theirs = _may_in_postgres(server, user, schema, name, privilege)
-                allowed += theirs
+                allowed[operation] += theirs
                 # A view is altered by its owner, which in Gravitino is never a role.
-                is_less = (type, operation, ours) == ("view", "alter", False)
+                is_less = (operation, ours) == ("view.alter", False)
                 if ours != theirs and not is_less:
                     differences.append(f"{user} {operation} {on}: ours {ours}, theirs {theirs}")
         for user, schema in itertools.product([*USERS, "lw_root"], SCHEMAS):
@@ -257,7 +287,9 @@ def test_postgres_and_the_catalog_agree_on_who_reads_and_alters(
             if creates and not _creates_in_postgres(server, user, schema):
                 differences.append(f"{user} creates tables in {schema}")
     assert differences == []
-    assert 10 < allowed < 150
+    assert 10 < allowed["table.load"] + allowed["table.alter"] < 100
+    assert allowed["table.alter"] < allowed["table.write"] < 54
+    assert allowed["table.load"] <= allowed["column.read"] < 54
 
 
 def test_to_create_in_a_schema_of_postgres_reads_none_of_its_views(postgres_url: str) -> None:
@@ -303,7 +335,11 @@ def test_postgres_is_ingested_and_decides(
     assert EntityRow(Entity("schema", "lk:pg.shop"), Entity("catalog", "lk:pg")) in facts.entities
     assert not {row.entity.name for row in facts.entities} & {"lk:pg.information_schema"}
     notes = {f"{note.subject}: {note.what}" for note in result.report.notes}
-    assert f'{orders}: INSERT to role "lw_ana"' in notes
+    assert warden.check("lw_ana", "table.write", orders).allow
+    assert not warden.check("lw_ben", "table.write", orders).allow
+    assert warden.check("lw_ana", "INSERT_ROWS", orders).allow
+    assert not warden.check("lw_ana", "DELETE_ROWS", orders).allow
+    assert not any(orders in note for note in notes)
     assert result.report.note_count == len(result.report.notes)
     assert result.report.quarantined == {}
 
@@ -321,6 +357,7 @@ def test_what_postgres_has_beside_tables(postgres_url: str) -> None:
             "create table shop.orders (id int, total money, spot point)",
             "create view shop.totals as select 1 as one",
             "create materialized view shop.kept as select 1 as one",
+            "grant insert on shop.totals to lw_ana",
             "create sequence shop.numbers",
             "create function shop.f() returns int language sql as 'select 1'",
             "grant usage on schema shop to lw_ana with grant option",
@@ -348,7 +385,7 @@ def test_what_postgres_has_beside_tables(postgres_url: str) -> None:
     }
     assert _notes(rows, "shop") >= {
         'schema:lk:pg.shop: grant option of USAGE to role "lw_ana"',
-        "shop.orders: grants on columns: 1",
+        'view:lk:pg.shop.totals: INSERT to role "lw_ana"',
         'relation shop.numbers: USAGE to role "lw_ana"',
     }
     assert _notes(rows, name) == {
@@ -402,17 +439,25 @@ def _random_mariadb(server: Server, draw: random.Random) -> None:
         for view in VIEWS:
             server.run(f"create view {database}.{view} as select 1 as id")
     words = ["select", "insert", "insert, update, delete", "alter", "select, insert", "all", "drop"]
-    words += ["create view", "create", "select (id)"]
+    words += ["create view", "create", "select (id)", "insert (id)", "update (id)", "delete"]
     grantees = [*(f"{user}@'%'" for user in ACCOUNTS), *ROLES]
     for _ in range(30):
         to, database = draw.choice(grantees), draw.choice([*DATABASES, "lw\\_a%", "lw__"])
         word = draw.choice(words)
-        if word != "select (id)" and (draw.random() < 0.4 or database not in DATABASES):
+        if "(" not in word and (draw.random() < 0.4 or database not in DATABASES):
             server.run(f"grant {word} on `{database}`.* to {to}")
         else:
             database = draw.choice(DATABASES) if database not in DATABASES else database
             server.run(f"grant {word} on {database}.{draw.choice(TABLES + VIEWS)} to {to}")
     server.run(f"grant select on *.* to {ACCOUNTS[3]}@'%'", f"grant update on *.* to {ROLES[0]}")
+
+
+IN_MARIADB = {
+    "INSERT_ROWS": "insert into {} values (1)",
+    "UPDATE_ROWS": "update {} set id = 1",
+    "DELETE_ROWS": "delete from {}",
+}
+"""What each privilege lets an account do with a table."""
 
 
 def _succeeds(server: Server, statement: str) -> bool:
@@ -426,7 +471,9 @@ def _succeeds(server: Server, statement: str) -> bool:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_mariadb_lets_everybody_do_what_the_catalog_says(mariadb_url: str, seed: int) -> None:
-    read, modified, overstated = 0, 0, list[str]()
+    read, modified, changed, overstated = 0, 0, 0, list[str]()
+    change = GRAVITINO.model.reaching("change", "table")
+    assert change is not None
     with mariadb_accounts(mariadb_url) as (admin, url):
         _random_mariadb(admin, random.Random(seed))
         source = Sql(url.render_as_string(hide_password=False), "lk", "my")
@@ -438,7 +485,24 @@ def test_mariadb_lets_everybody_do_what_the_catalog_says(mariadb_url: str, seed:
                 on, name = f"table:lk:my.{database}.{table}", f"{database}.{table}"
                 loads = warden.check(user, "table.load", on).allow
                 alters = warden.check(user, "table.alter", on).allow
-                read, modified = read + loads, modified + alters
+                changes = warden.check(user, change, on).allow
+                read, modified, changed = read + loads, modified + alters, changed + changes
+                held = [word for word in IN_MARIADB if warden.check(user, word, on).allow]
+                if changes and not held and not alters:
+                    overstated.append(f"{user} changes {on}")
+                for word in held:
+                    if not _succeeds(server, IN_MARIADB[word].format(name)):
+                        overstated.append(f"{user} has {word} on {on}")
+                column = f"column:lk:my.{database}.{table}.id"
+                if warden.check(user, "column.read", column).allow and not _succeeds(
+                    server, f"select id from {name}"
+                ):
+                    overstated.append(f"{user} reads {column}")
+                if warden.check(user, "column.write", column).allow and not (
+                    _succeeds(server, f"insert into {name} (id) values (1)")
+                    or _succeeds(server, f"update {name} set id = 1")
+                ):
+                    overstated.append(f"{user} writes {column}")
                 if loads and not _succeeds(server, f"select * from {name}"):
                     overstated.append(f"{user} reads {on}")
                 if alters and not all(
@@ -459,6 +523,7 @@ def test_mariadb_lets_everybody_do_what_the_catalog_says(mariadb_url: str, seed:
     assert overstated == []
     assert 0 < read < 36
     assert modified <= read
+    assert modified < changed < 36
 
 
 def test_mariadb_is_ingested_and_decides(
@@ -527,5 +592,7 @@ def test_mariadb_roles_owners_and_odd_accounts(mariadb_url: str) -> None:
     assert _notes(rows, "lw_") >= {
         "lw_u1: a locked account",
         "lw_u2@localhost: the role `lw_r1`, which takes SET ROLE",
-        'lw_a.t: SELECT on some columns to user "lw_u0"',
     }
+    granted = [json.loads(row.cells[1]) for row in rows if row.table == "statements"]
+    on_columns = {table["on"]: table["privileges"] for table in granted if "column" in table["on"]}
+    assert on_columns == {"column:lk:my.lw_a.t.id": ["SELECT_COLUMN"]}

@@ -21,6 +21,9 @@ from tests.wire.lock_spy import only_recorded
 ROUTES = Gravitino().routes()
 
 WITHIN_A_HANDLER = {
+    "table.write": "no request of Gravitino: what databases let be written without altering",
+    "column.read": "no request of Gravitino: what databases let be read of a table",
+    "column.write": "no request of Gravitino: what databases let be written of a table",
     "table.load_to_modify": "loading a table with `privileges=MODIFY_TABLE`",
     "table.purge": "dropping a table with `purge`",
     "object.tags.associate_none": "associating with two empty lists",

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.statement import Effect
+from lakewarden.service.grant import Word
+from lakewarden.service.system import load_system
+from lakewarden.wire.gravitino.securable import objects_body
 from tests.wire.gravitino.court import (
     CATALOG,
     FORBIDDEN,
@@ -172,6 +177,20 @@ def test_bindings_are_checked_on_a_revoke_as_well(court: Wire) -> None:
         assert refused(court, verb, allow("READ_FILESET"), "catalog/c") == ILLEGAL_PRIVILEGE
         assert refused(court, verb, allow("FLY"), "catalog/c") == ILLEGAL
         assert refused(court, verb, [], "catalog/c") == ILLEGAL
+
+
+def test_privileges_of_databases_are_neither_taken_nor_shown(court: Wire) -> None:
+    for verb in ("grant", "revoke"):
+        assert refused(court, verb, allow("INSERT_ROWS"), "table/c.s.t") == ILLEGAL
+    table, column = Entity("table", "ml:c.s.t"), Entity("column", "ml:c.s.t.a")
+    held = {
+        table: {Word("INSERT_ROWS", Effect.ALLOW), Word("SELECT_TABLE", Effect.ALLOW)},
+        column: {Word("UPDATE_ROWS", Effect.ALLOW)},
+    }
+    given = {entity: frozenset(words) for entity, words in held.items()}
+    (shown,) = objects_body(given, load_system("gravitino").model)
+    assert shown["fullName"] == "c.s.t"
+    assert shown["privileges"] == [{"name": "select_table", "condition": "allow"}]
 
 
 def test_unknown_roles_and_objects_are_404(court: Wire) -> None:

@@ -255,7 +255,7 @@ class InGravitino:
         for column in node.columns:
             if not node.is_view:
                 inner = Entity("column", f"{entity.name}.{column.name}")
-                yield from stored(inner, node.where)
+                yield from stored(inner, node.where, inside=entity)
                 yield from self._tagged(inner, column.tags, node)
             elif column.tags:
                 yield note_row(node.id, f"tags of the column {column.name} of a view")

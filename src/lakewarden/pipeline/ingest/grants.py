@@ -34,10 +34,23 @@ from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.kernel.statement_file import principal_text, read_statements
 from lakewarden.names import gravitino
 
+Columns = Mapping[str, Collection[str]]
+"""What is granted on columns: the database's own words, by the name of the column."""
+
 Node = TypeVar("Node", bound=Hashable)
 
 MODIFIED: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})
 """What changing a table's data takes; `MODIFY_TABLE` also changes its definition."""
+
+WRITES: Final = {"INSERT": "INSERT_ROWS", "UPDATE": "UPDATE_ROWS", "DELETE": "DELETE_ROWS"}
+"""Privileges on a table, or on all tables of something, that write to it."""
+
+ON_COLUMN: Final = {
+    "SELECT": "SELECT_COLUMN",
+    "INSERT": "INSERT_ROWS",
+    "UPDATE": "UPDATE_ROWS",
+}
+"""Privileges on one column of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +92,12 @@ class Catalog:
         yield from stored(self.entity, place)
 
 
-def stored(entity: Entity, place: str) -> Iterator[Row]:
-    """An entity and its place; both rejected when Gravitino could not have the name."""
-    problem = _problem(entity)
+def stored(entity: Entity, place: str, inside: Entity | None = None) -> Iterator[Row]:
+    """An entity and its place; both rejected when Gravitino could not have the name.
+
+    `inside`: the table of a column, whose dots would be taken for those of the column.
+    """
+    problem = _problem(inside or entity) or _problem(entity)
     if problem:
         yield entity_row(entity, place).rejected(BAD_NAME, problem)
         return
@@ -157,6 +173,22 @@ class Grants:
         problem = _problem(entity) or _problem(Entity(USER, f"{self.catalog.metalake}:{user}"))
         self._rows.append(row.rejected(BAD_NAME, problem) if problem else row)
 
+    def columns(
+        self, grantee: str, to: Iterable[Principal], table: Entity, granted: Columns
+    ) -> None:
+        """What the grantee has on single columns of a table, by column, as the database calls it.
+
+        What is on no table, or says nothing here, is noted.
+        """
+        is_table = table.type == "table" and not _problem(table)
+        for column, sql in sorted(granted.items()):
+            said = set(sql) & ON_COLUMN.keys() if is_table else set[str]()
+            entity = Entity("column", f"{table.name}.{column}")
+            self.grant(grantee, to, entity, {ON_COLUMN[word] for word in said}, said)
+            if set(sql) - said:
+                what = f"{listed(set(sql) - said)} on the column `{column}` to {grantee}"
+                self.note(f"{table.type}:{table.name}", what)
+
     def grant(
         self,
         grantee: str,
@@ -174,6 +206,10 @@ class Grants:
             _, had, said = self._granted.setdefault((grantee, on), (principals, set(), set()))
             had |= words
             said |= set(sql)
+
+    def fits(self, privilege: str, on: Entity) -> bool:
+        """Whether the privilege may be granted on an entity of that type."""
+        return on.type in self.model.privilege(privilege).on
 
     def note(self, subject: str, what: str) -> None:
         """Something that has no counterpart."""

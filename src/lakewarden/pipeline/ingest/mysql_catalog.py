@@ -41,6 +41,10 @@ def read(
     """Accounts, roles and grants of the server that `ask` asks; notes call it `name`."""
     is_mariadb = "mariadb" in str(ask("select version() as v")[0]["v"]).lower()
     counts = _COUNTS if is_mariadb else _MYSQL_COUNTS
+    on_columns: dict[tuple[Account, str, str], dict[str, frozenset[str]]] = {}
+    for row in ask("select * from mysql.columns_priv"):
+        of = on_columns.setdefault((_account(row), row["Db"], row["Table_name"]), {})
+        of[row["Column_name"]] = _set(row["Column_priv"])
     return Mysql(
         accounts=_mariadb(ask) if is_mariadb else _mysql(ask),
         on_schemas=[
@@ -52,7 +56,7 @@ def read(
                 schema=row["Db"],
                 table=row["Table_name"],
                 privileges=_set(row["Table_priv"]),
-                columns=_set(row["Column_priv"]),
+                columns=on_columns.get((_account(row), row["Db"], row["Table_name"]), {}),
             )
             for row in ask("select * from mysql.tables_priv")
             if row["Db"] not in SYSTEM_SCHEMAS

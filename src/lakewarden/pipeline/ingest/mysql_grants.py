@@ -8,11 +8,14 @@ The server is the catalog, a database is a schema. There are no owners.
     every account                     USE_CATALOG
     any privilege on or in a schema   USE_SCHEMA on it
     SELECT                            SELECT_TABLE and SELECT_VIEW, on a view the latter
+    INSERT, UPDATE, DELETE            INSERT_ROWS, UPDATE_ROWS, DELETE_ROWS on tables
+    SELECT, INSERT, UPDATE on columns SELECT_COLUMN and these, on the columns of a table
     SELECT, INSERT, UPDATE, DELETE
         and ALTER (MySQL: and CREATE) MODIFY_TABLE
     CREATE                            CREATE_TABLE, for the whole server CREATE_SCHEMA, too
 
 CREATE VIEW is noted: CREATE_VIEW would also load every view, for which an account needs SELECT.
+Writing to a view is noted, since many views cannot be written to.
 
 Levels add up: what is granted for the whole server, for the schema and for the table counts
 together, per account or role. A role has what the roles granted to it have, so nested ones
@@ -33,11 +36,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, USER, Principal
-from lakewarden.pipeline.ingest.grants import MODIFIED, Grants, called, closure, listed
+from lakewarden.pipeline.ingest.grants import (
+    MODIFIED,
+    WRITES,
+    Columns,
+    Grants,
+    called,
+    closure,
+    listed,
+)
 
 PUBLIC: Final = "PUBLIC"
 
@@ -75,13 +87,13 @@ class OnSchema(NamedTuple):
 
 
 class OnTable(NamedTuple):
-    """Privileges on a table or view; `columns` are those on some columns only."""
+    """Privileges on a table or view; `columns` are those on single columns, by name."""
 
     account: Account
     schema: str
     table: str
     privileges: frozenset[str]
-    columns: frozenset[str] = frozenset()
+    columns: Columns = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +153,7 @@ class _Has:
     everywhere: frozenset[str]
     on_patterns: Mapping[str, frozenset[str]]
     on_tables: Mapping[tuple[str, str], frozenset[str]]
-    on_columns: Mapping[tuple[str, str], frozenset[str]]
+    on_columns: Mapping[tuple[str, str], Columns]
 
 
 def _narrowest(patterns: Iterable[str]) -> list[str]:
@@ -243,12 +255,13 @@ class _Reader:
             if row.account in whose:
                 patterns[row.pattern] = patterns.get(row.pattern, frozenset()) | row.privileges
         tables: dict[tuple[str, str], frozenset[str]] = {}
-        columns: dict[tuple[str, str], frozenset[str]] = {}
+        columns: dict[tuple[str, str], dict[str, set[str]]] = {}
         for on in self._found.on_tables:
             if on.account in whose:
                 key = (on.schema, on.table)
                 tables[key] = tables.get(key, frozenset()) | on.privileges
-                columns[key] = columns.get(key, frozenset()) | on.columns
+                for column, words in on.columns.items():
+                    columns.setdefault(key, {}).setdefault(column, set()).update(words)
         return _Has(everywhere, patterns, tables, columns)
 
     def _everywhere(self, account: Account) -> frozenset[str]:
@@ -295,20 +308,22 @@ class _Reader:
         had: set[str],
     ) -> None:
         type, mine, subject = self._found.leaves.get(key), has.on_tables[key], ".".join(key)
-        if has.on_columns[key]:
-            what = f"{listed(has.on_columns[key])} on some columns to {label}"
-            self._grants.note(subject, what)
+        on_columns = has.on_columns.get(key, {})
         if type is None:
-            if mine:
-                self._grants.note(subject, f"{listed(mine)} to {label}")
+            left = mine.union(*on_columns.values())
+            if left:
+                self._grants.note(subject, f"{listed(left)} to {label}")
             return
+        entity = self._catalog.leaf(type, *key)
+        self._grants.columns(label, [to], entity, on_columns)
         together = above | mine
         words = set[str]()
         if "SELECT" in together:
             words.add("SELECT_TABLE" if type == "table" else "SELECT_VIEW")
+        if type == "table":
+            words |= {WRITES[word] for word in together & WRITES.keys()}
         if type == "table" and together >= self._modified:
             words.add("MODIFY_TABLE")
-        entity = self._catalog.leaf(type, *key)
         self._given(label, to, entity, words - had, mine, together)
 
     def _catalog_words(self, privileges: frozenset[str]) -> set[str]:
@@ -319,6 +334,7 @@ class _Reader:
         words = {"USE_SCHEMA"} if visible else set[str]()
         if "SELECT" in privileges:
             words |= {"SELECT_TABLE", "SELECT_VIEW"}
+        words |= {WRITES[word] for word in privileges & WRITES.keys()}
         if privileges >= self._modified:
             words.add("MODIFY_TABLE")
         if "CREATE" in privileges:
@@ -335,8 +351,10 @@ class _Reader:
         together: frozenset[str],
     ) -> None:
         """States `words`, and notes what of the grant itself says nothing here."""
-        said = {"SELECT", "CREATE", _SHOWN}
-        if on.type in ("table", "view"):
+        said = {"SELECT", "CREATE", _SHOWN, *WRITES}
+        if on.type == "table":
+            said = {"SELECT", *WRITES}
+        elif on.type == "view":
             said = {"SELECT"}
         if together >= self._modified and on.type != "view":
             said |= self._modified

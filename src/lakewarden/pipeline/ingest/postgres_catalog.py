@@ -65,14 +65,16 @@ where (a.grantee = 0 or g.oid is not null)
   and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
   and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
 """
-_COLUMNS: Final = """
-select n.nspname, c.relname, count(*) as columns
+_COLUMN_ITEMS: Final = """
+select c.oid, t.attname, coalesce(g.rolname, '') as grantee, a.privilege_type, a.is_grantable
 from pg_attribute t
 join pg_class c on c.oid = t.attrelid
 join pg_namespace n on n.oid = c.relnamespace
-where t.attacl is not null and not t.attisdropped
+cross join aclexplode(t.attacl) a
+left join pg_roles g on g.oid = a.grantee
+where (a.grantee = 0 or g.oid is not null)
+  and not t.attisdropped
   and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
-group by 1, 2
 """
 # Below this number are the objects that every new database has.
 _OTHERS: Final = """
@@ -97,6 +99,10 @@ def read(ask: Ask, name: str) -> Postgres:
     (items,) = _items(ask, _DATABASE_ITEMS).values()
     on_schemas = _items(ask, _SCHEMA_ITEMS)
     on_relations = _items(ask, _RELATION_ITEMS)
+    on_columns: dict[Any, dict[str, list[Item]]] = {}
+    for row in ask(_COLUMN_ITEMS):
+        of = on_columns.setdefault(row["oid"], {})
+        of.setdefault(row["attname"], []).append(_item(row))
     return Postgres(
         owner=ask(_DATABASE)[0]["owner"],
         items=items,
@@ -114,6 +120,7 @@ def read(ask: Ask, name: str) -> Postgres:
                 owner=row["owner"],
                 items=on_relations.get(row["oid"], ()),
                 has_row_security=row["relrowsecurity"],
+                columns=on_columns.get(row["oid"], {}),
             )
             for row in ask(_RELATIONS)
         ],
@@ -124,9 +131,12 @@ def read(ask: Ask, name: str) -> Postgres:
 def _items(ask: Ask, question: str) -> dict[Any, list[Item]]:
     found: dict[Any, list[Item]] = {}
     for row in ask(question):
-        item = Item(row["grantee"], row["privilege_type"], row["is_grantable"])
-        found.setdefault(row["key"], []).append(item)
+        found.setdefault(row["key"], []).append(_item(row))
     return found
+
+
+def _item(row: Mapping[str, Any]) -> Item:
+    return Item(row["grantee"], row["privilege_type"], row["is_grantable"])
 
 
 def _membership(row: Mapping[str, Any]) -> Membership:
@@ -136,8 +146,6 @@ def _membership(row: Mapping[str, Any]) -> Membership:
 
 
 def _notes(ask: Ask, name: str) -> Iterator[tuple[str, str]]:
-    for row in ask(_COLUMNS):
-        yield f"{row['nspname']}.{row['relname']}", f"grants on columns: {row['columns']}"
     for row in ask(_OTHERS):
         if row["found"]:
             yield name, f"grants on {row['what']}: {row['found']}"

@@ -6,15 +6,17 @@
     CONNECT, CREATE on database    USE_CATALOG, CREATE_SCHEMA on the catalog
     USAGE, CREATE on schema        USE_SCHEMA, CREATE_TABLE on the schema
     SELECT on table, on view       SELECT_TABLE, SELECT_VIEW
+    INSERT, UPDATE, DELETE         INSERT_ROWS, UPDATE_ROWS, DELETE_ROWS on the table
+    the same on columns            the same and SELECT_COLUMN, on the columns of a table
     owner of table or view         owner; through a role: MODIFY_TABLE and SELECT_…
     owner of schema or database    owner, if everything inside has the same owner
     superuser                      every privilege of the table on the catalog
 
 CREATE_VIEW also loads every view, which CREATE does not allow in PostgreSQL, so views are noted.
 MODIFY_TABLE also alters a table, which PostgreSQL allows to owners alone; so SELECT, INSERT,
-UPDATE and DELETE together are noted, unless `takes_data_for_modify` says to take them for it.
-Not counted and noted: a membership without INHERIT, since it takes SET ROLE first; grants on
-a table with row security, since they mean some rows; grants on columns, and all others.
+UPDATE and DELETE are taken for it only when `takes_data_for_modify` says so. Not counted and
+noted: a membership without INHERIT, since it takes SET ROLE first; grants on a table with row
+security, since they mean some rows; writing to views, of which many cannot be; and all others.
 
 SOURCE: PostgreSQL documentation, Privileges; Predefined Roles; Row Security Policies.
 """
@@ -27,7 +29,14 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.pipeline.ingest.grants import MODIFIED, Grants, called, closure, listed
+from lakewarden.pipeline.ingest.grants import (
+    MODIFIED,
+    WRITES,
+    Grants,
+    called,
+    closure,
+    listed,
+)
 
 PUBLIC: Final = ""
 """The grantee that stands for everybody."""
@@ -40,7 +49,7 @@ _READERS = "pg_read_all_data"
 _WRITERS = "pg_write_all_data"
 _EVERYTHING = (
     *("USE_CATALOG", "CREATE_SCHEMA", "USE_SCHEMA", "CREATE_TABLE", "CREATE_VIEW"),
-    *("SELECT_TABLE", "SELECT_VIEW", "MODIFY_TABLE"),
+    *("SELECT_TABLE", "SELECT_VIEW", "MODIFY_TABLE", *WRITES.values()),
 )
 _ON_DATABASE = {"CONNECT": ("USE_CATALOG",), "CREATE": ("CREATE_SCHEMA",)}
 _ON_SCHEMA = {"USAGE": ("USE_SCHEMA",), "CREATE": ("CREATE_TABLE",)}
@@ -73,7 +82,10 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table, view or the like; `kind` is the letter of `pg_class`."""
+    """A table, view or the like; `kind` is the letter of `pg_class`.
+
+    `columns` are the access lists of columns that have one, by name.
+    """
 
     schema: str
     name: str
@@ -81,6 +93,7 @@ class Relation:
     owner: str
     items: Sequence[Item] = ()
     has_row_security: bool = False
+    columns: Mapping[str, Sequence[Item]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +259,22 @@ class _Reader:
                 self._grants.note(f"{entity.type}:{entity.name}", what)
         else:
             self._leaf(entity, given)
+        self._columns(entity, relation)
+
+    def _columns(self, entity: Entity, relation: Relation) -> None:
+        """Grants on columns; the owner's mean nothing beside the ownership."""
+        found: dict[str, dict[str, set[str]]] = {}
+        for column, items in relation.columns.items():
+            for grantee, privileges in _by_grantee(items):
+                if grantee != relation.owner:
+                    found.setdefault(grantee, {})[column] = privileges
+        for grantee, granted in sorted(found.items()):
+            if relation.has_row_security:
+                words = listed(set[str]().union(*granted.values()))
+                what = f"{words} on columns to {_right(grantee)}, limited by row security"
+                self._grants.note(f"{entity.type}:{entity.name}", what)
+            else:
+                self._grants.columns(_right(grantee), self.to(grantee), entity, granted)
 
     def _leaf_owner(self, entity: Entity, relation: Relation, rights: Sequence[str]) -> None:
         owner = relation.owner
@@ -265,6 +294,10 @@ class _Reader:
             if "SELECT" in privileges:
                 words.add("SELECT_TABLE" if entity.type == "table" else "SELECT_VIEW")
                 said.add("SELECT")
+            if entity.type == "table":
+                writes = privileges & WRITES.keys()
+                words |= {WRITES[word] for word in writes}
+                said |= writes
             if self._takes_data and entity.type == "table" and privileges >= MODIFIED:
                 words.add("MODIFY_TABLE")
                 said |= MODIFIED
@@ -273,34 +306,40 @@ class _Reader:
 
     def _predefined(self) -> None:
         """The roles that read or write everything; row security holds for them, too."""
-        on, writers = self._catalog.entity, self._members(_WRITERS)
-        self._grants.grant(_right(_WRITERS), writers, on, ["USE_SCHEMA"], ["USAGE"])
-        if writers:
-            what = f"DELETE, INSERT, UPDATE to {_right(_WRITERS)}"
-            self._grants.note(f"{on.type}:{on.name}", what)
-        readers = self._members(_READERS)
-        if readers:
-            self._grants.grant(_right(_READERS), readers, on, ["USE_SCHEMA"], ["USAGE"])
-            for entity, words in self._readable():
-                self._grants.grant(_right(_READERS), readers, entity, words, ["SELECT"])
+        on = self._catalog.entity
+        for name, words, sql in (
+            (_READERS, _READS, ["SELECT"]),
+            (_WRITERS, tuple(WRITES.values()), list(WRITES)),
+        ):
+            members = self._members(name)
+            if members:
+                self._grants.grant(_right(name), members, on, ["USE_SCHEMA"], ["USAGE"])
+                for entity in self._unsecured():
+                    fitting = [word for word in words if self._grants.fits(word, entity)]
+                    self._grants.grant(_right(name), members, entity, fitting, sql)
+                self._secured(name, sql)
 
-    def _readable(self) -> Iterator[tuple[Entity, tuple[str, ...]]]:
+    def _secured(self, name: str, sql: Sequence[str]) -> None:
+        for relation in self._found.relations:
+            if relation.has_row_security:
+                what = f"{listed(sql)} to {_right(name)}, limited by row security"
+                self._grants.note(f"relation {relation.schema}.{relation.name}", what)
+
+    def _unsecured(self) -> Iterator[Entity]:
         """As little entities as cover everything that has no row security."""
         secured = {r.schema for r in self._found.relations if r.has_row_security}
         if not secured:
-            yield self._catalog.entity, _READS
+            yield self._catalog.entity
             return
         for schema in self._found.schemas:
             if schema.name not in secured:
-                yield self._catalog.schema(schema.name), _READS
+                yield self._catalog.schema(schema.name)
         for relation in self._found.relations:
             if relation.schema in secured and not relation.has_row_security:
                 if relation.kind in TABLE_KINDS:
-                    leaf = self._catalog.leaf("table", relation.schema, relation.name)
-                    yield leaf, ("SELECT_TABLE",)
+                    yield self._catalog.leaf("table", relation.schema, relation.name)
                 elif relation.kind in VIEW_KINDS:
-                    leaf = self._catalog.leaf("view", relation.schema, relation.name)
-                    yield leaf, ("SELECT_VIEW",)
+                    yield self._catalog.leaf("view", relation.schema, relation.name)
 
 
 def _right(grantee: str) -> str:

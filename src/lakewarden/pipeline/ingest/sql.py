@@ -172,10 +172,11 @@ class _Reader:
             columns = inspector.get_multi_columns(schema, filter_names=tables) if tables else {}
         for table in tables:
             self._leaves[schema, table] = "table"
-            yield from stored(self._catalog.leaf("table", schema, table), self._name)
+            leaf = self._catalog.leaf("table", schema, table)
+            yield from stored(leaf, self._name)
             for column in columns.get((schema, table), ()):
                 entity = self._catalog.column(schema, table, column["name"])
-                yield from stored(entity, self._name)
+                yield from stored(entity, self._name, inside=leaf)
 
     def _ask(self, question: str) -> Sequence[Mapping[str, Any]]:
         return [dict(row) for row in self._connection.execute(sa.text(question)).mappings()]

@@ -91,7 +91,7 @@ def role_body(state: RealmState, found: Entity, document: Json) -> Json:
     return {
         "name": gravitino.full_name(found),
         "properties": document.get("properties") or {},
-        "securableObjects": objects_body(given),
+        "securableObjects": objects_body(given, state.system.model),
         "audit": audit_of(document),
     }
 

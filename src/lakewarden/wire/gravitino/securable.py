@@ -29,6 +29,9 @@ from lakewarden.wire.gravitino.kinds import catalog_type
 FAMILIES: Final = frozenset({"relational", "messaging", "fileset", "model"})
 """Types of catalogs; a privilege flagged with one is of no use in the others."""
 
+_FOREIGN: Final = "database"
+"""The flag of privileges that databases have and Gravitino does not."""
+
 MOST: Final = 1_000
 """More objects in one role's body, or privileges on one object, are refused."""
 
@@ -73,7 +76,7 @@ def _word(body: PrivilegeBody, model: Model) -> Word:
         privilege = model.privilege(name)
     except Unknown:
         raise illegal(f"unknown privilege {quoted(body.name)}") from None
-    if not privilege.grantable:
+    if not privilege.grantable or _FOREIGN in privilege.flags:
         raise illegal(f"unknown privilege {quoted(body.name)}")
     condition = word(body.condition, [effect.value for effect in Effect], "condition")
     return Word(name, Effect(condition))
@@ -172,11 +175,19 @@ def said_of(bodies: Sequence[ObjectBody]) -> list[str]:
     ]
 
 
-def objects_body(given: Given) -> list[Json]:
-    """What a role was given, as its reply shows it: by object, privileges by name."""
+def objects_body(given: Given, model: Model) -> list[Json]:
+    """What a role was given, as its reply shows it: by object, privileges by name.
+
+    Privileges for which Gravitino has no word are left out, as its clients would fail on them.
+    """
+    shown = {
+        on: [w for w in words if _FOREIGN not in model.privilege(w.privilege).flags]
+        for on, words in given.items()
+    }
     return [
         {"fullName": gravitino.full_name(on), "type": on.type, "privileges": _privileges(words)}
-        for on, words in given.items()
+        for on, words in shown.items()
+        if words
     ]
 
 

@@ -51,6 +51,16 @@ ANSWERS: dict[str, list[dict[str, Any]]] = {
             "Column_priv": "",
         },
     ],
+    "select * from mysql.columns_priv": [
+        {
+            "User": "readers",
+            "Host": "%",
+            "Db": "shop",
+            "Table_name": "t",
+            "Column_name": "price",
+            "Column_priv": {"Select", "Update"},
+        }
+    ],
     "select count(*) as found from mysql.procs_priv": [{"found": 0}],
     "select count(*) as found from mysql.proxies_priv": [{"found": 1}],
     "select count(*) as found from mysql.global_grants": [{"found": 3}],
@@ -79,7 +89,7 @@ def test_accounts_roles_and_grants_are_read() -> None:
             "shop",
             "t",
             frozenset({"SELECT", "CREATE VIEW", "GRANT OPTION"}),
-            frozenset({"SELECT", "UPDATE"}),
+            {"price": frozenset({"SELECT", "UPDATE"})},
         )
     ]
     assert found.notes == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -198,3 +199,28 @@ def test_who_does_not_see_the_realm_is_told_no_numbers(gated: Warden) -> None:
 
 def test_nothing_is_left_out_of_an_answer_about_a_user(gated: Warden) -> None:
     assert notes_of(gated, Words("ana", *LOADS)) == ()
+
+
+def dated(lake: Warden, id: str, privilege: str, **window: datetime) -> None:
+    lake.state(id=id, to="user:ana", privileges=privilege, on="metalake:lk", **window)
+
+
+PAST, FUTURE = (datetime(year, 2, 3, 4, 5, 6, tzinfo=UTC) for year in (2001, 2901))
+
+
+def times(lake: Warden, operation: str = "table.load") -> tuple[str, ...]:
+    return asking.out_of_time(lake.matrix, read(lake, Words("ana", operation, LOADS[1])))
+
+
+def test_a_grant_that_is_over_or_yet_to_begin_is_told(gated: Warden) -> None:
+    dated(gated, "old", "USE_CATALOG", valid_until=PAST)
+    assert times(gated) == ()
+    dated(gated, "new", "USE_SCHEMA", valid_from=FUTURE)
+    dated(gated, "beside", "CREATE_TABLE", valid_until=PAST)
+    assert sorted(times(gated)) == [
+        "had it until 2001-02-03 04:05:06 UTC, by statement `old`",
+        "statement `new` would allow it, and begins 2901-02-03 04:05:06 UTC",
+    ]
+    assert times(gated, "table.drop") == ()
+    gated.add_members("group:users", "user:ana")
+    assert times(gated) == ()

@@ -28,10 +28,11 @@ from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.explain import explain as explained
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service.asking import out_of_time
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import RemoteRealm
-    from lakewarden.service.system import System
+from lakewarden.service.system import System
 
 
 def explain(  # noqa: PLR0913 — each is an option
@@ -73,7 +74,8 @@ def explain(  # noqa: PLR0913 — each is an option
     else:
         asked = ask(open_realm(one), principal, operation, entity, parts, claims)
         found = explained(asked.realm.matrix, asked.request)
-        context, notes = told(asked), list(asked.notes)
+        context = told(asked)
+        notes = [*asked.notes, *out_of_time(asked.realm.matrix, asked.request)]
     if format == "json":
         show_json({**as_json(found), "notes": notes})
     else:

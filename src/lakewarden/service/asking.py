@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from difflib import get_close_matches
+from math import inf
 
+from lakewarden.kernel.change import StatementAdded, apply
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import ANY, Model, Operation
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
-from lakewarden.kernel.request import Request, Scalar
-from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.request import Reason, Request, Scalar
+from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.who import Crowd, who
 from lakewarden.service.system import System
 
 _URN = "urn:li:"
 _ANYBODY = "anybody"
 _MAX_ROLES = 100
+_MAX_TIMED = 20
 _TYPES = {str: "a text", bool: "true or false", float: "a number"}
 
 
@@ -193,6 +197,52 @@ def _about_parts(operation: Operation, request: Request) -> list[str]:
         for name in known
         if name not in named and f"{sign}{name}" in rule
     ]
+
+
+def out_of_time(matrix: Matrix, request: Request) -> tuple[str, ...]:
+    """Of a denial: which ALLOWs to the asker would turn it, but are over or yet to begin.
+
+    All of them are needed, where several are told.
+    """
+    if matrix.decide(request).reason is not Reason.DENIED:
+        return ()
+    named = matrix.subject(request).named
+    found = [
+        one
+        for one in matrix.snapshot.table.statements.values()
+        if one.active and one.effect is Effect.ALLOW and named & one.principals
+        if not one.applies(request.now)
+    ]
+    found = sorted(found, key=lambda one: (one.valid_until or inf, one.id))[-_MAX_TIMED:]
+    if not found or not _turned_by(matrix, request, found):
+        return ()
+    for one in list(found):
+        others = [other for other in found if other is not one]
+        if others and _turned_by(matrix, request, others):
+            found = others
+    return tuple(_when(one, request.now) for one in found)
+
+
+def _turned_by(matrix: Matrix, request: Request, statements: Sequence[Statement]) -> bool:
+    """Whether the request would be allowed if the statements had no beginning and no end."""
+    lasting = [StatementAdded(replace(s, valid_from=None, valid_until=None)) for s in statements]
+    later = apply(matrix, lasting, now=request.now, revision=matrix.revision + 1)
+    return later.decide(request).allow
+
+
+def _when(statement: Statement, now: float) -> str:
+    if statement.valid_until is not None and statement.valid_until <= now:
+        return f"had it until {_moment(statement.valid_until)} UTC, by statement `{statement.id}`"
+    begin = now if statement.valid_from is None else statement.valid_from
+    return f"statement `{statement.id}` would allow it, and begins {_moment(begin)} UTC"
+
+
+def _moment(time: float) -> str:
+    """A moment as people read it, to the second."""
+    try:
+        return datetime.fromtimestamp(time, UTC).isoformat(" ", "seconds").removesuffix("+00:00")
+    except (OverflowError, ValueError):
+        return str(time)
 
 
 def reaching(

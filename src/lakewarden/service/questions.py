@@ -72,12 +72,14 @@ class Access:
 class Reasons:
     """An explanation, with the statements it names and how each reaches the asker.
 
-    `reaching` leads, by statement, from the asker over groups and roles to whom it names.
+    `reaching` leads, by statement, from the asker over groups and roles to whom it names;
+    `notes` tell of ALLOWs that are over or yet to begin.
     """
 
     found: Explanation
     statements: tuple[Statement, ...]
     reaching: dict[str, tuple[Principal, ...]]
+    notes: tuple[str, ...] = ()
 
 
 class Rights:
@@ -275,12 +277,15 @@ def reasons(state: State, actor: Actor, asked: Asked) -> Reasons:
     """
     found = explain(asked.realm.matrix, asked.request)
     named = _statements(asked, found)
-    if not (asked.sees and _may_read_statements(state, actor, asked)):
+    notes: tuple[str, ...] = ()
+    if asked.sees and _may_read_statements(state, actor, asked):
+        notes = asking.out_of_time(asked.realm.matrix, asked.request)
+    else:
         found = _veiled(asked, found, actor)
         named = [_narrowed(asked, one) for one in _statements(asked, found) if _is_plain(one)]
     chains = ((s.id, asking.reaching(asked.realm.matrix, asked.request, s)) for s in named)
     reaching = {id: chain for id, chain in chains if chain is not None}
-    return Reasons(found, tuple(named), reaching)
+    return Reasons(found, tuple(named), reaching, notes)
 
 
 def _may_read_statements(state: State, actor: Actor, asked: Asked) -> bool:

@@ -181,7 +181,7 @@ def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationGiven:
         rule=None if found.rule is None else _step(found.rule),
         statements=list(found.statements),
         ways=[_way(way) for way in found.ways],
-        notes=list(notes),
+        notes=[*notes, *reasons.notes],
         named=[given(statement) for statement in reasons.statements],
         reaching=[
             Reached(statement=id, over=[principal_text(one) for one in chain])

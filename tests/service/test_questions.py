@@ -255,3 +255,19 @@ def test_a_listing_that_judges_one_by_one_stops_when_the_caller_is_gone(
     with working(cancellation), pytest.raises(Cancelled):
         questions.listing(found, 10)
     assert walked == 1_000
+
+
+def test_a_grant_that_is_over_is_told_to_who_sees_the_statements_alone(plane: Plane) -> None:
+    over = {
+        "id": "over",
+        "privileges": ["USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "MODIFY_TABLE"],
+        "to": ["user:ana"],
+        "on": "metalake:lk",
+        "valid_until": 0,
+    }
+    state(plane, over)
+    words = replace(LOAD, principal="ana", operation="table.alter")
+    assert reasons(plane, ADMIN, words).notes == (
+        "had it until 1970-01-01 00:00:00 UTC, by statement `over`",
+    )
+    assert reasons(plane, ANA, replace(words, principal=None)).notes == ()

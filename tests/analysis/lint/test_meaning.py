@@ -31,7 +31,7 @@ def test_an_operation_on_another_type_has_no_way() -> None:
 
 
 def test_what_belongs_to_a_privilege_is_told_by_type() -> None:
-    both = dict.fromkeys(("table", "column"), {frozenset(WAY)})
+    both = {type: {frozenset(WAY)} for type in ("table", "column")}
     assert GRAVITINO.companions("SELECT_TABLE") == both
     assert GRAVITINO.companions("USE_SCHEMA")["schema"] == {frozenset({"USE_CATALOG"})}
 

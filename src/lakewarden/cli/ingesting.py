@@ -63,6 +63,14 @@ def ingest(  # noqa: PLR0913 — each is an option
     owners: Annotated[
         Path | None, Parameter(help="TOML file of owners by pattern, for datasets of DataHub.")
     ] = None,
+    inventory: Annotated[
+        Texts,
+        Parameter(
+            help="Directory that was ingested before, whose entities are there too; `DIR=PARTS`"
+            " takes more of it: `owners`, `people`, `statements`, with commas between. Once for"
+            " each directory."
+        ),
+    ] = (),
     fresh: Annotated[
         bool,
         Parameter(help="Take nothing over from a run that was cut short.", show_default=False),
@@ -78,7 +86,8 @@ def ingest(  # noqa: PLR0913 — each is an option
     What is wrong in the input refuses all of it, and the directory stays as it was; what is
     sound but cannot be placed is set aside and counted. The same input again makes no new
     version. A run that was cut short is taken up where it was. A running system is asked with
-    the token in LAKEWARDEN_SOURCE_TOKEN.
+    the token in LAKEWARDEN_SOURCE_TOKEN. With inventories a realm comes from several sources; what
+    two of them say differently refuses the run.
 
     For example:
 
@@ -87,6 +96,9 @@ def ingest(  # noqa: PLR0913 — each is an option
         lakewarden pipeline ingest https://gravitino.host/ --source gravitino --out lake
 
         lakewarden pipeline ingest policies.json --source ranger-file --metalake lake --out hive
+
+        lakewarden pipeline ingest policies.json --source ranger-file --metalake lake --catalog hive
+            --inventory tables --out hive
 
         lakewarden pipeline ingest target/manifest.json --source dbt-file --out shop
 
@@ -107,6 +119,7 @@ def ingest(  # noqa: PLR0913 — each is an option
     else:
         found = source_of(source, path_or_url, model, database)
     load_system(found.model, settings)
+    found = _with_inventories(found, inventory)
     with (
         session("lakewarden ingest", spark.master, spark.remote) as jobs,
         shown(source) as progress,
@@ -126,6 +139,22 @@ def ingest(  # noqa: PLR0913 — each is an option
     else:
         show_result(result, out)
     return YES
+
+
+def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distant:
+    """The source with the inventories that the command line names, as `DIR` or `DIR=PART,PART`."""
+    from lakewarden.pipeline.ingest.inventory import PARTS, Inventory, with_inventories
+
+    found = []
+    for text in texts:
+        path, equals, listed = text.rpartition("=")
+        parts = listed.split(",") if equals else []
+        wrong = sorted(set(parts) - set(PARTS))
+        if wrong:
+            known = ", ".join(f"`{part}`" for part in PARTS)
+            raise BadInput(f"unknown part `{wrong[0]}`; there are: {known}", where="--inventory")
+        found.append(Inventory(Path(path if equals else text), frozenset(parts)))
+    return with_inventories(source, found)
 
 
 def _check_asking(kind: Kind, asking: Asking, people: People) -> None:

@@ -24,7 +24,7 @@ SOURCE: apache/ranger@8e7716cd3c36, RangerDefaultPolicyEvaluator; ecosystem refe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -67,6 +67,7 @@ class RangerFile:
 
     `service` may be left out where there is only one, `catalog` is the service's name unless
     it is given. `takes_untagged`: nothing carries the tags that policies deny or mask by.
+    `known` is what there is, for patterns.
     """
 
     path: Path
@@ -74,6 +75,7 @@ class RangerFile:
     catalog: str = ""
     service: str = ""
     takes_untagged: bool = False
+    known: tuple[Entity, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -92,6 +94,10 @@ class RangerFile:
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""
         return inputs_of(find(self.path, SUFFIXES))
+
+    def knowing(self, entities: Sequence[Entity]) -> RangerFile:
+        """See `inventory.Resolving`."""
+        return replace(self, known=tuple(entities))
 
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
@@ -123,6 +129,8 @@ class RangerFile:
         if type == "trino" and self.catalog:
             raise BadInput("policies of Trino name their catalogs themselves", where="--catalog")
         scopes = Scopes(self.metalake, type, catalog)
+        if self.known:
+            scopes.know(self.known)
         try:
             scopes.entities()
         except BadInput as error:
@@ -184,6 +192,8 @@ class Meaning:
         place = self.scopes.root.name
         for entity in self.scopes.entities():
             yield from stored(entity, place)
+        for entity in self.scopes.missing():
+            yield note_row(f"{entity.type}:{entity.name}", "named by a policy, in no inventory")
         yield from self._people.rows(place)
         yield from self._statements.values()
         yield from self._notes

@@ -89,6 +89,7 @@ class Scopes:
     type: str
     catalog: str = ""
     _known: dict[str, dict[tuple[str, ...], Entity]] = field(default_factory=dict)
+    _there: dict[tuple[str, ...], Entity] = field(default_factory=dict)
 
     @property
     def service(self) -> Service:
@@ -112,6 +113,40 @@ class Scopes:
     def is_elsewhere(self, resource: Resource) -> bool:
         """Whether the resource is of a kind that nothing here is about."""
         return bool(self.service.others & set(resource))
+
+    def know(self, entities: Iterable[Entity]) -> None:
+        """Remembers what there is, so that patterns and names in any case mean it.
+
+        Raises `BadInput` where Ranger does not tell two names apart, or nothing is of the service.
+        """
+        top, catalogs = len(self.top), set[str]()
+        for entity in entities:
+            metalake, _, rest = entity.name.partition(":")
+            names = tuple(rest.split(".")) if rest else ()
+            if metalake != self.metalake or len(names) >= len(TYPES):
+                continue
+            if not names or TYPES[len(names)] != entity.type:
+                continue
+            catalogs.add(names[0])
+            if names[:top] == self.top:
+                folded = (*self.top, *(name.lower() for name in names[top:]))
+                other = self._there.setdefault(folded, entity)
+                if other != entity:
+                    message = f"Ranger does not tell `{other.name}` and `{entity.name}` apart"
+                    raise BadInput(message, where="inventory")
+                self._known.setdefault(entity.type, {})[folded] = entity
+        if not self._there:
+            place = f"catalog `{self.catalog}`" if self.catalog else f"metalake `{self.metalake}`"
+            listed = ", ".join(f"`{name}`" for name in sorted(catalogs)[:5]) or "none"
+            message = f"has nothing in {place}; catalogs of `{self.metalake}`: {listed}"
+            raise BadInput(message, where="inventory")
+
+    def missing(self) -> list[Entity]:
+        """What policies name, and what is known to be there has not."""
+        if not self._there:
+            return []
+        found = (named.items() for named in self._known.values())
+        return [one for items in found for names, one in items if names not in self._there]
 
     def learn(self, resource: Resource) -> None:
         """Remembers the names that a resource spells out."""
@@ -202,7 +237,8 @@ class Scopes:
     def _entity(self, names: tuple[str, ...]) -> Entity:
         full = ".".join(names)
         name = f"{self.metalake}:{full}" if full else self.metalake
-        return gravitino.parse(TYPES[len(names)], name)
+        there = self._there.get(names)
+        return there if there is not None else gravitino.parse(TYPES[len(names)], name)
 
     def gives(self, accesses: Iterable[str], place: Place) -> set[str]:
         """The privileges that mean no more than the accesses do at that place."""

@@ -1,0 +1,315 @@
+"""What there is, from directories that were ingested before, together with another source.
+
+Policies often come without the tables that they are about: an export of Ranger has patterns, and
+the database or the catalog has the names. An *inventory* is an ingested directory of the same
+model whose entities, placements, attributes and relations are taken; where asked also its owners,
+its people (principals, memberships, and the entities that they are) or its statements. So a realm
+is put together from several sources, each with its part.
+
+Nobody wins over another: what two of them say differently refuses the whole run, with every
+conflict. The rows of all are merged in this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+
+from lakewarden.aspects.row import (
+    CELLS,
+    DELETED,
+    PLACEMENTS,
+    STATEMENTS,
+    Row,
+    attribute_row,
+    entity_row,
+    error_row,
+    membership_row,
+    owner_row,
+    placement_row,
+    principal_row,
+    relation_row,
+    statement_row,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.statement_file import write_statement
+from lakewarden.pipeline.directory import Loaded, load
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest.source import Distant, Progress, Reading, Source
+from lakewarden.service.system import System
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+OWNERS: Final = "owners"
+PEOPLE: Final = "people"
+PARTS: Final = (OWNERS, PEOPLE, STATEMENTS)
+"""What may be taken of an inventory beside what there is."""
+
+
+@runtime_checkable
+class Resolving(Protocol):
+    """A source with patterns, which stand for what is known to be there."""
+
+    def knowing(self, entities: Sequence[Entity]) -> Source:
+        """The same source, its patterns standing for these too.
+
+        Raises `BadInput` where the source cannot tell two of them apart.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """An ingested directory, and the `parts` of it that are taken beside what there is."""
+
+    path: Path
+    parts: frozenset[str] = frozenset()
+
+    def taken(self, model: str) -> Taken:
+        """What of it goes into a realm of the model. Raises `BadInput`, see `directory.load`."""
+        loaded = load(self.path)
+        if loaded.system.model.name != model:
+            message = f"is of the model `{loaded.system.model.name}`, what is read of `{model}`"
+            raise BadInput(message, where=str(self.path))
+        return Taken(self, loaded)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The rows of an inventory that count."""
+
+    inventory: Inventory
+    loaded: Loaded
+
+    @property
+    def place(self) -> str:
+        """How rows and messages call it."""
+        return f"inventory {self.inventory.path}"
+
+    def entities(self) -> Iterator[Entity]:
+        """What there is."""
+        return (row.entity for row in self.loaded.facts.entities if self._is_taken(row.entity))
+
+    def _is_taken(self, entity: Entity) -> bool:
+        is_principal = self.loaded.system.model.principal_kind(entity) is not None
+        return PEOPLE in self.inventory.parts or not is_principal
+
+    def rows(self) -> Iterator[Row]:
+        """All that is taken, as normalised rows."""
+        facts, place, parts = self.loaded.facts, self.place, self.inventory.parts
+        for entity, parent in facts.entities:
+            if self._is_taken(entity):
+                yield entity_row(entity, place)
+                if parent is not None:
+                    yield placement_row(entity, parent, place)
+        for kind, source, target in facts.relations:
+            if self._is_taken(source) and self._is_taken(target):
+                yield relation_row(kind, source, target, place)
+        yield from (attribute_row(*r, place) for r in facts.attributes if self._is_taken(r.entity))
+        if OWNERS in parts:
+            yield from (owner_row(*row, place) for row in facts.owners)
+        if PEOPLE in parts:
+            yield from (principal_row(principal, place) for principal in facts.principals)
+            yield from (membership_row(*row, place) for row in facts.memberships)
+        if STATEMENTS in parts:
+            yield from self._statements()
+
+    def _statements(self) -> Iterator[Row]:
+        """Those of its own: defaults are in every realm of the model."""
+        model = self.loaded.system.model
+        fixed = {str(t["id"]) for t in model.defaults if not t.get("editable", False)}
+        for statement in self.loaded.facts.statements:
+            if statement.id not in fixed:
+                yield statement_row(write_statement(statement), self.place)
+        yield from (Row(DELETED, (id,), self.place) for id in self.loaded.manifest.deleted)
+
+    def left(self) -> Iterator[str]:
+        """What of it is not taken, for the report."""
+        facts, parts = self.loaded.facts, self.inventory.parts
+        counts = {
+            OWNERS: len(facts.owners),
+            PEOPLE: len(facts.principals) + len(facts.memberships),
+            STATEMENTS: sum(1 for _ in self._statements()),
+        }
+        for part, count in counts.items():
+            if count and part not in parts:
+                yield f"{part} of the {self.place}: {count:,} rows (`={part}` takes them)"
+
+
+@dataclass(slots=True)
+class Merged:
+    """A source together with inventories, see the module."""
+
+    source: Source
+    inventories: Sequence[Inventory]
+    _known: list[Taken] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        return self.source.kind
+
+    @property
+    def model(self) -> str:
+        return self.source.model
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        parts = {
+            f"inventory {number}": ",".join(("entities", *sorted(inventory.parts)))
+            for number, inventory in enumerate(self.inventories, 1)
+        }
+        return {**self.source.options, **parts}
+
+    def inputs(self) -> Sequence[Input] | None:
+        """See `Source`."""
+        known = self.source.inputs()
+        return None if known is None else [*known, *self._inputs()]
+
+    def _inputs(self) -> Iterator[Input]:
+        for number, taken in enumerate(self._taken(), 1):
+            lines = sorted(json.dumps((row.table, *row.cells)) for row in taken.rows())
+            sha256 = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+            yield Input(f"inventory {number}: realm {taken.loaded.manifest.realm}", sha256)
+
+    def _taken(self) -> Sequence[Taken]:
+        if not self._known:
+            self._known += (inventory.taken(self.model) for inventory in self.inventories)
+        return self._known
+
+    def read(
+        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+    ) -> Reading:
+        """See `Source`."""
+        taken = self._taken()
+        self._check_settings(system.model)
+        source = self.source
+        if isinstance(source, Resolving):
+            source = source.knowing([entity for one in taken for entity in one.entities()])
+        reading = source.read(spark, system, scratch, progress)
+        parts = [(source.kind, _here(reading.rows)), *((t.place, list(t.rows())) for t in taken)]
+        return Reading(
+            rows=list(merged(parts)),
+            inputs=[*reading.inputs, *self._inputs()] if reading.inputs else (),
+            ignored=reading.ignored,
+            not_read=[*reading.not_read, *(said for one in taken for said in one.left())],
+            described=reading.described,
+        )
+
+    def _check_settings(self, model: Model) -> None:
+        """Statements mean what they mean under the settings that they were written for."""
+        for one in self._taken():
+            theirs = one.loaded.system.model.settings
+            if STATEMENTS in one.inventory.parts and theirs != model.settings:
+                differing = sorted(k for k in model.settings if theirs[k] != model.settings[k])
+                named = ", ".join(f"`{name} = {theirs[name]}`" for name in differing)
+                raise BadInput(f"its statements are under {named}", where=str(one.inventory.path))
+
+
+@dataclass(frozen=True, slots=True)
+class MergedDistant:
+    """A running system together with inventories."""
+
+    source: Distant
+    inventories: Sequence[Inventory]
+
+    @property
+    def kind(self) -> str:
+        return self.source.kind
+
+    @property
+    def model(self) -> str:
+        return self.source.model
+
+    @property
+    def place(self) -> str:
+        return self.source.place
+
+    def fetch(self, folder: Path, progress: Progress) -> Sequence[str]:
+        """See `Distant`."""
+        return self.source.fetch(folder, progress)
+
+    def copied(self, folder: Path, missing: Sequence[str]) -> Source:
+        """See `Distant`."""
+        return Merged(self.source.copied(folder, missing), self.inventories)
+
+
+def with_inventories(
+    source: Source | Distant, inventories: Sequence[Inventory]
+) -> Source | Distant:
+    """The source together with the inventories, which may be none."""
+    if not inventories:
+        return source
+    if isinstance(source, Distant):
+        return MergedDistant(source, inventories)
+    return Merged(source, inventories)
+
+
+def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
+    """The rows of all parts, each once, and an error for all that two parts say differently.
+
+    What one part says in several ways is left to the checks of every run.
+    """
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    said: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
+    for name, rows in parts:
+        mine: dict[tuple[str, ...], set[str]] = {}
+        for row in rows:
+            if row.reason:
+                yield row
+                continue
+            exclusive = _exclusive(row)
+            if exclusive is not None:
+                mine.setdefault(exclusive[0], set()).add(exclusive[1])
+            if (row.table, row.cells) not in seen:
+                yield row
+        seen |= {(row.table, row.cells) for row in rows if not row.reason}
+        for key, values in mine.items():
+            first, known = said.setdefault(key, (name, frozenset(values)))
+            if known != values:
+                yield error_row(_conflict(key, known, values), f"{first} and {name}")
+
+
+def _exclusive(row: Row) -> tuple[tuple[str, ...], str] | None:
+    """Of what one source alone decides: what it is about, and what is said."""
+    cells = row.cells
+    if row.table == PLACEMENTS:
+        return ("in", *cells[:2]), ":".join(cells[2:])
+    if row.table == "attributes":
+        return ("attribute", *cells[:3]), cells[3]
+    if row.table == STATEMENTS:
+        return ("statement", cells[0]), cells[1]
+    return None
+
+
+def _conflict(key: tuple[str, ...], one: Iterable[str], other: Iterable[str]) -> str:
+    what, *about = key
+    if what == "statement":
+        return f"the statement `{about[0]}` has two contents: rename one"
+    subject = ":".join(about[:2])
+    of = "is in" if what == "in" else f"has as {about[2]}"
+    values = [", ".join(f"`{value}`" for value in sorted(values)) for values in (one, other)]
+    return f"{subject} {of} {values[0]} in one, {values[1]} in the other"
+
+
+def _here(rows: DataFrame | Sequence[Row]) -> Sequence[Row]:
+    """The rows, wherever they are."""
+    if isinstance(rows, Sequence):
+        return rows
+    named = ("table", "place", "reason", "detail")
+    return [
+        Row(
+            row["table"],
+            tuple(row[cell] for cell in CELLS if row[cell] is not None),
+            row["place"] or "",
+            row["reason"] or "",
+            row["detail"] or "",
+        )
+        for row in rows.select(*named, *CELLS).toLocalIterator()
+    ]

@@ -106,7 +106,8 @@ def _changed(system: System, seed: int) -> tuple[Matrix, Matrix]:
         Matrix(compile(one, system.model, system.spelling, now=NOW)) for one in (facts, fewer)
     ]
     made, _ = change(system, fewer, seed)
-    is_stated = type(made).__name__.startswith(("Statement", "Membership", "Principal"))
+    kinds = ("Statement", "Membership", "Principal", "EntityAdded", "EntityDropped")
+    is_stated = type(made).__name__.startswith(kinds)
     after = apply(matrices[1], [made], now=NOW, revision=1) if is_stated else matrices[1]
     return (matrices[0], after) if seed % 5 else (after, matrices[0])
 

@@ -144,6 +144,7 @@ def access(before: Matrix, after: Matrix, now: float) -> Access:
 class _Unit:
     """Users for whom most operations have one answer; `changed` privileges concern them.
 
+    Those of `changed` that concern them on what is on both sides are in `changed_on_both`.
     `acting` is what they act as; None for somebody whom more than that tells apart. An owner
     is alone, and differs from who acts as the same on what is owned and below it.
     """
@@ -152,6 +153,7 @@ class _Unit:
     acting: Acting | None
     is_owner: bool
     changed: frozenset[str]
+    changed_on_both: frozenset[str]
     is_moved: bool
     owns_otherwise: bool
 
@@ -382,16 +384,12 @@ def _questions(found: Comparison, sides: Sequence[Matrix]) -> Iterator[_Question
 
 def _units(found: Comparison) -> Iterator[_Unit]:
     """The users whom anything may concern, those together who are told apart by nothing."""
-    changed: dict[Principal, set[str]] = {}
     sides = found.universe.before, found.universe.after
-    for privilege in found.universe.model.privileges:
-        for users in found.concerned(privilege).values():
-            for user in users:
-                changed.setdefault(user, set()).add(privilege)
+    changed, on_both = _changed(found), _changed(found, stayed=True)
     for acting, users in found.groups.items():
-        alike: dict[tuple[frozenset[str], bool], list[Principal]] = {}
+        alike: dict[tuple[frozenset[str], frozenset[str], bool], list[Principal]] = {}
         for user in users:
-            privileges = frozenset(changed.get(user, ()))
+            privileges, there = (frozenset(one.get(user, ())) for one in (changed, on_both))
             is_beyond = any(side.is_beyond(user) for side in sides)
             if is_beyond or found.owns(user):
                 yield _Unit(
@@ -399,26 +397,40 @@ def _units(found: Comparison) -> Iterator[_Unit]:
                     acting=None if is_beyond else acting,
                     is_owner=True,
                     changed=privileges,
+                    changed_on_both=there,
                     is_moved=user in found.moved,
                     owns_otherwise=found.owns_otherwise(user),
                 )
             else:
-                alike.setdefault((privileges, user in found.moved), []).append(user)
-        for (privileges, is_moved), together in alike.items():
+                alike.setdefault((privileges, there, user in found.moved), []).append(user)
+        for (privileges, there, is_moved), together in alike.items():
             yield _Unit(
                 users=tuple(together),
                 acting=acting,
                 is_owner=False,
                 changed=privileges,
+                changed_on_both=there,
                 is_moved=is_moved,
                 owns_otherwise=False,
             )
 
 
+def _changed(found: Comparison, *, stayed: bool = False) -> dict[Principal, set[str]]:
+    """By user, the privileges of which statements say something else, see `concerned`."""
+    changed: dict[Principal, set[str]] = {}
+    for privilege in found.universe.model.privileges:
+        for users in found.concerned(privilege, stayed=stayed).values():
+            for user in users:
+                changed.setdefault(user, set()).add(privilege)
+    return changed
+
+
 def _may_differ(unit: _Unit, question: _Question, moved: frozenset[str]) -> bool:
     asks = question.shape
+    # What came or went decides of itself; of others only where a relation or the request leads.
+    changed = unit.changed if asks.other else unit.changed_on_both
     return (
-        not unit.changed.isdisjoint(asks.privileges)
+        not changed.isdisjoint(asks.privileges)
         or (unit.is_moved and (asks.personal or asks.administrator))
         or (unit.owns_otherwise and asks.owner)
         or question.type in moved

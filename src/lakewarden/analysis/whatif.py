@@ -131,13 +131,19 @@ class Comparison:
         users = {user for row in rows for user in row.users}
         return Difference(rows, len(users), len(self._entities))
 
-    def concerned(self, privilege: str) -> dict[Acting, Sequence[Principal]]:
-        """Of each group, the users for whom what statements say of the privilege differs."""
+    def concerned(
+        self, privilege: str, *, stayed: bool = False
+    ) -> dict[Acting, Sequence[Principal]]:
+        """Of each group, the users for whom what statements say of the privilege differs.
+
+        `stayed`: where it differs on what is on both sides.
+        """
         one = _OnePrivilege(self.universe, privilege)
+        changed = one.changed_on_both if stayed else one.changed
         found: dict[Acting, Sequence[Principal]] = {}
         for acting, users in self.groups.items():
             before, after = acting[0] & one.named(0), acting[1] & one.named(1)
-            if before != after or not one.changed.isdisjoint(before) or one.owners_differ:
+            if before != after or not changed.isdisjoint(before) or one.owners_differ:
                 found[acting] = users
             else:
                 owning = self._reowning(one, users)
@@ -219,11 +225,22 @@ class _OnePrivilege:
             for p in before.principals | after.principals
             if before.allow.get(p) != after.allow.get(p) or before.deny.get(p) != after.deny.get(p)
         )
+        self.changed_on_both = frozenset(
+            p
+            for p in self.changed
+            if self._on_both(before.allow.get(p)) != self._on_both(after.allow.get(p))
+            or self._on_both(before.deny.get(p)) != self._on_both(after.deny.get(p))
+        )
         self.asks_owners = bool(before.owners or after.owners)
         is_own = name in universe.model.self_privileges
         self._is_own = is_own
         self.owners_differ = before.owners != after.owners or (is_own and universe.is_moved)
         self._cells: Cells = Cells.none()
+
+    def _on_both(self, numbers: Iterable[int] | None) -> BitMap:
+        """What of these scopes is stored on both sides."""
+        both = self._universe.before.domain & self._universe.after.domain
+        return BitMap.union(BitMap(), *(self._universe.scopes[n] & both for n in numbers or ()))
 
     def named(self, side: int) -> RoleSet:
         """The principals that statements about the privilege name on one side."""

@@ -281,6 +281,9 @@ def _provide_job(estate: Path, rest: list[str]) -> None:
             Path(rest[2]).write_text(job, "utf-8")
         case "index":
             shutil.copytree(estate / "gravitino", rest[2])
+        case "people":
+            words = ["--out", rest[2], "--privileges", "none", "--operations", "table.load"]
+            assert main(["pipeline", "review", str(_index(estate)), *words]) == 0
         case "ownership":
             shutil.copytree(estate / "datahub", rest[2])
             rule = "[[rule]]\npattern = 'urn:li:dataset:'\nowners = ['urn:li:corpGroup:finance']\n"

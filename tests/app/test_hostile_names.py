@@ -209,7 +209,7 @@ def _on_gravitino(server: Server, name: str, token: str) -> None:
     server.must("GET", f"{tables}/t", token=token)
     status, denied = server.ask("GET", f"{tables}/u", token=token)
     assert (status, denied["code"]) == (403, 1008)
-    assert f"`{name}`" in denied["message"] or len(name) > 80
+    assert f"'{name}'" in denied["message"] or len(name) > 80
     for table, decision in (("t", True), ("u", False)):
         question = {
             "subject": {"type": "user", "id": name},

@@ -35,7 +35,7 @@ def test_operations_about_one_type(cli: Cli) -> None:
 def test_a_type_without_operations_of_its_own_is_exit_code_1(cli: Cli) -> None:
     found = cli("operations", "--model", "cdap_parent_write", "--about", "profile", "--privileges")
     assert found.code == 0
-    found = cli("operations", "--model", "gravitino", "--about", "column", "--privileges")
+    found = cli("operations", "--model", "gravitino", "--about", "job", "--privileges")
     assert (found.code, found.out) == (1, "privilege  on  title\n")
 
 

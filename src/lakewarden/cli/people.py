@@ -45,7 +45,7 @@ def people(
 
     For example:
 
-        lakewarden pipeline people lake-review table:lake:hive.people.salaries --way read
+        lakewarden pipeline people lake-review table:quillmere:lake.people.salaries --way read
 
         lakewarden pipeline people lake-review --sensitive --page 2
     """

@@ -69,7 +69,7 @@ def test_spark_inserts_write_the_table_in_backticks(tmp_path: Path) -> None:
     says = "Execute InsertIntoHadoopFsRelationCommand file:/x, Append, `c`.`s`.`t`, org.Foo, [a]"
     insert = planned(node("Execute InsertIntoHadoopFsRelationCommand", says))
     assert acts(said(tmp_path, "spark", STARTED, insert)) == [
-        ("ana", "table.load_to_modify", "table:lk:c.s.t", True)
+        ("ana", "table.write", "table:lk:c.s.t", True)
     ]
     other = planned(node("Execute CreateDataSourceTableCommand", says))
     assert said(tmp_path, "spark", STARTED, other) == []
@@ -103,7 +103,7 @@ DONE = {"context": {"user": "ana"}, "createTime": 1709251200}
             {"inputs": [{**TABLE, "catalogName": "d"}]},
             [("ana", "table.load", "table:lk:d.s.t", True)],
         ),
-        ({"output": TABLE}, [("ana", "table.load_to_modify", "table:lk:c.s.t", True)]),
+        ({"output": TABLE}, [("ana", "table.write", "table:lk:c.s.t", True)]),
         ({"inputs": []}, []),
         ({"inputs": [TABLE], "failureInfo": {"errorCode": "SYNTAX_ERROR"}}, []),
         (

@@ -145,6 +145,28 @@ def test_an_entity_is_deleted_whole_or_in_part(wire: Wire) -> None:
     wire.good("DELETE", ONE)
 
 
+@pytest.mark.parametrize("named", ["", "?aspects=", "?aspects=globalTags,datasetKey"])
+def test_no_aspects_or_the_key_among_them_delete_the_entity(wire: Wire, named: str) -> None:
+    wire.put((ORDERS, "globalTags", TAGS), (ORDERS, "status", {}))
+    wire.good("DELETE", f"{ONE}{named}")
+    assert wire.bad("GET", ONE) == 404
+
+
+def test_aspects_without_a_name_are_refused(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS))
+    status, answer = wire.ask("DELETE", f"{ONE}?aspects=,")
+    assert (status, answer["message"].split(": ")[0]) == (400, "aspects")
+    assert set(wire.aspects(ORDERS)) == {"datasetKey", "globalTags"}
+
+
+def test_an_entity_that_is_cleared_keeps_its_key(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS), (ORDERS, "status", {}))
+    assert wire.bad("DELETE", f"{ONE}?clear=true", user="eve") == 403
+    for named in ("?clear=true", "?clear=true&aspects=status"):
+        wire.good("DELETE", f"{ONE}{named}")
+        assert set(wire.aspects(ORDERS)) == {"datasetKey"}
+
+
 def test_deleting_the_key_aspect_deletes_the_entity(wire: Wire) -> None:
     wire.put((ORDERS, "globalTags", TAGS))
     wire.good("DELETE", f"{ONE}/datasetKey")

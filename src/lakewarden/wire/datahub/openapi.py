@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from lakewarden.aspects import keys
 from lakewarden.aspects.change import Change
 from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.entity import Entity
@@ -129,14 +130,23 @@ def change_aspect(exchange: Exchange) -> Reply:
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Takes an entity away, or the aspects of it that are named."""
+    """Takes an entity away, the aspects of it that are named, or with `clear` all but its key.
+
+    As in the original an empty `aspects` names none, and the key aspect stands for the entity.
+    """
     found = _named(exchange)
-    names = _words(exchange.query.get("aspects"))
-    if names:
-        gone = [Proposal(found, name, Change.DELETE, None, {}, "aspects") for name in sorted(names)]
-        put(exchange, gone)
+    given = exchange.query.get("aspects")
+    names = _words(given)
+    if names is None and any(given or ()):
+        raise BadInput("expected names of aspects", where="aspects")
+    key = keys.name_of(found.type)
+    if exchange.one("clear", "false").lower() == "true":
+        allow(exchange, "entity.delete", found)
+        names = _kept(exchange, [found]).get(found, {}).keys() - {key}
+    elif names is None or key in names:
+        take_away(exchange, found)
         return Reply(200)
-    take_away(exchange, found)
+    put(exchange, [Proposal(found, n, Change.DELETE, None, {}, "aspects") for n in sorted(names)])
     return Reply(200)
 
 

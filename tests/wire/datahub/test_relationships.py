@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.wire.datahub.wire import Wire
+from tests.wire.datahub.views import configure
+from tests.wire.datahub.wire import REALM, Wire
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 STOCK = "urn:li:dataset:(urn:li:dataPlatform:hive,shop/stock,PROD)"
@@ -123,6 +124,26 @@ def test_the_other_end_is_told_to_who_may_know_of_it(shop: Wire) -> None:
     told = related(shop, ORDERS, "OUTGOING", user="eve")
     assert told["relationships"] == [{"type": "TaggedWith", "entity": PII}]
     assert told["total"] == 1
+
+
+def test_a_column_is_told_to_who_may_read_its_dataset(shop: Wire) -> None:
+    column = f"urn:li:schemaField:({STOCK},id)"
+    shop.put((ORDERS, "logicalParent", {"parent": {"destinationUrn": column}}))
+    shop.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
+    assert related(shop, ORDERS, "OUTGOING", "PhysicalInstanceOf", "eve")["total"] == 0
+    shop.grant("more", "VIEW_ENTITY_PAGE", to="eve", URN=[STOCK])
+    assert related(shop, ORDERS, "OUTGOING", "PhysicalInstanceOf", "eve")["relationships"] == [
+        {"type": "PhysicalInstanceOf", "entity": column}
+    ]
+
+
+def test_a_query_is_told_to_who_may_read_all_its_subjects(shop: Wire) -> None:
+    shop.put((QUERY, "querySubjects", {"subjects": [{"entity": ORDERS}, {"entity": STOCK}]}))
+    configure(shop.plane, REALM, shop.services, {"view": True})
+    shop.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS, QUERY])
+    assert related(shop, ORDERS, "INCOMING", "IsAssociatedWith", "eve")["total"] == 0
+    shop.grant("more", "VIEW_ENTITY_PAGE", to="eve", URN=[STOCK])
+    assert related(shop, ORDERS, "INCOMING", "IsAssociatedWith", "eve")["total"] == 1
 
 
 @pytest.mark.parametrize("asked", ["direction=UP", "start=x", "count=-1"])

@@ -2,8 +2,8 @@
 
 Told are the relations that decide: owners, tags, terms, domains, containers, memberships, data
 products, subjects of queries and logical parents; and what aspects state beside them, lineage
-above all (`lakewarden.aspects.edges`). Of the others at their ends those that the caller may know
-of. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
+above all (`lakewarden.aspects.edges`). Of the others at their ends those that the caller may
+read. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
 com.linkedin.lineage.relationships.restspec.json@1d4c082b; RelationshipController of its OpenAPI.
 """
 
@@ -24,7 +24,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.service.references import references
 from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.asking import allow, related
+from lakewarden.wire.datahub.asking import allow, readable
 from lakewarden.wire.datahub.bodies import entity, number, ok
 from lakewarden.wire.datahub.searching import asking
 from lakewarden.wire.exchange import Exchange, Reply, Route
@@ -175,7 +175,7 @@ def _edges(exchange: Exchange, found: Entity, direction: str, types: set[str]) -
     edges |= _stated(exchange, found, types or TYPES.keys(), is_inward=is_inward)
     wanted = sorted(edge for edge in edges if not types or edge.type in types)
     others = list(dict.fromkeys(edge.entity for edge in wanted))
-    seen = set(related(exchange, _READ, others))
+    seen = set(readable(exchange, others))
     return [edge for edge in wanted if edge.entity in seen]
 
 

@@ -839,6 +839,14 @@ def test_what_is_shipped_as_a_logical_platform_is_one_until_something_else_is_sa
         send(plane, linked)
 
 
+def test_a_logical_parent_that_stays_is_asked_about_all_the_same(plane: Plane) -> None:
+    put(plane, (ORDERS, "logicalParent", parent(STOCK)))
+    grant(plane, "EDIT_ENTITY", on=ORDERS)
+    assert refused(plane, (ORDERS, "logicalParent", parent(STOCK))) == "logical_parent.set"
+    grant(plane, "EDIT_ENTITY", on=STOCK)
+    send(plane, (ORDERS, "logicalParent", parent(STOCK)))
+
+
 def test_to_clear_one_takes_the_right_to_the_child_alone(plane: Plane) -> None:
     put(plane, (ORDERS, "logicalParent", parent(STOCK)))
     assert refused(plane, (ORDERS, "logicalParent", parent(None))) == "entity.update"

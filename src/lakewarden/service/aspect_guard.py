@@ -127,9 +127,10 @@ class Guard:
         """Raises `NotAllowed` unless the caller may change the aspect from one value to another.
 
         What makes a query is asked about with the right to make it (`is_there` False). `domains`
-        is that aspect as the same batch writes it; a data product is then of these domains.
+        is that aspect as the same batch writes it; a data product is then of these domains. A
+        logical parent is asked about even where it stays, as the original does on every way.
         """
-        if old == new:
+        if old == new and aspect != "logicalParent":
             return
         match aspect:
             case aspects.POLICY:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.kernel.change import EntityAdded, EntityDropped, apply
+from lakewarden.kernel.change import EntityAdded, EntityDropped, MembershipChanged, apply
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import ROLE, USER, Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.kernel.statement_file import read_statements
@@ -172,6 +173,16 @@ def test_administrators_that_the_configuration_names_are_never_pruned() -> None:
     row = MembershipRow(admin, system.principal("service-admins"))
     found = gap(Facts(memberships=[row]), Facts(), system.model, prune=True)
     assert found.effects == ()
+
+
+def test_an_administrator_of_lakewarden_stays_in_the_roles_that_a_system_ships() -> None:
+    system = load_system("datahub")
+    ana, ben = (Principal(USER, f"urn:li:corpuser:{name}") for name in ("ana", "ben"))
+    shipped, other = (Principal(ROLE, f"urn:li:dataHubRole:{name}") for name in ("Admin", "Mine"))
+    rows = [MembershipRow(who, of) for who in (ana, ben) for of in (shipped, other)]
+    found = gap(Facts(memberships=rows), Facts(), system.model, prune=True, administrators=[ana])
+    gone = {e.row for e in found.effects if isinstance(e, MembershipChanged)}
+    assert gone == set(rows) - {MembershipRow(ana, shipped)}
 
 
 def test_a_container_is_dropped_behind_what_lies_in_it_and_made_before() -> None:

@@ -28,7 +28,13 @@ from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.facts import code
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import ROLE, Principal
-from lakewarden.kernel.relations import AttributeRow, EntityColumns, EntityRow, Facts
+from lakewarden.kernel.relations import (
+    AttributeRow,
+    EntityColumns,
+    EntityRow,
+    Facts,
+    MembershipRow,
+)
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
@@ -126,7 +132,14 @@ def _bring(
         desk.store.lock()
     start = desk.store.revision
     stored = desk.store.facts(realm, known.system)
-    found = gap(stored, facts, system.model, prune=prune, kept=_kept(desk, realm))
+    found = gap(
+        stored,
+        facts,
+        system.model,
+        prune=prune,
+        kept=_kept(desk, realm),
+        administrators=_administrators(desk, known.system),
+    )
     found = replace(found, effects=(*found.effects, *_deletions(known.realm, found, system)))
     if found.effects:
         _check_together(desk, known, Facts() if prune else stored, facts)
@@ -182,6 +195,13 @@ def _kept(desk: Desk, realm: str) -> Callable[[Collection[str]], frozenset[str]]
     return kept
 
 
+def _administrators(desk: Desk, system: System) -> frozenset[Principal]:
+    """Who administers lakewarden, as the realm's system spells them."""
+    if CONTROL not in desk.state.realms:
+        return frozenset()
+    return frozenset(map(system.spelled, control.administrators(desk.state, desk.now)))
+
+
 def _deletions(realm: Realm, found: Gap, system: System) -> Iterator[Effect]:
     """The realm's note of deleted defaults, where the effects delete some or bring them back."""
     defaults = {str(table["id"]) for table in system.model.defaults}
@@ -199,13 +219,15 @@ def gap(
     *,
     prune: bool,
     kept: Callable[[Collection[str]], frozenset[str]] = lambda _: frozenset(),
+    administrators: Collection[Principal] = (),
 ) -> Gap:
     """The effects that lead from the stored rows to the wanted ones, with `prune` exactly there.
 
-    `kept` says which statements others keep. Applied in order, no effect meets anything that
-    another one has still to put there or to take away.
+    `kept` says which statements others keep. `administrators` of lakewarden stay in the roles that
+    a system ships: no directory knows that they got them when the store was made. Applied in order,
+    no effect meets anything that another one has still to put there or to take away.
     """
-    return _Gap(stored, wanted, model, prune, kept).found()
+    return _Gap(stored, wanted, model, prune, kept, frozenset(administrators)).found()
 
 
 @dataclass(slots=True)
@@ -215,6 +237,7 @@ class _Gap:
     model: Model
     prune: bool
     kept: Callable[[Collection[str]], frozenset[str]]
+    administrators: frozenset[Principal]
     counts: dict[str, Count] = field(default_factory=dict)
     away: list[Effect] = field(default_factory=list)
     here: list[Effect] = field(default_factory=list)
@@ -223,7 +246,7 @@ class _Gap:
     def found(self) -> Gap:
         places = self._entities()
         self._plain("principals", self._is_own, PrincipalChanged)
-        self._plain("memberships", lambda row: row.of not in CONFIGURED, MembershipChanged)
+        self._plain("memberships", self._may_end, MembershipChanged)
         self._plain("relations", lambda _: True, RelationChanged)
         self._plain("owners", lambda _: True, OwnerChanged)
         self._attributes()
@@ -265,6 +288,10 @@ class _Gap:
         self.here += (change(row, True) for row in come)
         if self.prune:
             self.away += (change(row, False) for row in gone)
+
+    def _may_end(self, row: MembershipRow) -> bool:
+        is_given = row.member in self.administrators and not self._is_own(row.of)
+        return row.of not in CONFIGURED and not is_given
 
     def _is_own(self, principal: Principal) -> bool:
         shipped = {str(role.get("name", "")) for role in self.model.roles}

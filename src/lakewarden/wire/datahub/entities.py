@@ -125,8 +125,9 @@ def delete(exchange: Exchange) -> Reply:
     """Takes an entity away, or the values in time of one of its aspects."""
     body = fields(exchange)
     found = entity(body.text("urn"))
-    name = body.text_or_none("aspectName")
-    if name is not None:
+    if body.raw("aspectName") is not None:
+        # Empty, it must not pass for the whole entity.
+        name = body.text("aspectName")
         return timeseries.delete(exchange, found, name, body)
     rows = _counted(exchange, found)
     gone = take_away(exchange, found)

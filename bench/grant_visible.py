@@ -4,7 +4,7 @@
 
 The estate is workload W. The writer notes the moment before it writes, and the moment of its
 answer; the reader asks without pause and notes the first check that says the new thing. On
-SQLite both share the revision word, as the workers of a server do; on PostgreSQL every check
+SQLite both share the shared revision, as the workers of a server do; on PostgreSQL every check
 asks the database, as workers on several hosts do.
 """
 
@@ -24,7 +24,7 @@ from bench.result import kept, machine, rounded
 from bench.start import REALM, fresh_store, written
 from bench.text import say
 from bench.timing import quantile
-from lakewarden.app.word import word_of
+from lakewarden.app.shared_revision import shared_revision_of
 from lakewarden.kernel.change import MembershipChanged, StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal, members_of
@@ -32,8 +32,8 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect as Change
-from lakewarden.service.plane import Plane
 from lakewarden.store import open_store
 from lakewarden.testing.workload import METALAKE, TABLES_W
 
@@ -42,31 +42,31 @@ READER = Principal(USER, "besides0")
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Plane]:
-    """A plane as a worker of a server has it."""
-    word = word_of(url)
+def opened(url: str) -> Iterator[DecisionService]:
+    """A decision service as a worker of a server has it."""
+    shared_revision = shared_revision_of(url)
     with open_store(url) as store:
-        plane = Plane(store, word=word)
-        plane.open()
-        yield plane
+        service = DecisionService(store, shared_revision=shared_revision)
+        service.open()
+        yield service
 
 
-def asked(plane: Plane, request: Request) -> bool:
+def asked(service: DecisionService, request: Request) -> bool:
     """The answer of a worker: on the newest state."""
-    state = plane.current(plane.clock()) or plane.catch_up()
+    state = service.current(service.clock()) or service.catch_up()
     return state.realm(REALM).matrix.decide(request).allow
 
 
 def reader(url: str, requests: Connection) -> None:
     """Asks each request until it is answered as expected; tells when, and how long checks took."""
-    with opened(url) as plane:
+    with opened(url) as service:
         requests.send(None)
         while (told := requests.recv()) is not None:
             request, expected = told
             requests.send(None)
             checks = 0
             begun = time.monotonic()
-            while asked(plane, request) is not expected:
+            while asked(service, request) is not expected:
                 checks += 1
             requests.send((time.monotonic(), (time.monotonic() - begun) / (checks + 1)))
 
@@ -81,10 +81,10 @@ def measured(engine: str, rounds: int) -> dict[str, float]:
         here, there = context.Pipe()
         process = context.Process(target=reader, args=(url, there), daemon=True)
         process.start()
-        with opened(url) as plane:
+        with opened(url) as service:
             here.recv()
             say(f"{rounds} grants and revocations, {engine}")
-            begun, answered, idle = _rounds(plane, here, rounds)
+            begun, answered, idle = _rounds(service, here, rounds)
             here.send(None)
         process.join()
     return {
@@ -98,10 +98,10 @@ def measured(engine: str, rounds: int) -> dict[str, float]:
 
 
 def _rounds(
-    plane: Plane, here: Connection, rounds: int
+    service: DecisionService, here: Connection, rounds: int
 ) -> tuple[list[float], list[float], list[float]]:
     """Milliseconds from the begin of the write, from its answer, and of a check meanwhile."""
-    request = _request(plane)
+    request = _request(service)
     begun, answered, idle = [], [], []
     for number in range(-4, rounds):
         gives = number % 2 == 0
@@ -109,7 +109,9 @@ def _rounds(
         here.recv()
         time.sleep(0.02)
         start = time.monotonic()
-        plane.write(SYSTEM, lambda desk, g=gives: desk.change(REALM, _change(request, g)))  # type: ignore[misc]
+        service.write(
+            SYSTEM, lambda transaction, g=gives: transaction.change(REALM, _change(request, g))
+        )  # type: ignore[misc]
         answer = time.monotonic()
         seen, check = here.recv()
         if number >= 0:
@@ -119,17 +121,19 @@ def _rounds(
     return begun, answered, idle
 
 
-def _request(plane: Plane) -> Request:
+def _request(service: DecisionService) -> Request:
     """A question that is answered no before the grant and yes after it."""
     uses = frozenset({"USE_CATALOG", "USE_SCHEMA"})
     lake = Entity("metalake", METALAKE)
     allow = Statement("uses", Effect.ALLOW, uses, On(lake), frozenset({READER}))
     member = MembershipChanged(MembershipRow(READER, members_of(METALAKE)), True)
-    plane.write(SYSTEM, lambda desk: desk.change(REALM, member, StatementAdded(allow)))
-    snapshot = plane.state.realm(REALM).matrix.snapshot
+    service.write(
+        SYSTEM, lambda transaction: transaction.change(REALM, member, StatementAdded(allow))
+    )
+    snapshot = service.state.realm(REALM).matrix.snapshot
     stored = snapshot.of_type("table")
     table = snapshot.coded.tree.entity(stored[len(stored) // 2])
-    return Request(READER, "table.load", table, plane.clock())
+    return Request(READER, "table.load", table, service.clock())
 
 
 def _grant(user: Principal, table: Entity) -> Statement:

@@ -29,7 +29,7 @@ from bench.http_servers import SERVERS, _free_port
 from bench.result import kept, machine, rounded
 from bench.text import say
 from bench.timing import interleaved, median, ratio
-from lakewarden.app.estate import estate
+from lakewarden.app.open_store import opened_service
 from lakewarden.kernel.change import (
     EntityAdded,
     MembershipChanged,
@@ -42,8 +42,8 @@ from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.write_transaction import WriteTransaction
 
 TABLES: Final = 10_496
 REALM: Final = "gravitino"
@@ -74,24 +74,26 @@ def table(number: int) -> Entity:
 def build(database: str) -> None:
     """The estate: one schema, its tables, and a grant on each."""
 
-    def declare(desk: Desk) -> None:
-        desk.change("@main", PrincipalChanged(ANA, True))
+    def declare(transaction: WriteTransaction) -> None:
+        transaction.change("@main", PrincipalChanged(ANA, True))
         for entity, parent in ((LAKE, None), (CATALOG, LAKE), (SCHEMA, CATALOG)):
             owner = OwnerChanged(OwnerRow(entity, ADMIN), True)
-            desk.change(REALM, EntityAdded(entity, parent), owner)
-        desk.change(REALM, DocumentChanged(LAKE, {}), DocumentChanged(SCHEMA, {}))
+            transaction.change(REALM, EntityAdded(entity, parent), owner)
+        transaction.change(REALM, DocumentChanged(LAKE, {}), DocumentChanged(SCHEMA, {}))
         about = {"type": "RELATIONAL", "provider": "hive", "comment": "", "properties": {}}
-        desk.change(REALM, DocumentChanged(CATALOG, about))
+        transaction.change(REALM, DocumentChanged(CATALOG, about))
         for user in (ADMIN, ANA):
-            desk.change(REALM, MembershipChanged(MembershipRow(user, members_of("lk")), True))
-        desk.change(REALM, _grant("uses", LAKE, "USE_CATALOG", "USE_SCHEMA"))
+            transaction.change(
+                REALM, MembershipChanged(MembershipRow(user, members_of("lk")), True)
+            )
+        transaction.change(REALM, _grant("uses", LAKE, "USE_CATALOG", "USE_SCHEMA"))
         tables = [table(number) for number in range(TABLES)]
-        desk.change(REALM, *(EntityAdded(each, SCHEMA) for each in tables))
-        desk.change(REALM, *(OwnerChanged(OwnerRow(each, ADMIN), True) for each in tables))
-        desk.change(REALM, *(_grant(each.name, each, "SELECT_TABLE") for each in tables))
+        transaction.change(REALM, *(EntityAdded(each, SCHEMA) for each in tables))
+        transaction.change(REALM, *(OwnerChanged(OwnerRow(each, ADMIN), True) for each in tables))
+        transaction.change(REALM, *(_grant(each.name, each, "SELECT_TABLE") for each in tables))
 
-    with estate(database) as plane:
-        plane.write(SYSTEM, declare)
+    with opened_service(database) as service:
+        service.write(SYSTEM, declare)
 
 
 def _grant(id: str, on: Entity, *privileges: str) -> StatementAdded:

@@ -229,7 +229,7 @@ def rebuild(matrix: Matrix, opening: Opening) -> float:
     statements = {**before.table.statements, opening.statement.id: opening.statement}
     with stretch():
         start = time.perf_counter()
-        index = table(statements, before.model, before.coded.acting, NOW)
+        index = table(statements, before.model, before.coded.memberships, NOW)
         later = Matrix(assemble(before.coded, index, before.revision + 1))
         decision = later.check(opening.user, OPERATION, opening.table, NOW)
         taken = (time.perf_counter() - start) * 1e3

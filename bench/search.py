@@ -29,12 +29,12 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.kernel.statement import Condition, Criterion, Effect, Statement, Where
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, RealmChanged
 from lakewarden.service.effect import Effect as Change
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Realm
 from lakewarden.service.search.index import Index
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
 from lakewarden.wire.datahub.graphql.routes import routes
 from lakewarden.wire.exchange import DataHubOptions, Exchange, Handler, Services
@@ -116,27 +116,27 @@ def _policy(name: str, domains: int) -> Statement:
 
 def written(store: SqlStore, datasets: int) -> float:
     """Writes the estate, in one transaction; the seconds that took."""
-    plane = Plane(store)
-    plane.open()
+    service = DecisionService(store)
+    service.open()
     begun = time.perf_counter()
     with store.writing(late=True) as writing:
-        desk = Desk(SYSTEM, plane.state, writing, time.time(), late=True)
+        transaction = WriteTransaction(SYSTEM, service.state, writing, time.time(), late=True)
         for part in estate(datasets):
-            desk.change(REALM, *part)
-        writing.commit(desk.events)
+            transaction.change(REALM, *part)
+        writing.commit(transaction.events)
     return time.perf_counter() - begun
 
 
 class Server:
     """The GraphQL of a server, without its socket."""
 
-    def __init__(self, plane: Plane) -> None:
-        self._plane = plane
+    def __init__(self, service: DecisionService) -> None:
+        self._service = service
         self._handler: Handler = next(r.handler for r in routes() if r.path == "/api/graphql")
 
     def ask(self, name: str, query: str, view: bool) -> Mapping[str, Any]:
         """The answer to the document, for a user, with view authorization on or off."""
-        Index.of(self._plane.state.realm(REALM).matrix.snapshot).remembered.clear()
+        Index.of(self._service.state.realm(REALM).matrix.snapshot).remembered.clear()
         body = {"query": DOCUMENT, "variables": {"query": query}}
         options = DataHubOptions(existence=False, policies=view)
         exchange = Exchange(
@@ -148,9 +148,9 @@ class Server:
             body=json.dumps(body).encode(),
             actor=Actor(name, credential="simple", wire="datahub"),
             realm=REALM,
-            state=self._plane.state,
-            now=self._plane.clock(),
-            plane=self._plane,
+            state=self._service.state,
+            now=self._service.clock(),
+            service=self._service,
             services=Services(datahub=options),
         )
         answer: dict[str, Any] = json.loads(self._handler(exchange).body)
@@ -165,9 +165,9 @@ def measured(engine: str, datasets: int) -> dict[str, Any]:
         say(f"writing {datasets} datasets, {engine}")
         found: dict[str, Any] = {"datasets": datasets, "write_s": written(store, datasets)}
         before = resident_mib()
-        plane = Plane(store)
-        _, found["ready_s"] = timed(plane.open)
-        server = Server(plane)
+        service = DecisionService(store)
+        _, found["ready_s"] = timed(service.open)
+        server = Server(service)
         _, found["first_s"] = timed(lambda: server.ask("everything", "subject1", True))
         found["resident_mib"] = resident_mib() - before
         settle()

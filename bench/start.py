@@ -39,11 +39,11 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import RealmChanged
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Realm
 from lakewarden.service.system import load_system
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.testing.workload import TABLES_W_1M, draw
 from tests.servers import fresh_database, postgres
@@ -83,31 +83,31 @@ def _grant(number: int, entity: Entity, user: Principal) -> Statement:
 def written(url: str, tables: int) -> dict[str, float]:
     """Writes the estate, in one transaction; how long that took."""
 
-    def bring(desk: Desk) -> None:
+    def bring(transaction: WriteTransaction) -> None:
         for part in estate(tables):
-            desk.change(REALM, *part)
+            transaction.change(REALM, *part)
 
     with open_store(url) as store:
-        plane = Plane(store)
-        plane.open()
+        service = DecisionService(store)
+        service.open()
         begun = time.perf_counter()
         with store.writing(late=True) as writing:
-            desk = Desk(SYSTEM, plane.state, writing, time.time(), late=True)
-            bring(desk)
-            writing.commit(desk.events)
-        return {"write_s": time.perf_counter() - begun, "effects": len(desk.effects)}
+            transaction = WriteTransaction(SYSTEM, service.state, writing, time.time(), late=True)
+            bring(transaction)
+            writing.commit(transaction.events)
+        return {"write_s": time.perf_counter() - begun, "effects": len(transaction.effects)}
 
 
 def loaded(url: str) -> dict[str, float]:
-    """Opens a plane as a server process does; how long that took, and the memory it holds."""
+    """Opens a decision service as a server process does; how long that took, and the memory it holds."""
     load_system("gravitino")
     before = resident_mib()
     begun, busy = time.perf_counter(), time.process_time()
     with open_store(url) as store:
-        plane = Plane(store)
-        plane.open()
+        service = DecisionService(store)
+        service.open()
         ready, cpu = time.perf_counter() - begun, time.process_time() - busy
-        state = plane.state.realm(REALM)
+        state = service.state.realm(REALM)
         found = {
             "ready_s": ready,
             "ready_cpu_s": cpu,
@@ -116,13 +116,13 @@ def loaded(url: str) -> dict[str, float]:
             "entities": len(state.matrix.snapshot.coded.tree.stored),
             "statements": len(state.matrix.snapshot.table.statements),
         }
-        found |= _caught_up(url, plane)
+        found |= _caught_up(url, service)
     return found
 
 
-def _caught_up(url: str, plane: Plane) -> dict[str, float]:
+def _caught_up(url: str, service: DecisionService) -> dict[str, float]:
     """How long it takes to see single grants that another connection wrote."""
-    tree = plane.state.realm(REALM).matrix.snapshot.coded.tree
+    tree = service.state.realm(REALM).matrix.snapshot.coded.tree
     tables = [e for e in map(tree.entity, tree.stored[:50_000]) if e.type == "table"]
     user = Principal(USER, "newcomer")
     took, right = [], 0
@@ -132,7 +132,7 @@ def _caught_up(url: str, plane: Plane) -> dict[str, float]:
                 statement = _grant(number, tables[number], user)
                 writing.apply(REALM, [StatementAdded(replace(statement, id=f"new{number}"))])
                 writing.commit(())
-            state, seconds = timed(plane.catch_up)
+            state, seconds = timed(service.catch_up)
             took.append(seconds * 1e3)
             matrix = state.realm(REALM).matrix
             asked = Request(user, "table.load", tables[number], time.time())

@@ -95,10 +95,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Give the properties a seed, the same in every worker."""
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = DEFAULT_SEED
-    from lakewarden.cli import working
+    from lakewarden.cli import status_line
 
     # What a slow verb says while it works depends on the machine.
-    working.PATIENCE = math.inf
+    status_line.PATIENCE = math.inf
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -177,7 +177,7 @@ def unstarted(monkeypatch: pytest.MonkeyPatch) -> SparkSession:
 @pytest.fixture
 def declared(spark: SparkSession) -> Iterator[SparkSession]:
     """The session, for a test that declares an export's tables; they are gone afterwards."""
-    from lakewarden.pipeline.export.declaring import FOLDER
+    from lakewarden.pipeline.export.sql_declarations import FOLDER
 
     yield spark
     for row in spark.sql("SHOW VIEWS").collect():

@@ -19,7 +19,7 @@ from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.principal import ROLE, USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.testing.meeting import privileges_in
+from lakewarden.testing.rule_satisfaction import privileges_in
 
 AIMS = {"allow": 0.35, "deny": 0.2, "owner": 0.2, "depth": 0.2, "anything": 0.05}
 """Shares of the questions."""
@@ -43,10 +43,10 @@ class Aiming:
     asking: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        table, acting = self.snapshot.table, self.snapshot.coded.acting
+        table, memberships = self.snapshot.table, self.snapshot.coded.memberships
         self.allows = [(p, g) for p, found in sorted(table.allow.items()) for g in found.every]
         self.denies = [(p, g) for p, found in sorted(table.deny.items()) for g in found.every]
-        stored = map(acting.principals.__getitem__, sorted(acting.stored))
+        stored = map(memberships.principals.__getitem__, sorted(memberships.stored))
         self.users = [principal for principal in stored if principal.kind == USER]
 
     def questions(self, count: int) -> Iterator[tuple[str, Request]]:
@@ -99,14 +99,14 @@ class Aiming:
 
     def _below(self, id: int, *, far: bool) -> Principal:
         """A user that acts as the principal; `far`: through groups as long as there are any."""
-        acting = self.snapshot.coded.acting
-        for _ in range(len(acting.principals)):
-            members = sorted(acting.members.get(id, ()))
-            if not members or acting.principals[id].kind == USER:
+        memberships = self.snapshot.coded.memberships
+        for _ in range(len(memberships.principals)):
+            members = sorted(memberships.members.get(id, ()))
+            if not members or memberships.principals[id].kind == USER:
                 break
-            inner = [member for member in members if acting.principals[member].kind != USER]
+            inner = [member for member in members if memberships.principals[member].kind != USER]
             id = self.random.choice(inner if far and inner else members)
-        principal = acting.principals[id]
+        principal = memberships.principals[id]
         return principal if principal.kind == USER else self._somebody()
 
     def _somebody(self) -> Principal:

@@ -132,8 +132,8 @@ class Happening:
                     yield StatementAdded(replace(less, privileges=fewer))
 
     def _people(self, kind: str) -> list[Principal]:
-        acting = self.matrix.snapshot.coded.acting
-        stored = map(acting.principals.__getitem__, sorted(acting.stored))
+        memberships = self.matrix.snapshot.coded.memberships
+        stored = map(memberships.principals.__getitem__, sorted(memberships.stored))
         return [principal for principal in stored if principal.kind == kind]
 
     def _one(self) -> Entity:

@@ -52,7 +52,7 @@ def opened(path: Path) -> dict[str, Any]:
 
 def _first(snapshot: Snapshot) -> bool:
     """Some user's question about some entity, answered."""
-    people = snapshot.coded.acting.principals
+    people = snapshot.coded.memberships.principals
     user = next(principal for principal in people if principal.kind == USER)
     privilege = next(iter(snapshot.model.privileges))
     entity = snapshot.coded.tree.entity(snapshot.coded.tree.stored.max())

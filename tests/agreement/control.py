@@ -24,13 +24,13 @@ from lakewarden import models
 from lakewarden.kernel import blocks, grants, listing, matrix, scopes, snapshot, subject
 from lakewarden.kernel import change as changes
 from lakewarden.kernel import expression as rules
-from lakewarden.kernel.acting import Acting
-from lakewarden.kernel.among import Among
 from lakewarden.kernel.blocks import Named, Stored
+from lakewarden.kernel.bulk_evaluator import BulkEvaluator
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model, Operation, Reach
-from lakewarden.kernel.point import Point
+from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Decision, Request
@@ -187,8 +187,8 @@ _resolve = subject.resolve
 _stored_above = Stored.above
 _stored_everything = Stored.everything
 _named_above = Named.above
-_acts_as = Acting.acts_as
-_build = Acting.build
+_acts_as = Memberships.acts_as
+_build = Memberships.build
 _decide = Matrix.decide
 _step_touch = changes._Step._touch
 
@@ -214,7 +214,7 @@ def _deny_by_alias_lost(statement: Statement, model: Model) -> frozenset[str]:
     return found if statement.effect is Effect.ALLOW else found & statement.privileges
 
 
-def _without_group_roles(stored: Any, memberships: Any, mentioned: Any) -> Acting:
+def _without_group_roles(stored: Any, memberships: Any, mentioned: Any) -> Memberships:
     kept = [m for m in memberships if (m[0].kind, m[1].kind) != (GROUP, ROLE)]
     return _build(stored, kept, mentioned)
 
@@ -266,11 +266,13 @@ def _owner_without_use(model: Model) -> Model:
     return models.loads(text.replace(needs, free), "gravitino.toml", model.settings)
 
 
-_point_related = Point.related
-_among_related = Among.related
+_point_related = PointEvaluator.related
+_among_related = BulkEvaluator.related
 
 
-def _empty_is_every(self: Point, source: str, inner: Any, place: Any, *, every: bool) -> bool:
+def _empty_is_every(
+    self: PointEvaluator, source: str, inner: Any, place: Any, *, every: bool
+) -> bool:
     if every and not list(self.related_spots(source, place)):
         return True
     return _point_related(self, source, inner, place, every=every)
@@ -305,22 +307,22 @@ def _stored_only(self: Snapshot, principals: Any) -> BitMap:
     return _entities_of(self, principals) & self.coded.tree.stored
 
 
-def _self_alone(self: Point, place: Any) -> bool:
+def _self_alone(self: PointEvaluator, place: Any) -> bool:
     found = self._snapshot.model.principal_kind(self.entity(place))
     return found is not None and self._is(found)
 
 
-def _one_level_of_groups(self: Acting, principal: Any, extra: Any = ()) -> frozenset[int]:
+def _one_level_of_groups(self: Memberships, principal: Any, extra: Any = ()) -> frozenset[int]:
     ids = [self.ids[p] for p in (principal, *extra) if p in self.ids]
     direct = {of for id in ids for of in self.of.get(id, ())}
     return _acts_as(self, principal, extra) & (direct | set(ids) | _implied(self))
 
 
-def _implied(acting: Acting) -> set[int]:
-    return {id for id, p in enumerate(acting.principals) if p.kind == "implied"}
+def _implied(memberships: Memberships) -> set[int]:
+    return {id for id, p in enumerate(memberships.principals) if p.kind == "implied"}
 
 
-def _owners_open_everything(self: Point, level: str, place: Any) -> bool:
+def _owners_open_everything(self: PointEvaluator, level: str, place: Any) -> bool:
     at = place if level == rules.SELF else self.ancestor(level, place)
     near = [at, *self._ancestors(at)] if isinstance(at, int) else []
     return any(isinstance(x, int) and x in self._subject.owned for x in near)
@@ -370,12 +372,12 @@ FAULTS = (
     ),
     Fault(
         "roles that a group holds are ignored",
-        _replaced((Acting, "build", staticmethod(_without_group_roles))),
+        _replaced((Memberships, "build", staticmethod(_without_group_roles))),
         ("datahub",),
     ),
     Fault(
         "groups inside groups are ignored",
-        _replaced((Acting, "acts_as", _one_level_of_groups)),
+        _replaced((Memberships, "acts_as", _one_level_of_groups)),
         ("everything",),
     ),
     Fault(
@@ -409,7 +411,7 @@ FAULTS = (
         ("gravitino",),
     ),
     Fault("`every` is met by one", _rules(_some_for_every), ("datahub", "everything")),
-    Fault("`every` is met by none at all", _replaced((Point, "related", _empty_is_every))),
+    Fault("`every` is met by none at all", _replaced((PointEvaluator, "related", _empty_is_every))),
     Fault(
         "after a change rows are kept that no longer hold",
         _replaced((changes._Step, "_keeps", lambda *_: True)),
@@ -438,7 +440,8 @@ FAULTS = (
         ("cdap", "everything"),
     ),
     Fault(
-        "`self` means the asker alone, no group or role", _replaced((Point, "is_self", _self_alone))
+        "`self` means the asker alone, no group or role",
+        _replaced((PointEvaluator, "is_self", _self_alone)),
     ),
     Fault(
         "a statement about anything says nothing where no resource is named",
@@ -447,7 +450,7 @@ FAULTS = (
     ),
     Fault(
         "the owner of what lies above counts as an owner of the entity",
-        _replaced((Point, "_owns", _owners_open_everything)),
+        _replaced((PointEvaluator, "_owns", _owners_open_everything)),
         ("gravitino",),
     ),
     Fault(

@@ -30,8 +30,8 @@ from lakewarden.kernel.statement import Anything, Effect, On, Statement
 from lakewarden.kernel.who import who
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after, change
-from lakewarden.testing.draft import NOW
 from lakewarden.testing.questions import ask
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World, make
 from tests.agreement import everything
 from tests.oracle.oracle import Oracle

@@ -88,8 +88,8 @@ class Part:
         self.matrix: Matrix = state.matrix
         self.draw = random.Random(state.realm.name)
         snapshot = self.matrix.snapshot
-        acting = snapshot.coded.acting
-        stored = [acting.principals[id] for id in acting.stored]
+        memberships = snapshot.coded.memberships
+        stored = [memberships.principals[id] for id in memberships.stored]
         everybody = sorted(one for one in stored if one.kind == USER)
         self.users = self.some(everybody, share.users)
         self.entities: dict[str, list[Entity]] = {}
@@ -129,7 +129,7 @@ class Part:
 def test_list_who_and_explain_say_what_a_check_decides(
     server: Asked, realm: str, share: Share
 ) -> None:
-    part = Part(server.plane.state.realm(realm), share)
+    part = Part(server.service.state.realm(realm), share)
     verdicts = set()
     for operation, type in part.questions():
         allowed = part.allowed(operation, type)
@@ -153,7 +153,7 @@ def test_list_who_and_explain_say_what_a_check_decides(
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("realm", REALMS)
 def test_authzen_answers_what_a_check_decides(server: Asked, realm: str, share: Share) -> None:
-    part = Part(server.plane.state.realm(realm), share)
+    part = Part(server.service.state.realm(realm), share)
     questions = [
         Question(user, operation, entity, user in users)
         for operation, type in part.questions()
@@ -236,7 +236,7 @@ LOADS: Final[Mapping[str, Mapping[tuple[str, str], Callable[[Entity], str]]]] = 
 def test_the_own_api_of_a_system_lets_load_what_a_check_allows(
     server: Asked, realm: str, share: Share
 ) -> None:
-    part = Part(server.plane.state.realm(realm), share)
+    part = Part(server.service.state.realm(realm), share)
     seen = set()
     for (operation, type), path in LOADS[realm].items():
         for entity, users in part.allowed(operation, type).items():
@@ -319,7 +319,7 @@ SHOWN: Final = {
 def test_the_own_api_of_a_system_shows_what_list_says(
     server: Asked, realm: str, share: Share
 ) -> None:
-    part = Part(server.plane.state.realm(realm), share)
+    part = Part(server.service.state.realm(realm), share)
     snapshot = part.matrix.snapshot
     removed = Index.of(snapshot).removed  # no search finds what is deleted softly
     for user in part.users:

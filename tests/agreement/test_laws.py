@@ -23,9 +23,9 @@ from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Condition, Effect, Statement, Where
 from lakewarden.kernel.who import who
 from lakewarden.service.system import System
-from lakewarden.testing.draft import NOW, Draft
-from lakewarden.testing.granting import Granting
 from lakewarden.testing.questions import ask
+from lakewarden.testing.statement_generator import Granting
+from lakewarden.testing.world_draft import NOW, Draft
 from lakewarden.testing.worlds import World, make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples

@@ -18,7 +18,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Anything, Effect, On, Statement, Where
 from lakewarden.kernel.who import who
 from lakewarden.service.system import System
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import World
 from tests.agreement import harness
 

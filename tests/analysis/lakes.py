@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakewarden.service.warden import Warden
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 
 
 def lake() -> Warden:

@@ -23,7 +23,7 @@ from lakewarden.kernel.snapshot import compile
 from lakewarden.service.system import System
 from lakewarden.service.warden import Warden
 from lakewarden.testing.changes import change
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
@@ -52,8 +52,8 @@ def allowed(matrix: Matrix, users: Sequence[Principal]) -> Allowed:
 
 def check(before: Matrix, after: Matrix) -> None:
     """Holds what is told against the decisions."""
-    acting = [matrix.snapshot.coded.acting for matrix in (before, after)]
-    stored = {one.principals[id] for one in acting for id in one.stored}
+    memberships = [matrix.snapshot.coded.memberships for matrix in (before, after)]
+    stored = {one.principals[id] for one in memberships for id in one.stored}
     users = sorted(p for p in stored if p.kind == USER)
     old, new = (allowed(matrix, [*users, SOMEBODY]) for matrix in (before, after))
     found = access(before, after, NOW)

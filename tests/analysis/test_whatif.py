@@ -23,7 +23,7 @@ from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.service.system import System, load_system
 from lakewarden.service.warden import Warden
 from lakewarden.testing.changes import change
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
@@ -42,7 +42,9 @@ def compiled(system: System, facts: Facts) -> Snapshot:
 
 
 def people(*snapshots: Snapshot) -> list[Principal]:
-    known = {s.coded.acting.principals[i] for s in snapshots for i in s.coded.acting.stored}
+    known = {
+        s.coded.memberships.principals[i] for s in snapshots for i in s.coded.memberships.stored
+    }
     return sorted(p for p in known if p.kind == USER)
 
 

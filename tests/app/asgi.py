@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakewarden.app.build import Application
-from lakewarden.app.head import Pair
-from lakewarden.service.plane import Plane
+from lakewarden.app.http_head import Pair
+from lakewarden.service.decision_service import DecisionService
 from tests.app.serving import Answer, basic
 
 
@@ -24,8 +24,8 @@ class Asked:
     at_once: int = 0
 
     @property
-    def plane(self) -> Plane:
-        return self.application.parts.plane
+    def service(self) -> DecisionService:
+        return self.application.parts.service
 
     def ask(
         self,

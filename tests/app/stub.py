@@ -10,7 +10,7 @@ import msgspec
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown, WardenError
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
 
 _STATUSES = {BadInput: 422, Unknown: 444, Conflict: 409, StaleRevision: 409, Unavailable: 503}
@@ -89,7 +89,7 @@ def _special(exchange: Exchange) -> Reply:
 
 def _create(exchange: Exchange) -> Reply:
     entity = Entity("metalake", exchange.params["name"])
-    exchange.write(lambda desk: desk.change(exchange.realm, EntityAdded(entity)))
+    exchange.write(lambda transaction: transaction.change(exchange.realm, EntityAdded(entity)))
     return _said(201, "made")
 
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.app.arrival import MOST_BYTES, MOST_KEPT
 from lakewarden.app.build import Application
-from lakewarden.app.gate import Answer
+from lakewarden.app.parsed_head import MOST_BYTES, MOST_KEPT
+from lakewarden.app.request_pipeline import Answer
 from lakewarden.config.settings import Limits, Settings
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import TokenChanged
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Token
 from lakewarden.service.token import digest
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
 from tests.app.asgi import Asked, close
 from tests.app.serving import basic
@@ -112,46 +112,50 @@ def test_what_waits_for_a_worker_is_not_answered_at_once(asked: Asked) -> None:
 def test_after_a_write_the_head_is_read_again(asked: Asked) -> None:
     _learn(asked)
 
-    def write(desk: Desk) -> None:
-        desk.change("gravitino", EntityAdded(Entity("metalake", "new")))
+    def write(transaction: WriteTransaction) -> None:
+        transaction.change("gravitino", EntityAdded(Entity("metalake", "new")))
 
-    asked.plane.write(SYSTEM, write)
+    asked.service.write(SYSTEM, write)
     assert _once(asked) is None
     _learn(asked)
     answer = _once(asked)
     assert answer is not None
-    assert dict(answer[1])[b"lakewarden-revision"] == str(asked.plane.state.revision).encode()
+    assert dict(answer[1])[b"lakewarden-revision"] == str(asked.service.state.revision).encode()
 
 
 def test_where_another_process_wrote_nothing_is_answered_at_once(
     asked: Asked, tmp_path: Path
 ) -> None:
     _learn(asked)
-    plane = asked.plane
-    other = Plane(plane.store, word=plane._word)
+    service = asked.service
+    other = DecisionService(service.store, shared_revision=service._shared_revision)
     other.open()
 
-    def write(desk: Desk) -> None:
-        desk.change("gravitino", EntityAdded(Entity("metalake", "new")))
+    def write(transaction: WriteTransaction) -> None:
+        transaction.change("gravitino", EntityAdded(Entity("metalake", "new")))
 
     other.write(SYSTEM, write)
-    assert plane.state.revision < other.state.revision
+    assert service.state.revision < other.state.revision
     assert _once(asked) is None
 
 
 def test_a_token_that_expires_or_is_revoked_is_not_believed_any_longer(asked: Asked) -> None:
-    made = asked.plane.clock()
+    made = asked.service.clock()
     token = Token("id-1", digest("lw_x"), "ana", made, made + 60.0)
-    asked.plane.write(SYSTEM, lambda desk: desk.change("@main", TokenChanged("id-1", token)))
+    asked.service.write(
+        SYSTEM, lambda transaction: transaction.change("@main", TokenChanged("id-1", token))
+    )
     bearer = ("authorization", "Bearer lw_x")
     sent = [(b"authorization", b"Bearer lw_x")]
     assert asked.ask("GET", PATH, headers=[bearer], user=None).status == 200
-    asked.plane.clock = lambda: made + 59.9
+    asked.service.clock = lambda: made + 59.9
     assert _status(_once(asked, headers=sent)) == 200
-    asked.plane.clock = lambda: made + 60.0
+    asked.service.clock = lambda: made + 60.0
     assert _status(_once(asked, headers=sent)) == 401
-    asked.plane.clock = lambda: made
-    asked.plane.write(SYSTEM, lambda desk: desk.change("@main", TokenChanged("id-1", None)))
+    asked.service.clock = lambda: made
+    asked.service.write(
+        SYSTEM, lambda transaction: transaction.change("@main", TokenChanged("id-1", None))
+    )
     assert asked.ask("GET", PATH, headers=[bearer], user=None).status == 401
 
 
@@ -197,6 +201,6 @@ def test_what_is_kept_is_bounded(asked: Asked) -> None:
     _learn(asked)
     for number in range(MOST_KEPT):
         asked.application._gate._arrivals.read(
-            "GET", PATH.encode(), b"n=%d" % number, HEADERS, asked.plane.state
+            "GET", PATH.encode(), b"n=%d" % number, HEADERS, asked.service.state
         )
     assert _once(asked) is None

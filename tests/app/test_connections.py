@@ -17,9 +17,9 @@ import structlog
 
 from lakewarden.app import metrics, protocol
 from lakewarden.app.build import Application
+from lakewarden.app.client_address import networks
 from lakewarden.app.connections import Admission, Connections
 from lakewarden.app.open_files import OWN_FILES
-from lakewarden.app.peer import networks
 from lakewarden.config.settings import Limits, Settings
 from lakewarden.wire.exchange import Exchange, Reply, Route
 from tests.app.serving import basic

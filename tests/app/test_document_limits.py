@@ -50,12 +50,12 @@ def send(asked: Asked, method: str, path: str, body: object) -> Answer:
 
 def refused(asked: Asked, method: str, path: str, body: object, setting: str) -> dict[str, Any]:
     """One request that is refused for the setting, and leaves nothing; its body."""
-    before = asked.plane.store.revision()
+    before = asked.service.store.revision()
     answer = send(asked, method, path, body)
     assert answer.status == 400, answer
     assert setting.encode() in answer.body
     assert b"at most" in answer.body
-    assert asked.plane.store.revision() == before
+    assert asked.service.store.revision() == before
     found: dict[str, Any] = json.loads(answer.body) if answer.body[:1] == b"{" else {}
     return found
 

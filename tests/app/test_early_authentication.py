@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from lakewarden.app.build import Application
-from lakewarden.app.estate import Estate, open_estate
+from lakewarden.app.open_store import OpenStore, open_for_writing
 from lakewarden.config.settings import Settings
 from lakewarden.service import token as tokens
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
 from tests.app.asgi import Asked, close
@@ -34,19 +34,21 @@ def asked(tmp_path: Path) -> Iterator[Asked]:
 @pytest.fixture(params=["shared revision", "every question to the store"])
 def elsewhere(
     request: pytest.FixtureRequest, asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Estate]:
+) -> Iterator[OpenStore]:
     """Another process on the same store, which the one that is asked is told of, or not."""
-    opened = open_estate(f"sqlite:///{tmp_path}/store")
+    opened = open_for_writing(f"sqlite:///{tmp_path}/store")
     if request.param != "shared revision":
-        for plane in (opened.plane, asked.plane):
-            monkeypatch.setattr(plane, "_word", None)
-    opened.plane.open()
+        for service in (opened.service, asked.service):
+            monkeypatch.setattr(service, "_word", None)
+    opened.service.open()
     yield opened
     opened.close()
 
 
-def _minted(plane: Plane, realm: str = "gravitino") -> tokens.Issued:
-    return plane.write(SYSTEM, lambda desk: tokens.issue(desk, "ana", realm, seconds=60))
+def _minted(service: DecisionService, realm: str = "gravitino") -> tokens.Issued:
+    return service.write(
+        SYSTEM, lambda transaction: tokens.issue(transaction, "ana", realm, seconds=60)
+    )
 
 
 def _status(asked: Asked, token: str, path: str = "/stub/large") -> tuple[int, int]:
@@ -78,25 +80,32 @@ def _status(asked: Asked, token: str, path: str = "/stub/large") -> tuple[int, i
 
 
 def test_a_token_made_elsewhere_is_good_for_a_large_body_at_once(
-    asked: Asked, elsewhere: Estate
+    asked: Asked, elsewhere: OpenStore
 ) -> None:
     for _ in range(3):
-        assert _status(asked, _minted(elsewhere.plane).text) == (200, 3)
+        assert _status(asked, _minted(elsewhere.service).text) == (200, 3)
 
 
 def test_for_a_token_revoked_elsewhere_a_large_body_is_not_read(
-    asked: Asked, elsewhere: Estate
+    asked: Asked, elsewhere: OpenStore
 ) -> None:
-    made = _minted(elsewhere.plane)
+    made = _minted(elsewhere.service)
     assert _status(asked, made.text) == (200, 3)
     own = Actor("ana")
-    assert elsewhere.plane.write(own, lambda desk: tokens.revoke(desk, made.token.id)) is None
+    assert (
+        elsewhere.service.write(own, lambda transaction: tokens.revoke(transaction, made.token.id))
+        is None
+    )
     assert _status(asked, made.text) == (401, 0)
 
 
-def test_a_realm_made_elsewhere_takes_a_large_body_at_once(asked: Asked, elsewhere: Estate) -> None:
-    elsewhere.plane.write(SYSTEM, lambda desk: establish(desk, Realm("new", "gravitino")))
-    made = _minted(elsewhere.plane, "new")
+def test_a_realm_made_elsewhere_takes_a_large_body_at_once(
+    asked: Asked, elsewhere: OpenStore
+) -> None:
+    elsewhere.service.write(
+        SYSTEM, lambda transaction: establish(transaction, Realm("new", "gravitino"))
+    )
+    made = _minted(elsewhere.service, "new")
     assert _status(asked, made.text, "/r/new/stub/large") == (200, 3)
 
 

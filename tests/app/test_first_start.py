@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from lakewarden.app.administrator import administrators, settled
-from lakewarden.app.estate import Estate, estate, open_estate
 from lakewarden.app.first_start import first_start
+from lakewarden.app.open_store import OpenStore, open_for_writing, opened_service
 from lakewarden.config.datahub import Datahub
 from lakewarden.config.gravitino import Gravitino
 from lakewarden.config.settings import Settings
@@ -19,8 +19,8 @@ from lakewarden.kernel.request import Request
 from lakewarden.service import control, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.audit import first_fault
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.people import remove
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import CONTROL, Realm
 
 
@@ -29,21 +29,21 @@ def _settings(**changed: object) -> Settings:
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
-    with estate(f"sqlite:///{tmp_path}/store") as made:
+def service(tmp_path: Path) -> Iterator[DecisionService]:
+    with opened_service(f"sqlite:///{tmp_path}/store") as made:
         yield made
 
 
-def _may(plane: Plane, realm: str, user: str, operation: str, target: Entity) -> bool:
-    found = plane.state.realm(realm)
+def _may(service: DecisionService, realm: str, user: str, operation: str, target: Entity) -> bool:
+    found = service.state.realm(realm)
     principal = found.system.spelled(Principal("user", user))
-    asked = Request(principal, operation, target, plane.clock())
+    asked = Request(principal, operation, target, service.clock())
     return found.matrix.decide(asked).allow
 
 
-def test_a_fresh_database_gets_the_four_realms(plane: Plane) -> None:
-    assert first_start(plane, _settings())
-    models = {name: realm.realm.model for name, realm in plane.state.realms.items()}
+def test_a_fresh_database_gets_the_four_realms(service: DecisionService) -> None:
+    assert first_start(service, _settings())
+    models = {name: realm.realm.model for name, realm in service.state.realms.items()}
     assert models == {
         CONTROL: "control",
         "gravitino": "gravitino",
@@ -52,98 +52,110 @@ def test_a_fresh_database_gets_the_four_realms(plane: Plane) -> None:
     }
 
 
-def test_the_administrator_is_one_in_every_realm_and_nobody_else_is(plane: Plane) -> None:
-    first_start(plane, _settings())
+def test_the_administrator_is_one_in_every_realm_and_nobody_else_is(
+    service: DecisionService,
+) -> None:
+    first_start(service, _settings())
     questions = [
         ("gravitino", "metalake.create", NO_RESOURCE),
         ("cdap", "privilege.grant", Entity("namespace", "sales")),
         ("datahub", "MANAGE_POLICIES", NO_RESOURCE),
     ]
     for realm, operation, target in questions:
-        assert _may(plane, realm, "ana", operation, target), realm
-        assert not _may(plane, realm, "eve", operation, target), realm
-    now = plane.clock()
-    assert control.may(plane.state, Actor("ana"), "backup.create", control.SERVER, now)
-    assert not control.may(plane.state, Actor("eve"), "backup.create", control.SERVER, now)
-    assert not control.may(plane.state, Actor("ana", "other"), "backup.create", control.SERVER, now)
+        assert _may(service, realm, "ana", operation, target), realm
+        assert not _may(service, realm, "eve", operation, target), realm
+    now = service.clock()
+    assert control.may(service.state, Actor("ana"), "backup.create", control.SERVER, now)
+    assert not control.may(service.state, Actor("eve"), "backup.create", control.SERVER, now)
+    assert not control.may(
+        service.state, Actor("ana", "other"), "backup.create", control.SERVER, now
+    )
 
 
-def test_the_second_start_changes_nothing(plane: Plane) -> None:
-    assert first_start(plane, _settings())
-    revision = plane.state.revision
-    assert not first_start(plane, _settings())
-    assert plane.state.revision == revision
+def test_the_second_start_changes_nothing(service: DecisionService) -> None:
+    assert first_start(service, _settings())
+    revision = service.state.revision
+    assert not first_start(service, _settings())
+    assert service.state.revision == revision
 
 
 def test_another_administrator_is_added_at_a_later_start_only_if_that_is_asked_for(
-    plane: Plane,
+    service: DecisionService,
 ) -> None:
-    first_start(plane, _settings())
-    assert not first_start(plane, _settings(admin="bob"))
-    assert not _may(plane, "gravitino", "bob", "metalake.create", NO_RESOURCE)
-    assert first_start(plane, _settings(admin="bob", add_admin=True))
-    assert _may(plane, "gravitino", "bob", "metalake.create", NO_RESOURCE)
+    first_start(service, _settings())
+    assert not first_start(service, _settings(admin="bob"))
+    assert not _may(service, "gravitino", "bob", "metalake.create", NO_RESOURCE)
+    assert first_start(service, _settings(admin="bob", add_admin=True))
+    assert _may(service, "gravitino", "bob", "metalake.create", NO_RESOURCE)
     with pytest.raises(BadInput, match="`eve` does not administer this store, `ana` does"):
-        settled(plane.state, _settings(admin="eve"), plane.clock())
+        settled(service.state, _settings(admin="eve"), service.clock())
 
 
-def test_an_administrator_who_was_removed_does_not_come_back(plane: Plane) -> None:
-    first_start(plane, Settings())
-    first_start(plane, _settings(add_admin=True))
+def test_an_administrator_who_was_removed_does_not_come_back(service: DecisionService) -> None:
+    first_start(service, Settings())
+    first_start(service, _settings(add_admin=True))
     gone = Principal("user", "admin")
-    assert plane.write(Actor("ana"), lambda desk: remove(desk, "main", gone)) is None
-    assert not first_start(plane, Settings())
-    assert administrators(plane.state, plane.clock()) == ("ana",)
-    assert settled(plane.state, Settings(), plane.clock()).admin == "ana"
-    assert not _may(plane, "datahub", "admin", "MANAGE_POLICIES", NO_RESOURCE)
+    assert (
+        service.write(Actor("ana"), lambda transaction: remove(transaction, "main", gone)) is None
+    )
+    assert not first_start(service, Settings())
+    assert administrators(service.state, service.clock()) == ("ana",)
+    assert settled(service.state, Settings(), service.clock()).admin == "ana"
+    assert not _may(service, "datahub", "admin", "MANAGE_POLICIES", NO_RESOURCE)
 
 
-def test_a_store_that_lost_its_administrators_takes_one_that_is_named(plane: Plane) -> None:
-    first_start(plane, _settings())
+def test_a_store_that_lost_its_administrators_takes_one_that_is_named(
+    service: DecisionService,
+) -> None:
+    first_start(service, _settings())
     row = MembershipRow(Principal("user", "ana"), SERVICE_ADMINS)
-    plane.write(Actor("ana"), lambda desk: desk.change(CONTROL, MembershipChanged(row, False)))
-    assert not first_start(plane, Settings())
-    assert administrators(plane.state, plane.clock()) == ()
-    assert first_start(plane, _settings(admin="bob"))
-    assert administrators(plane.state, plane.clock()) == ("bob",)
+    service.write(
+        Actor("ana"), lambda transaction: transaction.change(CONTROL, MembershipChanged(row, False))
+    )
+    assert not first_start(service, Settings())
+    assert administrators(service.state, service.clock()) == ()
+    assert first_start(service, _settings(admin="bob"))
+    assert administrators(service.state, service.clock()) == ("bob",)
 
 
-def test_a_realm_that_somebody_dropped_stays_away(plane: Plane) -> None:
+def test_a_realm_that_somebody_dropped_stays_away(service: DecisionService) -> None:
     from lakewarden.service.realms import drop
 
-    first_start(plane, _settings())
-    assert plane.write(Actor("ana"), lambda desk: drop(desk, "cdap")) is None
-    first_start(plane, _settings(admin="bob"))
-    assert "cdap" not in plane.state.realms
+    first_start(service, _settings())
+    assert service.write(Actor("ana"), lambda transaction: drop(transaction, "cdap")) is None
+    first_start(service, _settings(admin="bob"))
+    assert "cdap" not in service.state.realms
 
 
-def test_what_is_configured_is_applied(plane: Plane) -> None:
+def test_what_is_configured_is_applied(service: DecisionService) -> None:
     first_start(
-        plane,
+        service,
         _settings(
             cdap_profile="cdap-parent-write",
             gravitino=Gravitino(mode="next", service_admins=("sam",)),
             datahub=Datahub(bootstrap="closed"),
         ),
     )
-    realms = plane.state.realms
+    realms = service.state.realms
     assert realms["cdap"].realm.model == "cdap_parent_write"
     assert realms["gravitino"].realm.settings == {"mode": "next"}
     assert realms["datahub"].realm.settings == {"bootstrap": "closed"}
-    assert _may(plane, "gravitino", "sam", "metalake.create", NO_RESOURCE)
-    assert not _may(plane, "datahub", "sam", "MANAGE_POLICIES", NO_RESOURCE)
+    assert _may(service, "gravitino", "sam", "metalake.create", NO_RESOURCE)
+    assert not _may(service, "datahub", "sam", "MANAGE_POLICIES", NO_RESOURCE)
 
 
-def test_the_mode_of_gravitino_follows_the_configuration_where_it_names_one(plane: Plane) -> None:
-    first_start(plane, _settings())
-    first_start(plane, _settings(gravitino=Gravitino(mode="next")))
-    assert plane.state.realms["gravitino"].realm.settings["mode"] == "next"
-    assert not first_start(plane, _settings())
+def test_the_mode_of_gravitino_follows_the_configuration_where_it_names_one(
+    service: DecisionService,
+) -> None:
+    first_start(service, _settings())
+    first_start(service, _settings(gravitino=Gravitino(mode="next")))
+    assert service.state.realms["gravitino"].realm.settings["mode"] == "next"
+    assert not first_start(service, _settings())
 
 
-def test_it_leaves_a_row_in_the_audit_trail(plane: Plane) -> None:
-    first_start(plane, _settings())
-    with plane.reading() as reading:
+def test_it_leaves_a_row_in_the_audit_trail(service: DecisionService) -> None:
+    first_start(service, _settings())
+    with service.reading() as reading:
         rows = list(reading.audit())
         assert first_fault(rows, reading.audit_head()) is None
     assert len(rows) == 1
@@ -151,35 +163,37 @@ def test_it_leaves_a_row_in_the_audit_trail(plane: Plane) -> None:
 
 
 def test_of_many_that_start_at_once_one_does_it(tmp_path: Path) -> None:
-    estates = [open_estate(f"sqlite:///{tmp_path}/store") for _ in range(6)]
+    estates = [open_for_writing(f"sqlite:///{tmp_path}/store") for _ in range(6)]
 
-    def start(one: Estate) -> bool:
-        one.plane.open()
-        first_start(one.plane, _settings())
-        return set(one.plane.state.realms) == {CONTROL, "gravitino", "datahub", "cdap"}
+    def start(one: OpenStore) -> bool:
+        one.service.open()
+        first_start(one.service, _settings())
+        return set(one.service.state.realms) == {CONTROL, "gravitino", "datahub", "cdap"}
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(start, estates))
-    with estates[0].plane.reading() as reading:
+    with estates[0].service.reading() as reading:
         assert len(reading.realms()) == 4
-    assert {one.plane.catch_up().revision for one in estates} == {1}
+    assert {one.service.catch_up().revision for one in estates} == {1}
     for one in estates:
         one.close()
 
 
-def test_the_switches_of_views_are_given_to_every_realm_of_datahub(plane: Plane) -> None:
-    first_start(plane, _settings(datahub=Datahub(bootstrap="closed")))
+def test_the_switches_of_views_are_given_to_every_realm_of_datahub(
+    service: DecisionService,
+) -> None:
+    first_start(service, _settings(datahub=Datahub(bootstrap="closed")))
     second = Realm("second", "datahub", settings={"bootstrap": "closed"})
-    plane.write(SYSTEM, lambda desk: realms.establish(desk, second))
+    service.write(SYSTEM, lambda transaction: realms.establish(transaction, second))
     page = Entity("dataset", "urn:li:dataset:a")
-    assert _may(plane, "second", "eve", "entity.view", page)
+    assert _may(service, "second", "eve", "entity.view", page)
     given = Datahub(view=True, unrestricted_add=("tag",))
-    assert first_start(plane, _settings(datahub=given))
+    assert first_start(service, _settings(datahub=given))
     for name in ("datahub", "second"):
-        settings = plane.state.realm(name).system.model.settings
+        settings = service.state.realm(name).system.model.settings
         assert (settings["view_authorization"], settings["view_open"]) == ("on", "tag")
-        assert not _may(plane, name, "eve", "entity.search_view", page)
-        assert _may(plane, name, "eve", "entity.view", Entity("tag", "urn:li:tag:a"))
-    assert not first_start(plane, _settings())  # what is not said stays as it is
-    assert first_start(plane, _settings(datahub=Datahub(view=False)))
-    assert _may(plane, "second", "eve", "entity.view", page)
+        assert not _may(service, name, "eve", "entity.search_view", page)
+        assert _may(service, name, "eve", "entity.view", Entity("tag", "urn:li:tag:a"))
+    assert not first_start(service, _settings())  # what is not said stays as it is
+    assert first_start(service, _settings(datahub=Datahub(view=False)))
+    assert _may(service, "second", "eve", "entity.view", page)

@@ -11,7 +11,7 @@ from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.principal import Principal
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.plane import Plane, StaleRevision
+from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.store import open_store
 from lakewarden.store.store import SqlStore
 
@@ -49,23 +49,23 @@ def executor() -> Iterator[ThreadPoolExecutor]:
         yield made
 
 
-def _plane(store: Cut) -> Plane:
-    plane = Plane(store)
-    plane.open()
-    return plane
+def _service(store: Cut) -> DecisionService:
+    service = DecisionService(store)
+    service.open()
+    return service
 
 
 def _write(store: SqlStore, name: str) -> int:
     """A write of somebody else."""
-    plane = Plane(store)
-    plane.open()
+    service = DecisionService(store)
+    service.open()
     person = PrincipalChanged(Principal("user", name), True)
-    plane.write(SYSTEM, lambda desk: desk.change("@main", person))
-    return plane.state.revision
+    service.write(SYSTEM, lambda transaction: transaction.change("@main", person))
+    return service.state.revision
 
 
 def test_what_somebody_else_wrote_before_is_seen(store: Cut, executor: ThreadPoolExecutor) -> None:
-    freshness = Freshness(_plane(store), executor)
+    freshness = Freshness(_service(store), executor)
     for name in ("a", "b", "c"):
         written = _write(store, name)
         assert asyncio.run(freshness.state()).state.revision == written
@@ -74,7 +74,7 @@ def test_what_somebody_else_wrote_before_is_seen(store: Cut, executor: ThreadPoo
 def test_requests_that_wait_together_cost_one_question(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
-    freshness = Freshness(_plane(store), executor)
+    freshness = Freshness(_service(store), executor)
 
     async def together() -> None:
         await asyncio.gather(*(freshness.state() for _ in range(100)))
@@ -87,7 +87,7 @@ def test_requests_that_wait_together_cost_one_question(
 def test_a_request_that_comes_during_a_question_waits_for_the_next(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
-    freshness = Freshness(_plane(store), executor)
+    freshness = Freshness(_service(store), executor)
 
     async def run() -> tuple[int, int, int]:
         store.may_answer.clear()
@@ -115,7 +115,7 @@ def test_who_accepts_an_age_is_answered_without_a_question_while_the_proof_is_yo
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
     at = [100.0]
-    freshness = Freshness(_plane(store), executor, clock=lambda: at[0])
+    freshness = Freshness(_service(store), executor, clock=lambda: at[0])
     freshness.opened()
     before = store.questions
     _write(store, "a")
@@ -129,7 +129,7 @@ def test_who_accepts_an_age_is_answered_without_a_question_while_the_proof_is_yo
 def test_who_accepts_an_age_and_names_a_revision_gets_that_revision(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
-    freshness = Freshness(_plane(store), executor)
+    freshness = Freshness(_service(store), executor)
     freshness.opened()
     written = _write(store, "a")
     found = asyncio.run(freshness.state(Wanted(at_least=written, age=60.0)))
@@ -139,7 +139,7 @@ def test_who_accepts_an_age_and_names_a_revision_gets_that_revision(
 def test_a_revision_that_never_comes_is_refused_after_the_wait(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
-    freshness = Freshness(_plane(store), executor, wait_seconds=0.1)
+    freshness = Freshness(_service(store), executor, wait_seconds=0.1)
     with pytest.raises(StaleRevision):
         asyncio.run(freshness.state(Wanted(at_least=1)))
 
@@ -147,7 +147,7 @@ def test_a_revision_that_never_comes_is_refused_after_the_wait(
 def test_a_revision_that_comes_within_the_wait_is_waited_for(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
-    freshness = Freshness(_plane(store), executor, wait_seconds=10.0)
+    freshness = Freshness(_service(store), executor, wait_seconds=10.0)
 
     async def run() -> int:
         waiting = asyncio.create_task(freshness.state(Wanted(at_least=1)))
@@ -162,7 +162,7 @@ def test_while_the_store_is_away_the_last_state_answers_for_a_while_and_says_so(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
     at = [100.0]
-    freshness = Freshness(_plane(store), executor, stale_seconds=5.0, clock=lambda: at[0])
+    freshness = Freshness(_service(store), executor, stale_seconds=5.0, clock=lambda: at[0])
     freshness.opened()
     assert asyncio.run(freshness.state()).stale is None
     store.is_cut = True
@@ -178,7 +178,7 @@ def test_while_the_store_is_away_the_last_state_answers_for_a_while_and_says_so(
 def test_while_the_store_is_away_a_newer_revision_is_not_made_up(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
-    freshness = Freshness(_plane(store), executor)
+    freshness = Freshness(_service(store), executor)
     freshness.opened()
     store.is_cut = True
     with pytest.raises(Unavailable):
@@ -188,7 +188,7 @@ def test_while_the_store_is_away_a_newer_revision_is_not_made_up(
 def test_a_store_that_does_not_answer_in_time_is_away(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
-    freshness = Freshness(_plane(store), executor, wait_seconds=0.05, patience_seconds=0.2)
+    freshness = Freshness(_service(store), executor, wait_seconds=0.05, patience_seconds=0.2)
 
     async def run() -> float | None:
         store.may_answer.clear()
@@ -208,7 +208,7 @@ def test_a_store_that_does_not_answer_in_time_is_away(
 def test_one_that_gives_up_does_not_take_the_answer_from_the_others(
     store: Cut, executor: ThreadPoolExecutor
 ) -> None:
-    freshness = Freshness(_plane(store), executor)
+    freshness = Freshness(_service(store), executor)
 
     async def run() -> int:
         store.may_answer.clear()

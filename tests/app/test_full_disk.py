@@ -84,8 +84,8 @@ def _asked(folder: Path, readiness: Readiness | None = None) -> tuple[Asked, Sql
     settings = Settings(database=f"sqlite:///{folder}/store")
     application = Application(settings, [Stub()], readiness=readiness)
     application.open()
-    assert application._estate is not None
-    return Asked(application, asyncio.new_event_loop()), application._estate.store
+    assert application._opened_store is not None
+    return Asked(application, asyncio.new_event_loop()), application._opened_store.store
 
 
 def _write(asked: Asked, name: str) -> int:

@@ -13,7 +13,7 @@ from lakewarden.config.settings import Limits, Settings
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.cancellation import Cancelled, check
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store.engine import told
 from lakewarden.wire.exchange import Exchange, Reply, Route
 from tests.app.asgi import Asked, close
@@ -58,10 +58,10 @@ class Working(Stub):
         return run
 
     def _write(self, exchange: Exchange) -> Reply:
-        def task(desk: Desk) -> None:
+        def task(transaction: WriteTransaction) -> None:
             assert self.may_write.wait(PATIENCE)
             check()
-            desk.change(exchange.realm, EntityAdded(Entity("metalake", "kept")))
+            transaction.change(exchange.realm, EntityAdded(Entity("metalake", "kept")))
 
         exchange.write(task)
         return Reply(200)
@@ -73,7 +73,7 @@ def _compute(exchange: Exchange) -> Reply:
 
 
 def _read(exchange: Exchange) -> Reply:
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         connection = reading._connection  # type: ignore[attr-defined]
         with told():
             connection.exec_driver_sql(ENDLESS).all()
@@ -183,7 +183,7 @@ def test_a_write_that_is_given_up_before_its_commit_leaves_nothing(
 
     asked.loop.run_until_complete(run())
     assert stub.outcomes == ["given up"]
-    tree = asked.plane.catch_up().realm("gravitino").matrix.snapshot.coded.tree
+    tree = asked.service.catch_up().realm("gravitino").matrix.snapshot.coded.tree
     assert tree.find(Entity("metalake", "kept")) is None
 
 

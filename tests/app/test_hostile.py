@@ -340,10 +340,10 @@ def test_no_body_changes_anything_by_way_of_gravitino(
     asked: Asked, eve: str, body: bytes, address: tuple[Route, bytes]
 ) -> None:
     route, path = address
-    before = asked.plane.state.revision
+    before = asked.service.state.revision
     answer = _ask(asked, route.method, path, body, token=eve)
     told = _check(answer, "gravitino")
-    assert asked.plane.state.revision == before
+    assert asked.service.state.revision == before
     if answer.status < 400 and route.path != "/api/lineage":
         # What everybody may ask: who one is, and which metalakes one sees, which is none.
         assert route.method == "GET"
@@ -359,11 +359,11 @@ def test_no_body_changes_anything_by_way_of_our_own_api(
     route, path = address
     if (route.method, route.path) in OWN:
         return
-    before = asked.plane.state.revision
+    before = asked.service.state.revision
     asking = b"?" + query if query.isascii() and b"\0" not in query else b""
     answer = _ask(asked, route.method, path + asking, body, token=eve)
     told = _check(answer, "admin")
-    assert asked.plane.state.revision == before
+    assert asked.service.state.revision == before
     if answer.status == 200 and route.operation == "decision.ask_own":
         for one in told.get("answers", [told]):
             assert not one.get("allow")
@@ -398,7 +398,7 @@ def test_no_revision_that_is_asked_for_makes_it_fail(
         }.items()
         if value is not None
     }
-    revision = asked.plane.state.revision
+    revision = asked.service.state.revision
     if at_least is not None and at_least.isascii() and at_least.isdigit():
         # Waiting for a revision that is yet to come would take its time.
         sent["lakewarden-at-least"] = str(min(int(at_least), revision))

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakewarden.app.build import Application
-from lakewarden.app.estate import estate
 from lakewarden.app.first_start import first_start
 from lakewarden.app.indexed import compiled
+from lakewarden.app.open_store import opened_service
 from lakewarden.app.preflight import Preflight, preflight
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.change import EntityAdded, StatementAdded
@@ -34,14 +34,14 @@ from lakewarden.pipeline.ingest.stored import Stored, snapshot
 from lakewarden.pipeline.product import MANIFEST
 from lakewarden.service import state as states
 from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.index_catch_up import mark
 from lakewarden.service.load import Brought, bring
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import people_of
-from lakewarden.service.resume import mark
 from lakewarden.service.state import People
 from lakewarden.service.system import System
 from lakewarden.store import SqlStore, open_store
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.app.serving import START_SECONDS, Served, server
 from tests.pipeline.index import worlds
@@ -66,9 +66,9 @@ class Lake:
         return Settings(**found, indexes=folders or (self.index,))  # type: ignore[arg-type]
 
     @contextmanager
-    def plane(self) -> Iterator[Plane]:
-        with estate(self.url) as plane:
-            yield plane
+    def service(self) -> Iterator[DecisionService]:
+        with opened_service(self.url) as service:
+            yield service
 
     @contextmanager
     def store(self) -> Iterator[SqlStore]:
@@ -87,13 +87,13 @@ class Lake:
 def lake(tmp_path: Path) -> Lake:
     """A lake of some size, with something new in it since it was indexed."""
     found = Lake(f"sqlite:///{tmp_path}/store.db", tmp_path / "index")
-    with found.plane() as plane:
-        first_start(plane, Settings(admin="ana"))
-        system = plane.state.realm(REALM).system
+    with found.service() as service:
+        first_start(service, Settings(admin="ana"))
+        system = service.state.realm(REALM).system
         actor = Actor("ana", credential="test")
-        assert isinstance(bring(plane, actor, REALM, system, _facts(system)), Brought)
-        _index(plane, found.index)
-        _add(plane, NEW)
+        assert isinstance(bring(service, actor, REALM, system, _facts(system)), Brought)
+        _index(service, found.index)
+        _add(service, NEW)
     return found
 
 
@@ -102,15 +102,15 @@ def _facts(system: System) -> Facts:
     for seed in range(100):
         facts = worlds.possible(system, make(system, seed).facts)
         coded = compile(facts, system.model, system.spelling, now=NOW).coded
-        if worlds.is_plain(coded) and not coded.acting.inert:
+        if worlds.is_plain(coded) and not coded.memberships.inert:
             return facts
     raise AssertionError
 
 
-def _index(plane: Plane, out: Path) -> None:
+def _index(service: DecisionService, out: Path) -> None:
     """An index of the realm as it is now, with the people of its directory."""
-    system = plane.state.realm(REALM).system
-    with plane.reading() as reading:
+    system = service.state.realm(REALM).system
+    with service.reading() as reading:
         facts = reading.facts(REALM, system)
         shared = reading.people(people_of("main"))
         own = People(frozenset(facts.principals), frozenset(facts.memberships))
@@ -118,20 +118,22 @@ def _index(plane: Plane, out: Path) -> None:
         together = replace(
             facts, principals=[*everyone.principals], memberships=[*everyone.memberships]
         )
-        whole = compile(together, system.model, system.spelling, now=plane.clock())
+        whole = compile(together, system.model, system.spelling, now=service.clock())
         told = {"realm": REALM, "revision": reading.revision, "store": mark(reading)}
     worlds.index(out, whole, system, facts.statements, facts=told)
 
 
-def _add(plane: Plane, table: Entity) -> None:
+def _add(service: DecisionService, table: Entity) -> None:
     """A lake with a table, and somebody who may do something with it."""
     parts = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s"), table]
     above = [None, *parts]
-    known = plane.state.realm(REALM).matrix.snapshot.coded.is_known
+    known = service.state.realm(REALM).matrix.snapshot.coded.is_known
     added = [EntityAdded(e, p) for e, p in zip(parts, above, strict=False) if not known(e)]
     users = frozenset({Principal(USER, "eve")})
     select = Statement("new", Effect.ALLOW, frozenset({"SELECT_TABLE"}), On(table), users)
-    plane.write(SYSTEM, lambda desk: desk.change(REALM, *added, StatementAdded(select)))
+    service.write(
+        SYSTEM, lambda transaction: transaction.change(REALM, *added, StatementAdded(select))
+    )
 
 
 @contextmanager
@@ -162,15 +164,15 @@ def test_the_realm_of_an_index_starts_from_it_and_is_what_the_store_says(
     lake: Lake, from_rows: list[str]
 ) -> None:
     with opened(lake.settings()) as application:
-        plane = application.parts.plane
+        service = application.parts.service
         assert sorted(from_rows) == ["_server", "cdap", "datahub"]
-        with lake.plane() as other:
-            assert same(plane.state, other.state)
-            assert plane.state.revision == other.state.revision
-        assert plane.state.realm(REALM).matrix.snapshot.coded.is_known(NEW)
-        _add(plane, Entity("table", "lk:c.s.newer"))
-        with lake.plane() as other:
-            assert same(plane.state, other.state)
+        with lake.service() as other:
+            assert same(service.state, other.state)
+            assert service.state.revision == other.state.revision
+        assert service.state.realm(REALM).matrix.snapshot.coded.is_known(NEW)
+        _add(service, Entity("table", "lk:c.s.newer"))
+        with lake.service() as other:
+            assert same(service.state, other.state)
 
 
 def about_index(found: Preflight) -> list[str]:
@@ -186,8 +188,8 @@ def test_an_index_that_was_good_when_the_server_started_only_costs_time_when_it_
         store.prune(store.revision() + 1)
     with opened(lake.settings()) as application:
         assert REALM in from_rows
-        with lake.plane() as other:
-            assert same(application.parts.plane.state, other.state)
+        with lake.service() as other:
+            assert same(application.parts.service.state, other.state)
 
 
 def _damaged(lake: Lake) -> None:
@@ -309,11 +311,11 @@ def test_the_whole_way_leads_from_a_store_over_spark_to_a_server(
     made = make_index(tmp_path / "lake", tmp_path / "made", spark=spark, bits=worlds.BITS)
     facts = made.manifest.facts
     assert (facts["realm"], facts["revision"]) == (REALM, source.snapshot.revision)
-    with lake.plane() as plane:
-        _add(plane, Entity("table", "lk:c.s.newer"))
+    with lake.service() as service:
+        _add(service, Entity("table", "lk:c.s.newer"))
     settings = lake.settings(tmp_path / "made")
     assert about_index(preflight(settings)) == []
     from_rows.clear()
-    with opened(settings) as application, lake.plane() as other:
-        assert from_rows.count(REALM) == 1, "only the other plane reads the realm's rows"
-        assert same(application.parts.plane.state, other.state)
+    with opened(settings) as application, lake.service() as other:
+        assert from_rows.count(REALM) == 1, "only the other decision service reads the realm's rows"
+        assert same(application.parts.service.state, other.state)

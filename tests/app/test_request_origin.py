@@ -96,13 +96,13 @@ def test_a_page_of_another_site_changes_nothing_in_any_dialect(
     asked: Asked, dialect: str, said: dict[str, str]
 ) -> None:
     method, path, body = UNSAFE[dialect]
-    before = asked.plane.state.revision
+    before = asked.service.state.revision
     headers = {name.replace("-", "_"): value for name, value in said.items()}
     answer = ask(asked, method, path, body, **headers)
     assert answer.status == 403
     assert b"other sites" in answer.body
     assert is_of(dialect, answer)
-    assert asked.plane.state.revision == before
+    assert asked.service.state.revision == before
 
 
 @pytest.mark.parametrize("said", OWN, ids=str)

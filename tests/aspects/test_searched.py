@@ -16,7 +16,7 @@ from lakewarden.aspects.searched import (
     name_in_urn,
     shown_name,
 )
-from lakewarden.aspects.words import field_term, value_term
+from lakewarden.aspects.tokens import field_term, value_term
 from lakewarden.kernel.entity import Entity
 
 DATASET = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")

@@ -18,7 +18,7 @@ import pytest
 
 from lakewarden import __version__, sample
 from lakewarden.cli import demo, demo_server, main
-from lakewarden.cli.at import opened
+from lakewarden.cli.admin_target import opened
 from lakewarden.cli.demo import QUESTIONS, default_folder
 from lakewarden.pipeline import job
 from tests.cli.realms import Cli
@@ -129,8 +129,8 @@ def test_its_server_shows_what_its_checks_say(cli: Cli, estate: Path) -> None:
     assert "urn:li:dataset:" in found.out
     assert "lake.people.salaries" not in found.out
     assert cli("demo", "--once", "--dir", str(estate)).code == 0
-    with opened(demo_server.database(estate)) as plane:
-        known = plane.state.realm("datahub").system.model.settings
+    with opened(demo_server.database(estate)) as service:
+        known = service.state.realm("datahub").system.model.settings
         assert known["view_authorization"] == "on"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.cli.at import opened
+from lakewarden.cli.admin_target import opened
 from lakewarden.kernel.change import (
     EntityAdded,
     MembershipChanged,
@@ -101,10 +101,10 @@ def originals(admin: Admin) -> str:
     """A store with the small realms, and somebody who sees everything."""
     for name in ASKED:
         admin("load", str(admin.cli.folders[name]), "--realm", name)
-    with opened(admin.url) as plane:
+    with opened(admin.url) as service:
         for name in ASKED:
-            effects = list(seeing(name, plane.state.realm(name)))
-            plane.write(SYSTEM, lambda desk, n=name, e=effects: desk.change(n, *e))  # type: ignore[misc]  # bound now
+            effects = list(seeing(name, service.state.realm(name)))
+            service.write(SYSTEM, lambda transaction, n=name, e=effects: transaction.change(n, *e))  # type: ignore[misc]  # bound now
     return admin.url
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.cli.at import opened
+from lakewarden.cli.admin_target import opened
 from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed, MembershipChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -36,8 +36,8 @@ def same(one: Facts, other: Facts) -> bool:
 
 
 def change(url: str, realm: str, *effects: Effect) -> None:
-    with opened(url) as plane:
-        plane.write(SYSTEM, lambda desk: desk.change(realm, *effects))
+    with opened(url) as service:
+        service.write(SYSTEM, lambda transaction: transaction.change(realm, *effects))
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def test_a_revision_that_nobody_knows_is_refused(lake: Admin) -> None:
 def test_the_rows_are_those_of_the_realm_without_what_is_built_in(lake: Admin) -> None:
     for realm in ("gravitino", "datahub", "cdap"):
         source = taken(lake.url, realm)
-        with opened(lake.url) as plane:
-            system = plane.state.realm(realm).system
+        with opened(lake.url) as service:
+            system = service.state.realm(realm).system
         found = believed(source._all(), system)
         facts = source.snapshot.facts
         fixed = {str(t["id"]) for t in system.model.defaults if not t.get("editable")}

@@ -27,10 +27,10 @@ from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.relations import Facts
 from lakewarden.pipeline.directory import load as read_directory
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from tests.cli.realms import Cli
 
@@ -44,9 +44,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, folders: Mapping[str, Path]
     url = f"sqlite:///{tmp_path_factory.mktemp('server')}/store"
     loaded = read_directory(folders["gravitino"])
     with open_store(url) as store:
-        plane = Plane(store)
-        plane.open()
-        plane.write(SYSTEM, lambda desk: fill(desk, loaded.facts))
+        service = DecisionService(store)
+        service.open()
+        service.write(SYSTEM, lambda transaction: fill(transaction, loaded.facts))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
     words = ("serve", "--port", str(port), "--database", url)
@@ -61,13 +61,13 @@ def server(tmp_path_factory: pytest.TempPathFactory, folders: Mapping[str, Path]
         running.terminate()
 
 
-def fill(desk: Desk, facts: Facts) -> None:
-    establish(desk, Realm("lake", "gravitino"))
-    desk.change("lake", *(EntityAdded(row.entity, row.parent) for row in facts.entities))
-    desk.change("lake", *(PrincipalChanged(person, True) for person in facts.principals))
-    desk.change("lake", *(MembershipChanged(row, True) for row in facts.memberships))
-    desk.change("lake", *(OwnerChanged(row, True) for row in facts.owners))
-    desk.change("lake", *(StatementAdded(one) for one in facts.statements))
+def fill(transaction: WriteTransaction, facts: Facts) -> None:
+    establish(transaction, Realm("lake", "gravitino"))
+    transaction.change("lake", *(EntityAdded(row.entity, row.parent) for row in facts.entities))
+    transaction.change("lake", *(PrincipalChanged(person, True) for person in facts.principals))
+    transaction.change("lake", *(MembershipChanged(row, True) for row in facts.memberships))
+    transaction.change("lake", *(OwnerChanged(row, True) for row in facts.owners))
+    transaction.change("lake", *(StatementAdded(one) for one in facts.statements))
 
 
 def wait_for(address: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.kernel import advice as module
-from lakewarden.kernel import point
+from lakewarden.kernel import point_evaluator
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.explain import explain
@@ -147,7 +147,7 @@ def test_an_operation_that_takes_too_much_work_counts_as_not_opened(
 ) -> None:
     m = lake()
     least = next(n for n in range(5, 500) if _answers(m, n, monkeypatch))
-    monkeypatch.setattr(point, "WORK_LIMIT", least)
+    monkeypatch.setattr(point_evaluator, "WORK_LIMIT", least)
     found = ways(m)
     monkeypatch.undo()
     assert found
@@ -155,7 +155,7 @@ def test_an_operation_that_takes_too_much_work_counts_as_not_opened(
 
 
 def _answers(m: Matrix, limit: int, monkeypatch: pytest.MonkeyPatch) -> bool:
-    monkeypatch.setattr(point, "WORK_LIMIT", limit)
+    monkeypatch.setattr(point_evaluator, "WORK_LIMIT", limit)
     try:
         return bool(ways(m))
     except LimitExceeded:

@@ -28,7 +28,7 @@ from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import On
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.kernel.small import world
 

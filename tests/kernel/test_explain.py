@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.kernel import matrix as matrix_module
-from lakewarden.kernel import point
+from lakewarden.kernel import point_evaluator
 from lakewarden.kernel.advice import WAYS, Way
 from lakewarden.kernel.change import (
     Change,
@@ -168,7 +168,7 @@ def test_a_disagreement_with_the_rows_is_a_denial_that_is_counted(
 
 def test_an_error_is_explained_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     m = matrix(LAKE, LAKE_FACTS)
-    monkeypatch.setattr(point, "WORK_LIMIT", 1)
+    monkeypatch.setattr(point_evaluator, "WORK_LIMIT", 1)
     found = explain(m, question(LAKE, "table-owner", "load", T))
     assert found.decision.reason is Reason.ERROR
     assert found.rule is None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.kernel import matrix as matrix_module
-from lakewarden.kernel import point, snapshot
+from lakewarden.kernel import point_evaluator, snapshot
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
@@ -261,7 +261,7 @@ def test_a_failure_to_judge_is_a_denial_that_is_counted_and_not_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fresh = matrix(LAKE, LAKE_FACTS)
-    monkeypatch.setattr(point, "WORK_LIMIT", 1)
+    monkeypatch.setattr(point_evaluator, "WORK_LIMIT", 1)
     decision = fresh.decide(question(LAKE, "table-owner", "load", T))
     assert (decision.allow, decision.reason) == (False, Reason.ERROR)
     assert fresh.errors == {"LimitExceeded": 1}
@@ -435,7 +435,7 @@ def test_a_stored_value_that_is_not_of_its_type_counts_as_absent() -> None:
 def test_one_statement_alone_must_cover_all_subresources() -> None:
     edit = question(CAT, "limited", "edit", DATASET)
     a, b, c = (CAT.entity(f"tag:urn:li:tag:{name}") for name in "abc")
-    every = Entity("allEntities", point.EVERY_SUBRESOURCE)
+    every = Entity("allEntities", point_evaluator.EVERY_SUBRESOURCE)
     assert C.decide(edit).allow
     assert C.decide(replace(edit, subresources=(a, b))).allow
     assert not C.decide(replace(edit, subresources=(a, c))).allow

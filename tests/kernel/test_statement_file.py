@@ -23,7 +23,6 @@ from lakewarden.kernel.principal import (
     members_of,
 )
 from lakewarden.kernel.relations import Facts
-from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement import (
     Anything,
     Condition,
@@ -44,6 +43,7 @@ from lakewarden.kernel.statement_file import (
     read_statements,
     write_statement,
 )
+from lakewarden.kernel.toml_section import Section
 
 HEAD = """
 [model]

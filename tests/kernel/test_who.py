@@ -24,7 +24,7 @@ NEW_USER = EntityRow(Entity("user", "m:nobody-knows"), Entity("metalake", "m"))
 
 def one_by_one(m: Matrix, request: Request) -> set[Principal]:
     coded = m.snapshot.coded
-    stored = [coded.acting.principals[id] for id in coded.acting.stored]
+    stored = [coded.memberships.principals[id] for id in coded.memberships.stored]
     users = [principal for principal in stored if principal.kind == "user"]
     return {u for u in users if m.decide(replace(request, principal=u)).allow}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from lakewarden.pipeline import small
+from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.session import Deferred
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def spare(patch: pytest.MonkeyPatch) -> None:
 
 def spare_nothing(patch: pytest.MonkeyPatch) -> None:
     """From now on Spark does all there is to do, however little it is."""
-    patch.setattr(small, "ROWS", -1)
-    patch.setattr(small, "BYTES", -1)
+    patch.setattr(local_mode, "ROWS", -1)
+    patch.setattr(local_mode, "BYTES", -1)
 
 
 def _not_to_be_started(*_: object, **__: object) -> NoReturn:

@@ -25,7 +25,7 @@ from lakewarden.aspects.row import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
-from lakewarden.pipeline import check_here
+from lakewarden.pipeline import check_local
 from lakewarden.pipeline.check import MAX_LEVELS, Key, asked_of_all, check, on_cycles
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.system import load_system
@@ -78,7 +78,7 @@ def became_here(rows: Iterable[Row], model: Model) -> Counter[tuple[str | None, 
     """What the checks in this process say: table, cells, reason and detail of each row."""
     return Counter(
         (row.table, *padded(row), row.reason or None, row.detail or None)
-        for row in check_here.check(rows, model)
+        for row in check_local.check(rows, model)
     )
 
 
@@ -90,7 +90,7 @@ def padded(row: Row) -> tuple[str | None, ...]:
 def test_random_rows_become_the_same_here_and_in_spark(spark: SparkSession, name: str) -> None:
     model = load_system(name).model
     rows = list(drawn(Random(1), model))
-    reasons = {row.reason for row in check_here.check(rows, model)}
+    reasons = {row.reason for row in check_local.check(rows, model)}
     assert len(reasons) > 4, reasons
     assert checked(spark, rows, model)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakewarden.pipeline import written
+from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.row_digest import row_digests
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def test_a_table_in_slices_and_dictionaries_has_the_same_digest() -> None:
 def test_a_table_has_the_content_that_spark_finds(spark: SparkSession, tmp_path: Path) -> None:
     for name, rows in (("some", 300), ("none", 0)):
         table = _table(Random(1), rows)
-        written.put(table.to_batches(), table.schema, tmp_path / name)
+        parquet_output.put(table.to_batches(), table.schema, tmp_path / name)
         frame = spark.read.parquet(str(tmp_path / name))
-        assert written.content_here(tmp_path / name) == written.content(frame)
+        assert parquet_output.content_here(tmp_path / name) == parquet_output.content(frame)
 
 
 def _table(random: Random, rows: int) -> pa.Table:

@@ -20,8 +20,8 @@ from lakewarden.kernel.statement import On
 from lakewarden.service import grant as grants
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit import AuditEvent
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore
 from tests.reliability.estate import ANA, READ, REALM, create, table
 
@@ -42,21 +42,21 @@ def _name(writer: str, number: int, suffix: str = "") -> str:
     return f"{writer}_{number}{suffix}"
 
 
-def perform(desk: Desk, writer: str, number: int) -> None:
+def perform(transaction: WriteTransaction, writer: str, number: int) -> None:
     """The act with this number."""
     match number % 5:
         case 0:
-            create(desk, table(_name(writer, number)))
+            create(transaction, table(_name(writer, number)))
         case 1:
-            grants.give(desk, REALM, ANA, {table(_name(writer, number - 1)): READ})
+            grants.give(transaction, REALM, ANA, {table(_name(writer, number - 1)): READ})
         case 2:
             for each in range(INGESTED):
-                create(desk, table(_name(writer, number, f"i{each}")))
+                create(transaction, table(_name(writer, number, f"i{each}")))
         case 3:
             renamed = table(_name(writer, number, "r")).name
-            desk.change(REALM, EntityRenamed(table(_name(writer, number - 3)), renamed))
+            transaction.change(REALM, EntityRenamed(table(_name(writer, number - 3)), renamed))
         case _:
-            desk.change(REALM, EntityDropped(table(_name(writer, number - 1, "r"))))
+            transaction.change(REALM, EntityDropped(table(_name(writer, number - 1, "r"))))
 
 
 def expected(writer: str, count: int) -> Held:
@@ -82,13 +82,15 @@ def expected(writer: str, count: int) -> Held:
     return Held(frozenset(tables), frozenset(granted), tuple(range(count)))
 
 
-def record(desk: Desk, writer: str, number: int) -> None:
+def record(transaction: WriteTransaction, writer: str, number: int) -> None:
     """The act's row in the audit trail."""
-    event = AuditEvent(desk.now, writer, ACT, str(number), "allow", "test", realm=REALM)
-    desk.record(event)
+    event = AuditEvent(transaction.now, writer, ACT, str(number), "allow", "test", realm=REALM)
+    transaction.record(event)
 
 
-def write_until_killed(plane: Plane, writers: Iterable[str], answers: str, *, torn: bool) -> None:
+def write_until_killed(
+    service: DecisionService, writers: Iterable[str], answers: str, *, torn: bool
+) -> None:
     """Acts of each writer, one after the other for ever; each answer is a line of the file.
 
     With `torn` an act is two writes, which is what the transaction is there to prevent.
@@ -99,10 +101,10 @@ def write_until_killed(plane: Plane, writers: Iterable[str], answers: str, *, to
         for number in range(1_000_000):
             is_import = number % 5 == 2
             if torn:
-                plane.write(SYSTEM, _only(perform, writer, number))
-                plane.write(SYSTEM, _only(record, writer, number))
+                service.write(SYSTEM, _only(perform, writer, number))
+                service.write(SYSTEM, _only(record, writer, number))
             else:
-                plane.write(SYSTEM, _only(_whole, writer, number), late=is_import)
+                service.write(SYSTEM, _only(_whole, writer, number), late=is_import)
             os.write(file, f"{writer} {number}\n".encode())
 
     names = list(writers)
@@ -110,15 +112,15 @@ def write_until_killed(plane: Plane, writers: Iterable[str], answers: str, *, to
         list(pool.map(write, names))
 
 
-def _whole(desk: Desk, writer: str, number: int) -> None:
-    perform(desk, writer, number)
-    record(desk, writer, number)
+def _whole(transaction: WriteTransaction, writer: str, number: int) -> None:
+    perform(transaction, writer, number)
+    record(transaction, writer, number)
 
 
 def _only(
-    part: Callable[[Desk, str, int], None], writer: str, number: int
-) -> Callable[[Desk], None]:
-    return lambda desk: part(desk, writer, number)
+    part: Callable[[WriteTransaction, str, int], None], writer: str, number: int
+) -> Callable[[WriteTransaction], None]:
+    return lambda transaction: part(transaction, writer, number)
 
 
 def answered(answers: Path, writer: str) -> int:
@@ -128,9 +130,9 @@ def answered(answers: Path, writer: str) -> int:
     return sum(line.split()[0] == writer for line in answers.read_text().splitlines())
 
 
-def held(store: SqlStore, plane: Plane, writers: Iterable[str]) -> dict[str, Held]:
-    """What the store holds of each writer; `plane` is up to date."""
-    realm = plane.state.realm(REALM)
+def held(store: SqlStore, service: DecisionService, writers: Iterable[str]) -> dict[str, Held]:
+    """What the store holds of each writer; `service` is up to date."""
+    realm = service.state.realm(REALM)
     with store.reading() as reading:
         facts = reading.facts(REALM, realm.system)
         bodies = [row.body for row in reading.audit()]

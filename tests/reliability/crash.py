@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.store import SqlStore, open_store
 from tests.reliability import acts, whole
 from tests.reliability.estate import build
@@ -55,7 +55,7 @@ def trials(
 ) -> Iterator[Trial]:
     """Trials one after the other on one store."""
     with open_store(url) as store, tempfile.TemporaryDirectory() as folder:
-        watching = Plane(store)
+        watching = DecisionService(store)
         watching.open()
         build(watching)
         for number in range(count):
@@ -79,12 +79,12 @@ def _wait_for(count: int, writers: list[str], answers: Path) -> None:
         time.sleep(0.001)
 
 
-def ready(plane: Plane) -> bool:
+def ready(service: DecisionService) -> bool:
     """That the process is there and has loaded what is stored."""
-    return plane.state.revision > 0
+    return service.state.revision > 0
 
 
-def _judged(store: SqlStore, watching: Plane, writers: list[str], answers: Path) -> Trial:
+def _judged(store: SqlStore, watching: DecisionService, writers: list[str], answers: Path) -> Trial:
     outlived = _settled(store)
     found = whole.faults(store, behind=watching)
     held = acts.held(store, watching, writers)

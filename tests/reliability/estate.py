@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lakewarden.app.word import word_of
+from lakewarden.app.shared_revision import shared_revision_of
 from lakewarden.kernel.change import (
     EntityAdded,
     MembershipChanged,
@@ -26,13 +26,13 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.service import grant as grants
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, RealmChanged
 from lakewarden.service.grant import Word
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import State
 from lakewarden.service.system import load_system
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 
 REALM = "lake"
@@ -50,8 +50,8 @@ READ = frozenset({Word("SELECT_TABLE", Effect.ALLOW)})
 """What a register is about."""
 
 
-class Stale(Plane):
-    """A plane without its protection: it answers from what it knows, however old."""
+class Stale(DecisionService):
+    """A decision service without its protection: it answers from what it knows, however old."""
 
     def current(self, now: float) -> State | None:
         return self.state
@@ -61,39 +61,41 @@ class Stale(Plane):
 
 
 @contextmanager
-def plane_of(url: str, kind: type[Plane] = Plane) -> Iterator[Plane]:
-    """A plane on the store, with the revision word where a server would have one."""
-    word = word_of(url)
+def plane_of(url: str, kind: type[DecisionService] = DecisionService) -> Iterator[DecisionService]:
+    """A decision service on the store, with the shared revision where a server would have one."""
+    shared_revision = shared_revision_of(url)
     try:
         with open_store(url) as store:
-            plane = kind(store, word=word)
-            plane.open()
-            yield plane
+            service = kind(store, shared_revision=shared_revision)
+            service.open()
+            yield service
     finally:
-        if word is not None:
-            word.close()
+        if shared_revision is not None:
+            shared_revision.close()
 
 
-def build(plane: Plane) -> None:
+def build(service: DecisionService) -> None:
     """The realm with its empty schema, unless it is there."""
 
-    def declare(desk: Desk) -> None:
-        if REALM in desk.state.realms:
+    def declare(transaction: WriteTransaction) -> None:
+        if REALM in transaction.state.realms:
             return
-        desk.change(REALM, RealmChanged(REALM, Realm(REALM, "gravitino")))
+        transaction.change(REALM, RealmChanged(REALM, Realm(REALM, "gravitino")))
         for entity, parent in ((LAKE, None), (CATALOG, LAKE), (SCHEMA, CATALOG)):
-            desk.change(
+            transaction.change(
                 REALM, EntityAdded(entity, parent), OwnerChanged(OwnerRow(entity, OWNER), True)
             )
         for user in (ANA, OWNER):
-            desk.change("@main", PrincipalChanged(user, True))
-            desk.change(REALM, MembershipChanged(MembershipRow(user, members_of("lk")), True))
+            transaction.change("@main", PrincipalChanged(user, True))
+            transaction.change(
+                REALM, MembershipChanged(MembershipRow(user, members_of("lk")), True)
+            )
         uses = frozenset({"USE_CATALOG", "USE_SCHEMA"})
-        desk.change(
+        transaction.change(
             REALM, StatementAdded(Statement("u", Effect.ALLOW, uses, On(LAKE), frozenset({ANA})))
         )
 
-    plane.write(SYSTEM, declare)
+    service.write(SYSTEM, declare)
 
 
 def table(name: int | str) -> Entity:
@@ -101,20 +103,20 @@ def table(name: int | str) -> Entity:
     return Entity("table", f"{SCHEMA.name}.t{name}")
 
 
-def add_tables(plane: Plane, *tables: Entity) -> int:
+def add_tables(service: DecisionService, *tables: Entity) -> int:
     """Tables with an owner and a document each, in one write; the revision."""
 
-    def add(desk: Desk) -> None:
+    def add(transaction: WriteTransaction) -> None:
         for entity in tables:
-            create(desk, entity)
+            create(transaction, entity)
 
-    plane.write(SYSTEM, add)
-    return plane.state.revision
+    service.write(SYSTEM, add)
+    return service.state.revision
 
 
-def create(desk: Desk, entity: Entity) -> None:
+def create(transaction: WriteTransaction, entity: Entity) -> None:
     """The table with all that belongs to a new one; raises `Conflict` where it is there."""
-    desk.change(
+    transaction.change(
         REALM,
         EntityAdded(entity, SCHEMA),
         OwnerChanged(OwnerRow(entity, OWNER), True),
@@ -122,26 +124,26 @@ def create(desk: Desk, entity: Entity) -> None:
     )
 
 
-def try_create(plane: Plane, entity: Entity) -> bool:
+def try_create(service: DecisionService, entity: Entity) -> bool:
     """Whether it was this call that made the table."""
     try:
-        plane.write(SYSTEM, lambda desk: create(desk, entity))
+        service.write(SYSTEM, lambda transaction: create(transaction, entity))
     except Conflict:
         return False
     return True
 
 
-def put(plane: Plane, key: Entity, *, allowed: bool) -> int:
+def put(service: DecisionService, key: Entity, *, allowed: bool) -> int:
     """Lets ana read the table, or no longer; the newest revision that the writer knows."""
 
-    def change(desk: Desk) -> None:
+    def change(transaction: WriteTransaction) -> None:
         if allowed:
-            grants.give(desk, REALM, ANA, {key: READ})
+            grants.give(transaction, REALM, ANA, {key: READ})
         else:
-            grants.take(desk, REALM, ANA, key, READ)
+            grants.take(transaction, REALM, ANA, key, READ)
 
-    plane.write(SYSTEM, change)
-    return plane.state.revision
+    service.write(SYSTEM, change)
+    return service.state.revision
 
 
 def may(state: State, key: Entity, now: float, user: Principal = ANA) -> bool:
@@ -149,11 +151,11 @@ def may(state: State, key: Entity, now: float, user: Principal = ANA) -> bool:
     return state.realm(REALM).matrix.decide(Request(user, "table.load", key, now)).allow
 
 
-def check(plane: Plane, key: Entity, at_least: int = 0) -> bool:
+def check(service: DecisionService, key: Entity, at_least: int = 0) -> bool:
     """The answer that a server gives: on the newest state, without a query where that is proven."""
-    now = plane.clock()
-    state = None if at_least else plane.current(now)
-    return may(state or plane.catch_up(at_least), key, now)
+    now = service.clock()
+    state = None if at_least else service.current(now)
+    return may(state or service.catch_up(at_least), key, now)
 
 
 def sqlite_url(folder: Path) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Barrier
 from typing import NamedTuple
 
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from tests.reliability.estate import (
     Stale,
     add_tables,
@@ -49,7 +49,12 @@ class Plan(NamedTuple):
 
 
 def clients(
-    plane: Plane, keys: Sequence[str], numbers: Sequence[int], seed: int, count: int, share: float
+    service: DecisionService,
+    keys: Sequence[str],
+    numbers: Sequence[int],
+    seed: int,
+    count: int,
+    share: float,
 ) -> list[Operation]:
     """What the clients with these numbers, each a thread of this process, did and saw."""
     together = Barrier(len(numbers))
@@ -62,9 +67,9 @@ def clients(
             key, is_write, value = rng.choice(keys), rng.random() < share, rng.random() < 0.5
             start = time.monotonic()
             if is_write:
-                put(plane, table(key), allowed=value)
+                put(service, table(key), allowed=value)
             else:
-                value = check(plane, table(key))
+                value = check(service, table(key))
             seen.append(Operation(key, number, start, time.monotonic(), is_write, value))
         return seen
 
@@ -72,12 +77,12 @@ def clients(
         return [operation for seen in pool.map(client, numbers) for operation in seen]
 
 
-def last_reads(plane: Plane, keys: Sequence[str], number: int) -> list[Operation]:
+def last_reads(service: DecisionService, keys: Sequence[str], number: int) -> list[Operation]:
     """What a client that comes when all others are done sees of every key."""
     seen = []
     for key in keys:
         start = time.monotonic()
-        value = check(plane, table(key))
+        value = check(service, table(key))
         seen.append(Operation(key, number, start, time.monotonic(), False, value))
     return seen
 
@@ -97,10 +102,12 @@ def history(sites: Sequence[Site], name: int, plan: Plan, seed: int) -> list[Ope
 
 
 @contextmanager
-def sites_on(url: str, count: int, kind: type[Plane] = Plane) -> Iterator[list[Site]]:
+def sites_on(
+    url: str, count: int, kind: type[DecisionService] = DecisionService
+) -> Iterator[list[Site]]:
     """Processes on a store with the realm of these tests."""
-    with plane_of(url) as plane:
-        build(plane)
+    with plane_of(url) as service:
+        build(service)
     with ExitStack() as stack:
         sites = [stack.enter_context(Site(url, kind)) for _ in range(count)]
         for site in sites:
@@ -134,7 +141,7 @@ def main() -> int:
     parser.add_argument("--stale", action="store_true", help="the negative control")
     given = parser.parse_args()
     bad = 0
-    kind = Stale if given.stale else Plane
+    kind = Stale if given.stale else DecisionService
     with (
         stores(given.engine) as fresh,
         fresh() as url,

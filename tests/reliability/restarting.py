@@ -32,7 +32,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from lakewarden.kernel.errors import Unavailable
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from tests.reliability import whole
 from tests.reliability.estate import add_tables, build, check, plane_of, put, table
 from tests.reliability.history import Operation, violations
@@ -150,8 +150,8 @@ def under_load(
         keys = ["w0", "w1"]
         add_tables(one, *map(table, keys))
         writers = [
-            _Writer(seen, over, plane, keys[number], number, gullible)
-            for number, plane in zip(_WRITERS, (one, other), strict=True)
+            _Writer(seen, over, service, keys[number], number, gullible)
+            for number, service in zip(_WRITERS, (one, other), strict=True)
         ]
         clients = [
             *(writer.write for writer in writers),
@@ -218,12 +218,12 @@ class _Writer:
         self,
         seen: Seen,
         over: threading.Event,
-        plane: Plane,
+        service: DecisionService,
         key: str,
         number: int,
         gullible: bool,
     ) -> None:
-        self._seen, self._over, self._plane = seen, over, plane
+        self._seen, self._over, self._service = seen, over, service
         self._key, self._number, self._gullible = key, number, gullible
         self.writing = threading.Lock()
         self.is_away = threading.Event()
@@ -235,7 +235,7 @@ class _Writer:
             while end == math.inf and not self._over.is_set():
                 with self.writing:
                     was_away = self.is_away.is_set()
-                    done = partial(put, self._plane, table(self._key), allowed=value)
+                    done = partial(put, self._service, table(self._key), allowed=value)
                     is_done = _answered(self._seen, self._number, done)
                 is_over = self._gullible and was_away and not is_done
                 if is_done or is_over:
@@ -247,14 +247,18 @@ class _Writer:
 
 
 def _checker(
-    seen: Seen, over: threading.Event, plane: Plane, keys: list[str], who: tuple[int, int]
+    seen: Seen,
+    over: threading.Event,
+    service: DecisionService,
+    keys: list[str],
+    who: tuple[int, int],
 ) -> Callable[[], None]:
     def look() -> None:
         rng = random.Random(str(who))
         found: list[bool] = []
 
         def ask(key: str) -> None:
-            found.append(check(plane, table(key)))
+            found.append(check(service, table(key)))
 
         while not over.is_set():
             key, start = rng.choice(keys), time.monotonic()
@@ -278,8 +282,8 @@ def _answered(seen: Seen, client: int, do: Callable[[], object]) -> bool:
 
 def faults(url: str, seen: Seen) -> list[str]:
     """What must not have happened."""
-    with plane_of(url) as plane:
-        found = whole.faults(plane.store)  # type: ignore[arg-type]
+    with plane_of(url) as service:
+        found = whole.faults(service.store)  # type: ignore[arg-type]
     return found + [str(violation) for violation in violations(seen.history)]
 
 

@@ -1,4 +1,4 @@
-"""A process of its own with a plane on a store, that does what it is asked to.
+"""A process of its own with a decision service on a store, that does what it is asked to.
 
 What is asked for is a function of this package and its arguments. One site works on one thing
 at a time; several work at once, and any of them may be killed.
@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from tests.reliability.estate import plane_of
 
 P = ParamSpec("P")
@@ -26,7 +26,7 @@ _LOADED_BEFOREHAND = ["tests.reliability.acts", "tests.reliability.whole", "pyte
 class Site:
     """The process. `start` and `result` apart, so that several sites work at the same time."""
 
-    def __init__(self, url: str, kind: type[Plane] = Plane) -> None:
+    def __init__(self, url: str, kind: type[DecisionService] = DecisionService) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_LOADED_BEFOREHAND)
         self._here, there = context.Pipe()
@@ -35,7 +35,10 @@ class Site:
         there.close()
 
     def start(
-        self, task: Callable[Concatenate[Plane, P], object], *args: P.args, **named: P.kwargs
+        self,
+        task: Callable[Concatenate[DecisionService, P], object],
+        *args: P.args,
+        **named: P.kwargs,
     ) -> None:
         """Begins the task in the process."""
         self._here.send((task, args, named))
@@ -47,7 +50,9 @@ class Site:
             raise found
         return found
 
-    def call(self, task: Callable[Concatenate[Plane, P], T], *args: P.args, **named: P.kwargs) -> T:
+    def call(
+        self, task: Callable[Concatenate[DecisionService, P], T], *args: P.args, **named: P.kwargs
+    ) -> T:
         """Does the task in the process."""
         self.start(task, *args, **named)
         return cast(T, self.result())
@@ -74,12 +79,12 @@ class Site:
         self._process.close()
 
 
-def _serve(url: str, kind: type[Plane], there: Connection) -> None:
-    with plane_of(url, kind) as plane:
+def _serve(url: str, kind: type[DecisionService], there: Connection) -> None:
+    with plane_of(url, kind) as service:
         while (asked := there.recv()) is not _STOP:
             task, args, named = asked
             try:
-                answer = (False, task(plane, *args, **named))
+                answer = (False, task(service, *args, **named))
             except Exception as error:  # noqa: BLE001 — raised again where it was asked for
                 answer = (True, error)
             there.send(answer)

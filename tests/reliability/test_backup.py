@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.state import State
 from lakewarden.store import open_store, restore
 from tests.reliability.estate import ANA, OWNER, add_tables, build, may, plane_of, put, table
@@ -25,15 +25,15 @@ def test_a_restored_backup_decides_as_the_store_did_at_its_revision(
     keys = [table(number) for number in range(TABLES)]
     seen: dict[int, State] = {}
     done = threading.Event()
-    with plane_of(url) as plane:
-        build(plane)
-        add_tables(plane, *keys)
-        seen[plane.state.revision] = plane.state
+    with plane_of(url) as service:
+        build(service)
+        add_tables(service, *keys)
+        seen[service.state.revision] = service.state
 
         def write() -> None:
             while not done.is_set():
-                put(plane, rng.choice(keys), allowed=rng.random() < 0.6)
-                seen[plane.state.revision] = plane.state
+                put(service, rng.choice(keys), allowed=rng.random() < 0.6)
+                seen[service.state.revision] = service.state
 
         writer = threading.Thread(target=write)
         writer.start()
@@ -41,7 +41,7 @@ def test_a_restored_backup_decides_as_the_store_did_at_its_revision(
             while len(seen) < 2 * TABLES:
                 done.wait(0.01)
             started = len(seen)
-            plane.store.backup(tmp_path / "backup")  # type: ignore[attr-defined]
+            service.store.backup(tmp_path / "backup")  # type: ignore[attr-defined]
             while len(seen) == started:
                 done.wait(0.01)
         finally:
@@ -50,7 +50,7 @@ def test_a_restored_backup_decides_as_the_store_did_at_its_revision(
     other = f"sqlite:///{tmp_path / 'other.db'}"
     restore(tmp_path / "backup", other)
     with open_store(other) as store:
-        again = Plane(store)
+        again = DecisionService(store)
         again.open()
         then, now = seen[again.state.revision], again.state
         moment = again.clock()

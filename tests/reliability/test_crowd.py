@@ -18,22 +18,22 @@ def test_fifty_writers_and_readers_at_once(url: str) -> None:
     together = Barrier(WRITERS + READERS)
     with plane_of(url) as one, plane_of(url) as other:
         build(one)
-        planes = (one, other)
+        services = (one, other)
 
         def write(number: int) -> None:
             together.wait()
             for each in range(WRITES):
                 key = table(f"{number}_{each}")
-                add_tables(planes[number % 2], key)
-                put(planes[number % 2], key, allowed=True)
-                assert check(planes[(number + 1) % 2], key)  # the other one sees it
+                add_tables(services[number % 2], key)
+                put(services[number % 2], key, allowed=True)
+                assert check(services[(number + 1) % 2], key)  # the other one sees it
 
         def read(number: int) -> None:
             together.wait()
             allowed: set[str] = set()
             for each in range(WRITES * 10):
                 key = table(f"{(number + each) % WRITERS}_{each % WRITES}")
-                answer = check(planes[number % 2], key)
+                answer = check(services[number % 2], key)
                 assert answer or key.name not in allowed  # once allowed, never denied again
                 allowed |= {key.name} if answer else set()
 

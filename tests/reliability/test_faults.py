@@ -15,8 +15,8 @@ from lakewarden.kernel.principal import members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.service import grant as grants
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.writing import SqlWriting
 from tests.reliability import whole
@@ -48,20 +48,22 @@ def store(url: str) -> Iterator[SqlStore]:
         yield opened
 
 
-def opened(store: SqlStore) -> Plane:
-    plane = Plane(store)
-    plane.open()
-    return plane
+def opened(store: SqlStore) -> DecisionService:
+    service = DecisionService(store)
+    service.open()
+    return service
 
 
-def steps() -> list[Callable[[Desk], object]]:
+def steps() -> list[Callable[[WriteTransaction], object]]:
     """What a write of several parts does, one after the other."""
     return [
-        lambda desk: create(desk, table("new")),
-        lambda desk: grants.give(desk, REALM, ANA, {table("new"): READ}),
-        lambda desk: desk.change(REALM, EntityRenamed(table("old"), table("renamed").name)),
-        lambda desk: desk.change(REALM, EntityDropped(table("gone"))),
-        lambda desk: desk.change(
+        lambda transaction: create(transaction, table("new")),
+        lambda transaction: grants.give(transaction, REALM, ANA, {table("new"): READ}),
+        lambda transaction: transaction.change(
+            REALM, EntityRenamed(table("old"), table("renamed").name)
+        ),
+        lambda transaction: transaction.change(REALM, EntityDropped(table("gone"))),
+        lambda transaction: transaction.change(
             REALM, MembershipChanged(MembershipRow(OWNER, members_of("lk")), False)
         ),
     ]
@@ -72,27 +74,27 @@ def steps() -> list[Callable[[Desk], object]]:
 def test_a_write_that_is_broken_off_anywhere_leaves_nothing(
     store: SqlStore, at: int, error: type[BaseException]
 ) -> None:
-    plane = opened(store)
-    build(plane)
-    add_tables(plane, table("old"), table("gone"))
-    put(plane, table("gone"), allowed=True)
-    before, revision = plane.state, store.revision()
+    service = opened(store)
+    build(service)
+    add_tables(service, table("old"), table("gone"))
+    put(service, table("gone"), allowed=True)
+    before, revision = service.state, store.revision()
 
-    def broken_off(desk: Desk) -> None:
+    def broken_off(transaction: WriteTransaction) -> None:
         for number, step in enumerate(steps()):
             if number == at:
                 raise error
-            step(desk)
+            step(transaction)
         raise error
 
     with pytest.raises(error):
-        plane.write(SYSTEM, broken_off)
-    assert plane.state is before
+        service.write(SYSTEM, broken_off)
+    assert service.state is before
     assert store.revision() == revision
     assert same(opened(store).state, before)
     assert whole.faults(store) == []
-    assert check(plane, table("gone"))
-    add_tables(plane, table("after"))  # the lock is free
+    assert check(service, table("gone"))
+    add_tables(service, table("after"))  # the lock is free
 
 
 class Failing:
@@ -120,16 +122,16 @@ class Failing:
 def test_a_transaction_that_is_broken_off_at_any_step_of_its_own_leaves_nothing(
     store: SqlStore, step: str
 ) -> None:
-    plane = opened(store)
-    build(plane)
-    before = plane.state
-    plane.store = Failing(store, step)
+    service = opened(store)
+    build(service)
+    before = service.state
+    service.store = Failing(store, step)
     with pytest.raises(Cancelled):
-        add_tables(plane, table(0))
-    assert plane.state is before
-    plane.store = store
-    assert plane.catch_up() is before
-    add_tables(plane, table(0))
+        add_tables(service, table(0))
+    assert service.state is before
+    service.store = store
+    assert service.catch_up() is before
+    add_tables(service, table(0))
     assert whole.faults(store) == []
 
 
@@ -141,37 +143,37 @@ class Away:
 
 
 def test_with_the_store_away_at_the_start_nothing_is_ready_and_nothing_allowed() -> None:
-    plane = Plane(Away())
+    service = DecisionService(Away())
     with pytest.raises(Unavailable):
-        plane.open()
-    assert plane.current(plane.clock()) is None
+        service.open()
+    assert service.current(service.clock()) is None
     with pytest.raises(Unavailable):
-        check(plane, table(0))
+        check(service, table(0))
     with pytest.raises(Unavailable):
-        plane.write(SYSTEM, lambda desk: None)
+        service.write(SYSTEM, lambda transaction: None)
     with pytest.raises(Unknown, match="there are: none"):
-        plane.state.realm(REALM)
+        service.state.realm(REALM)
 
 
 def test_a_plane_that_was_never_opened_catches_up_before_it_answers(store: SqlStore) -> None:
     build(opened(store))
-    plane = Plane(store)
-    assert plane.current(plane.clock()) is None
-    assert check(plane, table(0)) is False
-    assert same(plane.state, opened(store).state)
+    service = DecisionService(store)
+    assert service.current(service.clock()) is None
+    assert check(service, table(0)) is False
+    assert same(service.state, opened(store).state)
 
 
-def _bring(desk: Desk, *last: Entity) -> None:
+def _bring(transaction: WriteTransaction, *last: Entity) -> None:
     tables = [table(number) for number in range(MANY)]
-    desk.change(REALM, *(EntityAdded(each, SCHEMA) for each in (*tables, *last)))
+    transaction.change(REALM, *(EntityAdded(each, SCHEMA) for each in (*tables, *last)))
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_rows_are_all_there(store: SqlStore) -> None:
-    plane, other = opened(store), opened(store)
-    build(plane)
-    plane.write(SYSTEM, _bring, late=True)
-    assert len(plane.state.realm(REALM).matrix.snapshot.coded.tree.stored) == MANY + 3
+    service, other = opened(store), opened(store)
+    build(service)
+    service.write(SYSTEM, _bring, late=True)
+    assert len(service.state.realm(REALM).matrix.snapshot.coded.tree.stored) == MANY + 3
     other.catch_up()
     assert other.state.realm(REALM).matrix.snapshot.coded.is_known(table(MANY - 1))
     with store.reading() as reading:
@@ -180,10 +182,10 @@ def test_a_hundred_thousand_rows_are_all_there(store: SqlStore) -> None:
 
 @pytest.mark.slow
 def test_of_a_hundred_thousand_rows_with_a_wrong_one_none_is_there(store: SqlStore) -> None:
-    plane = opened(store)
-    build(plane)
-    before = plane.state
+    service = opened(store)
+    build(service)
+    before = service.state
     with pytest.raises(Conflict):
-        plane.write(SYSTEM, lambda desk: _bring(desk, table(0)), late=True)
-    assert plane.catch_up() is before
+        service.write(SYSTEM, lambda transaction: _bring(transaction, table(0)), late=True)
+    assert service.catch_up() is before
     assert same(opened(store).state, before)

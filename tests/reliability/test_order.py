@@ -12,14 +12,14 @@ from lakewarden.kernel.change import EntityAdded, EntityDropped, StatementAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.statement import Anything, Effect, Statement
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import RealmChanged
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Realm
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.writing import SqlWriting
 from tests.reliability.estate import ANA, REALM, SCHEMA, add_tables, build, check, put, table
-from tests.service.test_plane import Word
+from tests.service.test_decision_service import Word
 from tests.service.test_state import same
 
 
@@ -47,51 +47,53 @@ def store(url: str) -> Iterator[SqlStore]:
         yield opened
 
 
-def opened(store: SqlStore, word: Word | None = None) -> Plane:
-    plane = Plane(store, word=word)
-    plane.open()
-    return plane
+def opened(store: SqlStore, shared_revision: Word | None = None) -> DecisionService:
+    service = DecisionService(store, shared_revision=shared_revision)
+    service.open()
+    return service
 
 
 def test_what_a_writer_left_that_died_before_it_raised_the_word_is_shown_by_all_or_none(
     store: SqlStore,
 ) -> None:
-    word = Word()
-    one, other = opened(store, word), opened(store, word)
+    shared_revision = Word()
+    one, other = opened(store, shared_revision), opened(store, shared_revision)
     build(one)
     add_tables(one, table(0))
     assert not check(other, table(0))
     put(opened(store), table(0), allowed=True)  # a writer without the word: as one that died
     with pytest.raises(ZeroDivisionError):
-        one.write(SYSTEM, lambda desk: 1 // 0)  # brings `one` up to date, and changes nothing
+        one.write(
+            SYSTEM, lambda transaction: 1 // 0
+        )  # brings `one` up to date, and changes nothing
     assert check(one, table(0))
     assert check(other, table(0))
 
 
 def test_a_write_that_locks_late_takes_in_what_others_wrote_meanwhile(store: SqlStore) -> None:
     """On PostgreSQL it reads more and more as it goes on; no state may be made of that."""
-    plane = opened(store)
-    build(plane)
+    service = opened(store)
+    build(service)
     importing, other = opened(store), opened(store)
-    add_tables(plane, table(0))  # which `importing` has not seen
+    add_tables(service, table(0))  # which `importing` has not seen
     importing.store = Between(store, lambda: add_tables(other, table(2)))
     importing.write(SYSTEM, lambda d: d.change(REALM, EntityAdded(table(1), SCHEMA)), late=True)
     assert same(importing.catch_up(), opened(store).state)
 
 
 def test_a_realm_made_anew_under_another_model_is_taken_in(store: SqlStore) -> None:
-    plane, behind = opened(store), opened(store)
-    build(plane)
+    service, behind = opened(store), opened(store)
+    build(service)
     behind.catch_up()
-    plane.write(SYSTEM, lambda desk: desk.change(REALM, RealmChanged(REALM, None)))
+    service.write(SYSTEM, lambda transaction: transaction.change(REALM, RealmChanged(REALM, None)))
     read = Statement("all", Effect.ALLOW, frozenset({"READ"}), Anything(), frozenset({ANA}))
 
-    def declare(desk: Desk) -> None:
-        desk.change(REALM, RealmChanged(REALM, Realm(REALM, "cdap")))
-        desk.change(REALM, EntityAdded(Entity("instance", "cdap")), StatementAdded(read))
+    def declare(transaction: WriteTransaction) -> None:
+        transaction.change(REALM, RealmChanged(REALM, Realm(REALM, "cdap")))
+        transaction.change(REALM, EntityAdded(Entity("instance", "cdap")), StatementAdded(read))
 
-    plane.write(SYSTEM, declare)
+    service.write(SYSTEM, declare)
     assert behind.state.realm(REALM).realm.model == "gravitino"
-    assert same(behind.catch_up(), plane.state)
-    plane.write(SYSTEM, lambda d: d.change(REALM, EntityDropped(Entity("instance", "cdap"))))
-    assert same(behind.catch_up(), plane.state)
+    assert same(behind.catch_up(), service.state)
+    service.write(SYSTEM, lambda d: d.change(REALM, EntityDropped(Entity("instance", "cdap"))))
+    assert same(behind.catch_up(), service.state)

@@ -13,8 +13,8 @@ import pytest
 from lakewarden.app.freshness import Freshness, Wanted
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.service.effect import DocumentChanged
-from lakewarden.service.plane import Plane, StaleRevision
 from tests.reliability.estate import REALM, Stale, add_tables, check, may, put, table
 from tests.reliability.linearizable import sites_on
 from tests.reliability.site import Site
@@ -30,26 +30,26 @@ def sites(url: str) -> Iterator[list[Site]]:
         yield found
 
 
-def write_content(plane: Plane, text: str) -> int:
+def write_content(service: DecisionService, text: str) -> int:
     """New content of the file; the revision, which its readers keep as their token."""
-    plane.write(SYSTEM, lambda d: d.change(REALM, DocumentChanged(FILE, {"text": text})))
-    return plane.state.revision
+    service.write(SYSTEM, lambda d: d.change(REALM, DocumentChanged(FILE, {"text": text})))
+    return service.state.revision
 
 
-def check_aged(plane: Plane, at_least: int, age: float) -> bool:
+def check_aged(service: DecisionService, at_least: int, age: float) -> bool:
     """The answer for a caller that accepts an old state, but none older than the token."""
 
     async def found() -> bool:
         with ThreadPoolExecutor(1) as executor:
-            freshness = Freshness(plane, executor, wait_seconds=1.0)
+            freshness = Freshness(service, executor, wait_seconds=1.0)
             freshness.opened()
             state = (await freshness.state(Wanted(at_least, age))).state
-        return may(state, FILE, plane.clock())
+        return may(state, FILE, service.clock())
 
     return asyncio.run(found())
 
 
-def polled(plane: Plane, begun: str, ended: str) -> list[tuple[float, bool]]:
+def polled(service: DecisionService, begun: str, ended: str) -> list[tuple[float, bool]]:
     """When each check was asked, one each millisecond, and the answer, until a file is there.
 
     The file `begun` is there after the first; the last is asked after the file `ended` is there.
@@ -59,7 +59,7 @@ def polled(plane: Plane, begun: str, ended: str) -> list[tuple[float, bool]]:
     while not is_last:
         is_last = Path(ended).exists()
         start = time.monotonic()
-        seen.append((start, check(plane, FILE)))
+        seen.append((start, check(service, FILE)))
         Path(begun).touch()
         time.sleep(0.001)
     return seen

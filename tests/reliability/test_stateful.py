@@ -36,9 +36,9 @@ from lakewarden.kernel.statement import Effect as Kind
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.service import grant as grants
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect, RealmChanged
 from lakewarden.service.grant import Word
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Realm
 from lakewarden.store import SqlStore, open_store
 from tests.service.test_state import same
@@ -65,15 +65,17 @@ class Lake(RuleBasedStateMachine):
         self.owned: set[Entity] = set()
         self.words: set[tuple[Principal, Entity, Kind]] = set()
         self.holding: set[Principal] = set()
-        self.planes = [self._plane(), self._plane()]
+        self.services = [self._service(), self._service()]
 
-    def _plane(self) -> Plane:
-        plane = Plane(self.store)
-        plane.open()
-        return plane
+    def _service(self) -> DecisionService:
+        service = DecisionService(self.store)
+        service.open()
+        return service
 
     def _write(self, number: int, *effects: Effect) -> None:
-        self.planes[number].write(SYSTEM, lambda desk: desk.change(self.realm, *effects))
+        self.services[number].write(
+            SYSTEM, lambda transaction: transaction.change(self.realm, *effects)
+        )
 
     @initialize()
     def begin(self) -> None:
@@ -150,13 +152,13 @@ class Lake(RuleBasedStateMachine):
             return
         words = frozenset({Word("SELECT_TABLE", kind)})
         if gives:
-            self.planes[number].write(
-                SYSTEM, lambda desk: grants.give(desk, self.realm, to, {on: words})
+            self.services[number].write(
+                SYSTEM, lambda transaction: grants.give(transaction, self.realm, to, {on: words})
             )
             self.words.add((to, on, kind))
         else:
-            self.planes[number].write(
-                SYSTEM, lambda desk: grants.take(desk, self.realm, to, on, words)
+            self.services[number].write(
+                SYSTEM, lambda transaction: grants.take(transaction, self.realm, to, on, words)
             )
             self.words.discard((to, on, kind))
 
@@ -168,7 +170,7 @@ class Lake(RuleBasedStateMachine):
     @precondition(lambda self: self.parents)
     @rule(number=numbers)
     def restart(self, number: int) -> None:
-        self.planes[number] = self._plane()
+        self.services[number] = self._service()
 
     # What must be true
 
@@ -176,13 +178,13 @@ class Lake(RuleBasedStateMachine):
     def says_what_the_model_says(self) -> None:
         if not self.parents:
             return
-        for plane in self.planes:
-            matrix = plane.catch_up().realm(self.realm).matrix
+        for service in self.services:
+            matrix = service.catch_up().realm(self.realm).matrix
             for table in TABLES:
                 for user in (OLGA, ANA, BEN):
-                    request = Request(user, "table.load", table, plane.clock())
+                    request = Request(user, "table.load", table, service.clock())
                     assert matrix.decide(request).allow is self._may(user, table)
-        one, other = (plane.state for plane in self.planes)
+        one, other = (service.state for service in self.services)
         assert same(one, other)
 
     def _may(self, user: Principal, table: Entity) -> bool:
@@ -190,8 +192,10 @@ class Lake(RuleBasedStateMachine):
             return False
         if user == OLGA:
             return bool(self.owned & {table, self.parents[table]})
-        acting = {user} | ({READERS} if user in self.holding else set())
-        kinds = {kind for to, on, kind in self.words if to in acting and on in self._chain(table)}
+        memberships = {user} | ({READERS} if user in self.holding else set())
+        kinds = {
+            kind for to, on, kind in self.words if to in memberships and on in self._chain(table)
+        }
         return kinds == {Kind.ALLOW}
 
     def _chain(self, entity: Entity) -> list[Entity]:
@@ -204,8 +208,8 @@ class Lake(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if self.parents:
-            for plane in self.planes:
-                assert same(plane.catch_up(), self._plane().state)
+            for service in self.services:
+                assert same(service.catch_up(), self._service().state)
             self._write(0, RealmChanged(self.realm, None))
 
 

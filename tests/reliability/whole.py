@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from lakewarden.service.audit import first_fault
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.store import SqlStore, schema
 from tests.reliability.estate import REALM
 from tests.service.test_state import same
@@ -19,13 +19,13 @@ _OF_ENTITIES = (
 )
 
 
-def faults(store: SqlStore, behind: Plane | None = None) -> list[str]:
+def faults(store: SqlStore, behind: DecisionService | None = None) -> list[str]:
     """What is wrong with the store; nothing is the one good answer.
 
-    `behind` is a plane that loaded an earlier revision: the feed must bring it to what loading
+    `behind` is a decision service that loaded an earlier revision: the feed must bring it to what loading
     everything gives.
     """
-    fresh = Plane(store)
+    fresh = DecisionService(store)
     fresh.open()
     found = [*_orphans(store), *_revisions(store), *_unowned(store), *_totals(store)]
     with store.reading() as reading:

@@ -44,9 +44,9 @@ def coded(of: Realm) -> Coded:
 
 def holders(of: Realm, role: str) -> set[str]:
     """Whoever acts as a role, itself not."""
-    acting = coded(of).acting
-    ids = acting.acting_as(acting.ids[of.loaded.system.principal(f"role:{role}")])
-    return {acting.principals[id].name for id in ids} - {role}
+    memberships = coded(of).memberships
+    ids = memberships.acting_as(memberships.ids[of.loaded.system.principal(f"role:{role}")])
+    return {memberships.principals[id].name for id in ids} - {role}
 
 
 def test_the_estate_has_about_two_thousand_entities(

@@ -12,11 +12,11 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service import member, owner, role
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import RealmChanged
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore
 
 REALM = "lakes"
@@ -27,16 +27,20 @@ class Lake:
 
     def __init__(self, store: SqlStore) -> None:
         self.store = store
-        self.plane = Plane(store)
-        self.plane.open()
-        self.do(lambda desk: desk.change(REALM, RealmChanged(REALM, Realm(REALM, "gravitino"))))
+        self.service = DecisionService(store)
+        self.service.open()
+        self.do(
+            lambda transaction: transaction.change(
+                REALM, RealmChanged(REALM, Realm(REALM, "gravitino"))
+            )
+        )
 
     @property
     def state(self) -> RealmState:
-        return self.plane.state.realm(REALM)
+        return self.service.state.realm(REALM)
 
-    def do(self, task: Callable[[Desk], None]) -> None:
-        self.plane.write(SYSTEM, task)
+    def do(self, task: Callable[[WriteTransaction], None]) -> None:
+        self.service.write(SYSTEM, task)
 
     def entity(self, text: str) -> Entity:
         return self.state.system.entity(text)
@@ -49,35 +53,39 @@ class Lake:
         for text in texts:
             self.do(partial(self._add, self.entity(text)))
 
-    def _add(self, entity: Entity, desk: Desk) -> None:
+    def _add(self, entity: Entity, transaction: WriteTransaction) -> None:
         match entity.type:
             case "user" | "group":
-                member.add(desk, REALM, entity)
+                member.add(transaction, REALM, entity)
             case "role":
-                role.create(desk, REALM, entity, self.principal("user:boss"), {})
+                role.create(transaction, REALM, entity, self.principal("user:boss"), {})
             case _:
                 above = self.state.system.spelling.parent(entity)
-                desk.change(REALM, EntityAdded(entity, above))
+                transaction.change(REALM, EntityAdded(entity, above))
 
     def hand(self, name: str, to: str) -> None:
         holder = self.principal(to)
-        self.do(lambda desk: role.hand_out(desk, REALM, [self.entity(name)], holder))
+        self.do(lambda transaction: role.hand_out(transaction, REALM, [self.entity(name)], holder))
 
     def own(self, text: str, by: str) -> None:
-        self.do(lambda desk: owner.set_owner(desk, REALM, self.entity(text), self.principal(by)))
+        self.do(
+            lambda transaction: owner.set_owner(
+                transaction, REALM, self.entity(text), self.principal(by)
+            )
+        )
 
     def state_also(self, **statement: object) -> None:
         """A statement as somebody else would have made it."""
         system = self.state.system
         read = read_statements([statement], system.model, system.spelling, "test")
-        self.do(lambda desk: desk.change(REALM, *map(StatementAdded, read)))
+        self.do(lambda transaction: transaction.change(REALM, *map(StatementAdded, read)))
 
     def may(self, user: str, operation: str, on: str) -> bool:
-        asked = Request(self.principal(user), operation, self.entity(on), self.plane.clock())
+        asked = Request(self.principal(user), operation, self.entity(on), self.service.clock())
         return self.state.matrix.decide(asked).allow
 
     def reopened(self) -> RealmState:
         """The realm as another process reads it from the store."""
-        other = Plane(self.store)
+        other = DecisionService(self.store)
         other.open()
         return other.state.realm(REALM)

@@ -17,11 +17,11 @@ from lakewarden.kernel.request import Request
 from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aspects import Write
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
-from lakewarden.testing.draft import NOW
-from tests.service.planes import opened
+from lakewarden.testing.world_draft import NOW
+from tests.service.opened_services import opened
 
 HUB = "datahub"
 WRITER = "urn:li:corpuser:writer"
@@ -93,97 +93,101 @@ VALUES: list[tuple[Entity, str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
-    with opened(tmp_path) as plane:
-        plane.write(SYSTEM, lambda desk: establish(desk, Realm(HUB, "datahub")))
-        yield plane
+def service(tmp_path: Path) -> Iterator[DecisionService]:
+    with opened(tmp_path) as service:
+        service.write(SYSTEM, lambda transaction: establish(transaction, Realm(HUB, "datahub")))
+        yield service
 
 
-def put(plane: Plane, *writes: tuple[Entity, str, dict[str, Any] | None]) -> int:
-    plane.write(
-        SYSTEM, lambda desk: aspects.write(desk, HUB, [Write(*one) for one in writes], WRITER)
+def put(service: DecisionService, *writes: tuple[Entity, str, dict[str, Any] | None]) -> int:
+    service.write(
+        SYSTEM,
+        lambda transaction: aspects.write(
+            transaction, HUB, [Write(*one) for one in writes], WRITER
+        ),
     )
-    return plane.state.revision
+    return service.state.revision
 
 
-def values(plane: Plane, entity: Entity) -> dict[str, Any]:
-    with plane.reading() as reading:
-        found = aspects.read(reading, plane.state.realm(HUB), [entity])
+def values(service: DecisionService, entity: Entity) -> dict[str, Any]:
+    with service.reading() as reading:
+        found = aspects.read(reading, service.state.realm(HUB), [entity])
     return {name: aspect.value for name, aspect in found.get(entity, {}).items()}
 
 
-def may(plane: Plane, operation: str, on: Entity, user: Entity = ANA) -> bool:
+def may(service: DecisionService, operation: str, on: Entity, user: Entity = ANA) -> bool:
     request = Request(Principal("user", user.name), operation, on, NOW)
-    return plane.state.realm(HUB).matrix.decide(request).allow
+    return service.state.realm(HUB).matrix.decide(request).allow
 
 
 @pytest.mark.parametrize("at", range(len(VALUES)))
-def test_an_aspect_is_read_as_it_was_written(plane: Plane, at: int) -> None:
+def test_an_aspect_is_read_as_it_was_written(service: DecisionService, at: int) -> None:
     entity, name, value = VALUES[at]
-    put(plane, VALUES[at])
-    assert values(plane, entity)[name] == value
+    put(service, VALUES[at])
+    assert values(service, entity)[name] == value
 
 
-def test_all_aspects_keep_together(plane: Plane) -> None:
-    put(plane, *VALUES)
+def test_all_aspects_keep_together(service: DecisionService) -> None:
+    put(service, *VALUES)
     for entity, name, value in VALUES:
-        assert values(plane, entity)[name] == value
+        assert values(service, entity)[name] == value
 
 
-def test_what_is_read_and_written_back_changes_nothing(plane: Plane) -> None:
-    put(plane, *VALUES)
+def test_what_is_read_and_written_back_changes_nothing(service: DecisionService) -> None:
+    put(service, *VALUES)
     for entity in {entity for entity, _, _ in VALUES}:
-        before = plane.state.realm(HUB).matrix.snapshot
-        found = values(plane, entity)
-        put(plane, *((entity, name, value) for name, value in found.items()))
-        after = plane.state.realm(HUB).matrix.snapshot
+        before = service.state.realm(HUB).matrix.snapshot
+        found = values(service, entity)
+        put(service, *((entity, name, value) for name, value in found.items()))
+        after = service.state.realm(HUB).matrix.snapshot
         assert after.coded.relations == before.coded.relations
         assert after.coded.owners == before.coded.owners
         assert after.coded.attributes == before.coded.attributes
-        assert after.coded.acting == before.coded.acting
+        assert after.coded.memberships == before.coded.memberships
         assert after.table.statements == before.table.statements
-        assert values(plane, entity) == found
+        assert values(service, entity) == found
 
 
-def test_the_key_says_what_the_urn_says(plane: Plane) -> None:
-    put(plane, (ORDERS, "status", {"removed": False}))
-    key = values(plane, ORDERS)["datasetKey"]
+def test_the_key_says_what_the_urn_says(service: DecisionService) -> None:
+    put(service, (ORDERS, "status", {"removed": False}))
+    key = values(service, ORDERS)["datasetKey"]
     assert key == {"platform": "urn:li:dataPlatform:hive", "name": "shop.orders", "origin": "PROD"}
-    assert values(plane, ANA) == {}
+    assert values(service, ANA) == {}
 
 
-def test_a_policy_decides_from_the_next_question_on(plane: Plane) -> None:
-    put(plane, (ORDERS, "domains", {"domains": [CHILD.name]}), VALUES[7])
-    assert not may(plane, "docs.edit", ORDERS)
-    put(plane, VALUES[-1])
-    assert may(plane, "docs.edit", ORDERS)
-    put(plane, (POLICY, "dataHubPolicyInfo", {**VALUES[-1][2], "state": "INACTIVE"}))
-    assert not may(plane, "docs.edit", ORDERS)
-    put(plane, VALUES[-1], (ORDERS, "domains", None))
-    assert not may(plane, "docs.edit", ORDERS)
+def test_a_policy_decides_from_the_next_question_on(service: DecisionService) -> None:
+    put(service, (ORDERS, "domains", {"domains": [CHILD.name]}), VALUES[7])
+    assert not may(service, "docs.edit", ORDERS)
+    put(service, VALUES[-1])
+    assert may(service, "docs.edit", ORDERS)
+    put(service, (POLICY, "dataHubPolicyInfo", {**VALUES[-1][2], "state": "INACTIVE"}))
+    assert not may(service, "docs.edit", ORDERS)
+    put(service, VALUES[-1], (ORDERS, "domains", None))
+    assert not may(service, "docs.edit", ORDERS)
 
 
-def test_the_two_memberships_in_groups_are_told_apart(plane: Plane) -> None:
-    put(plane, VALUES[9], VALUES[10])
-    put(plane, (ANA, "nativeGroupMembership", {"nativeGroups": ["urn:li:corpGroup:g"]}))
-    assert values(plane, ANA)["groupMembership"] == {"groups": ["urn:li:corpGroup:g"]}
-    put(plane, (ANA, "groupMembership", None))
-    assert "groupMembership" not in values(plane, ANA)
+def test_the_two_memberships_in_groups_are_told_apart(service: DecisionService) -> None:
+    put(service, VALUES[9], VALUES[10])
+    put(service, (ANA, "nativeGroupMembership", {"nativeGroups": ["urn:li:corpGroup:g"]}))
+    assert values(service, ANA)["groupMembership"] == {"groups": ["urn:li:corpGroup:g"]}
+    put(service, (ANA, "groupMembership", None))
+    assert "groupMembership" not in values(service, ANA)
     native = {"nativeGroups": ["urn:li:corpGroup:g"]}
-    assert values(plane, ANA)["nativeGroupMembership"] == native
-    acting = plane.state.realm(HUB).matrix.snapshot.coded.acting
+    assert values(service, ANA)["nativeGroupMembership"] == native
+    memberships = service.state.realm(HUB).matrix.snapshot.coded.memberships
     groups = {
-        acting.principals[id].name for id in acting.of[acting.ids[Principal("user", ANA.name)]]
+        memberships.principals[id].name
+        for id in memberships.of[memberships.ids[Principal("user", ANA.name)]]
     }
     assert groups == {"urn:li:corpGroup:g"}
 
 
-def test_what_changed_by_another_way_is_read_as_an_aspect(plane: Plane) -> None:
-    put(plane, *VALUES)
+def test_what_changed_by_another_way_is_read_as_an_aspect(service: DecisionService) -> None:
+    put(service, *VALUES)
     group = Principal("group", "urn:li:corpGroup:new")
-    plane.write(
+    service.write(
         SYSTEM,
-        lambda desk: desk.change(
+        lambda transaction: transaction.change(
             HUB,
             OwnerChanged(OwnerRow(ORDERS, Principal("user", ANA.name)), False),
             OwnerChanged(OwnerRow(ORDERS, group, "urn:li:ownershipType:x"), True),
@@ -191,24 +195,24 @@ def test_what_changed_by_another_way_is_read_as_an_aspect(plane: Plane) -> None:
             MembershipChanged(MembershipRow(Principal("user", ANA.name), group), True),
         ),
     )
-    owners = values(plane, ORDERS)["ownership"]["owners"]
+    owners = values(service, ORDERS)["ownership"]["owners"]
     assert {(one["owner"], one.get("typeUrn")) for one in owners} == {
         ("urn:li:corpGroup:g", "urn:li:ownershipType:x"),
         ("urn:li:corpGroup:new", "urn:li:ownershipType:x"),
     }
-    assert values(plane, ORDERS)["globalTags"] == {"tags": [{"tag": "urn:li:tag:b"}]}
-    assert group.name in values(plane, ANA)["groupMembership"]["groups"]
-    assert values(plane, ANA)["nativeGroupMembership"] == VALUES[10][2]
+    assert values(service, ORDERS)["globalTags"] == {"tags": [{"tag": "urn:li:tag:b"}]}
+    assert group.name in values(service, ANA)["groupMembership"]["groups"]
+    assert values(service, ANA)["nativeGroupMembership"] == VALUES[10][2]
 
 
-def test_what_it_lies_in_need_not_be_written_first(plane: Plane) -> None:
-    put(plane, (CHILD, "domainProperties", {"name": "EU", "parentDomain": SHOP.name}))
-    put(plane, (FIELD, "globalTags", {"tags": []}))
-    put(plane, (SHOP, "domainProperties", {"name": "Shop"}))
-    tree = plane.state.realm(HUB).matrix.snapshot.coded.tree
+def test_what_it_lies_in_need_not_be_written_first(service: DecisionService) -> None:
+    put(service, (CHILD, "domainProperties", {"name": "EU", "parentDomain": SHOP.name}))
+    put(service, (FIELD, "globalTags", {"tags": []}))
+    put(service, (SHOP, "domainProperties", {"name": "Shop"}))
+    tree = service.state.realm(HUB).matrix.snapshot.coded.tree
     assert [tree.entity(id) for id in tree.ancestors(tree.find(CHILD) or -1)] == [SHOP]
-    put(plane, (CHILD, "domainProperties", {"name": "EU"}))
-    tree = plane.state.realm(HUB).matrix.snapshot.coded.tree
+    put(service, (CHILD, "domainProperties", {"name": "EU"}))
+    tree = service.state.realm(HUB).matrix.snapshot.coded.tree
     assert not list(tree.ancestors(tree.find(CHILD) or -1))
 
 
@@ -223,45 +227,47 @@ def test_what_it_lies_in_need_not_be_written_first(plane: Plane) -> None:
     ],
 )
 def test_what_is_malformed_leaves_nothing_behind(
-    plane: Plane, entity: Entity, aspect: str, value: dict[str, Any], field: str
+    service: DecisionService, entity: Entity, aspect: str, value: dict[str, Any], field: str
 ) -> None:
-    revision = plane.state.revision
+    revision = service.state.revision
     with pytest.raises(BadInput) as caught:
-        put(plane, (ORDERS, "status", {"removed": True}), (entity, aspect, value))
+        put(service, (ORDERS, "status", {"removed": True}), (entity, aspect, value))
     assert field in str(caught.value)
-    assert plane.state.revision == revision
-    assert values(plane, ORDERS) == {}
+    assert service.state.revision == revision
+    assert values(service, ORDERS) == {}
 
 
-def test_what_is_dropped_is_gone_with_its_power(plane: Plane) -> None:
-    put(plane, (ORDERS, "domains", {"domains": [SHOP.name]}), VALUES[-1], *VALUES[8:12])
-    assert may(plane, "docs.edit", ORDERS)
+def test_what_is_dropped_is_gone_with_its_power(service: DecisionService) -> None:
+    put(service, (ORDERS, "domains", {"domains": [SHOP.name]}), VALUES[-1], *VALUES[8:12])
+    assert may(service, "docs.edit", ORDERS)
     gone: list[bool] = []
     for _ in range(2):
-        plane.write(SYSTEM, lambda desk: gone.append(aspects.drop(desk, HUB, POLICY)))
+        service.write(
+            SYSTEM, lambda transaction: gone.append(aspects.drop(transaction, HUB, POLICY))
+        )
     assert gone == [True, False]
-    assert not may(plane, "docs.edit", ORDERS)
-    assert values(plane, POLICY) == {}
-    plane.write(SYSTEM, lambda desk: aspects.drop(desk, HUB, ANA))
-    put(plane, (ANA, "corpUserInfo", {"active": True}))
-    assert values(plane, ANA).keys() == {"corpUserInfo", "corpUserKey"}
+    assert not may(service, "docs.edit", ORDERS)
+    assert values(service, POLICY) == {}
+    service.write(SYSTEM, lambda transaction: aspects.drop(transaction, HUB, ANA))
+    put(service, (ANA, "corpUserInfo", {"active": True}))
+    assert values(service, ANA).keys() == {"corpUserInfo", "corpUserKey"}
 
 
 @pytest.mark.parametrize("aspect", sorted(aspects.SECRETS))
-def test_a_secret_is_neither_kept_nor_read(plane: Plane, aspect: str) -> None:
+def test_a_secret_is_neither_kept_nor_read(service: DecisionService, aspect: str) -> None:
     secret = dict.fromkeys(aspects.SECRETS[aspect], "hush")
-    put(plane, (ANA, aspect, {**secret, "role": "x"}))
-    assert aspect not in values(plane, ANA)
-    with plane.reading() as reading:
+    put(service, (ANA, aspect, {**secret, "role": "x"}))
+    assert aspect not in values(service, ANA)
+    with service.reading() as reading:
         document = reading.documents(HUB, [ANA])[ANA]
     assert aspects.kept_in(document)[aspect].value == {"role": "x"}
 
 
-def test_an_entity_of_an_unknown_type_has_no_key_but_is_there(plane: Plane) -> None:
+def test_an_entity_of_an_unknown_type_has_no_key_but_is_there(service: DecisionService) -> None:
     odd = Entity("somethingNew", "urn:li:somethingNew:(a,b)")
-    put(plane, (odd, "someAspect", {"a": 1}))
-    assert values(plane, odd) == {"someAspect": {"a": 1}}
-    put(plane, (odd, "someAspect", None))
-    snapshot = plane.state.realm(HUB).matrix.snapshot
-    assert values(plane, odd) == {}
+    put(service, (odd, "someAspect", {"a": 1}))
+    assert values(service, odd) == {"someAspect": {"a": 1}}
+    put(service, (odd, "someAspect", None))
+    snapshot = service.state.realm(HUB).matrix.snapshot
+    assert values(service, odd) == {}
     assert aspects.is_there(odd, snapshot)

@@ -14,94 +14,96 @@ from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.service import control, people, realms, statements
 from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import CONTROL, Realm
-from lakewarden.testing.draft import NOW
-from tests.service.planes import ADMIN, LAKE, opened
+from lakewarden.testing.world_draft import NOW
+from tests.service.opened_services import ADMIN, LAKE, opened
 
 STAFF = Principal(GROUP, "staff")
 ROOTS = Principal(GROUP, "roots")
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
-    with opened(tmp_path) as plane:
-        yield plane
+def service(tmp_path: Path) -> Iterator[DecisionService]:
+    with opened(tmp_path) as service:
+        yield service
 
 
-def grant(plane: Plane, id: str, privilege: str, to: str, on: str) -> None:
+def grant(service: DecisionService, id: str, privilege: str, to: str, on: str) -> None:
     table = {"id": id, "privileges": [privilege], "to": [to], "on": on}
-    plane.write(ADMIN, lambda desk: statements.put(desk, CONTROL, table))
+    service.write(ADMIN, lambda transaction: statements.put(transaction, CONTROL, table))
 
 
-def may(plane: Plane, actor: Actor, operation: str, target: Entity) -> bool:
-    return control.may(plane.state, actor, operation, target, NOW)
+def may(service: DecisionService, actor: Actor, operation: str, target: Entity) -> bool:
+    return control.may(service.state, actor, operation, target, NOW)
 
 
-def test_everybody_asks_about_themselves_where_their_credential_is_good(plane: Plane) -> None:
+def test_everybody_asks_about_themselves_where_their_credential_is_good(
+    service: DecisionService,
+) -> None:
     lake = control.realm(LAKE)
-    assert may(plane, Actor("eve"), "decision.ask_own", lake)
-    assert may(plane, Actor("eve", realm=LAKE), "decision.ask_own", lake)
-    assert may(plane, Actor(ANONYMOUS, credential=ANONYMOUS), "decision.ask_own", lake)
-    assert not may(plane, Actor("eve", realm="other"), "decision.ask_own", lake)
-    assert not may(plane, Actor("eve", directory="other"), "decision.ask_own", lake)
-    assert not may(plane, Actor("eve"), "decision.ask_own", control.realm("absent"))
+    assert may(service, Actor("eve"), "decision.ask_own", lake)
+    assert may(service, Actor("eve", realm=LAKE), "decision.ask_own", lake)
+    assert may(service, Actor(ANONYMOUS, credential=ANONYMOUS), "decision.ask_own", lake)
+    assert not may(service, Actor("eve", realm="other"), "decision.ask_own", lake)
+    assert not may(service, Actor("eve", directory="other"), "decision.ask_own", lake)
+    assert not may(service, Actor("eve"), "decision.ask_own", control.realm("absent"))
 
 
-def test_nobody_without_a_name_makes_tokens(plane: Plane) -> None:
+def test_nobody_without_a_name_makes_tokens(service: DecisionService) -> None:
     main = control.directory("main")
-    assert may(plane, Actor("eve"), "token.create_own", main)
-    assert not may(plane, Actor(ANONYMOUS, credential=ANONYMOUS), "token.create_own", main)
-    assert not may(plane, Actor("eve", realm=LAKE), "token.create_own", main)
+    assert may(service, Actor("eve"), "token.create_own", main)
+    assert not may(service, Actor(ANONYMOUS, credential=ANONYMOUS), "token.create_own", main)
+    assert not may(service, Actor("eve", realm=LAKE), "token.create_own", main)
 
 
-def test_a_credential_of_one_realm_carries_no_rights(plane: Plane) -> None:
+def test_a_credential_of_one_realm_carries_no_rights(service: DecisionService) -> None:
     bound = Actor(ADMIN.user, realm=LAKE)
     for operation in ("statement.put", "decision.ask", "realm.alter"):
-        assert may(plane, ADMIN, operation, control.realm(LAKE))
-        assert not may(plane, bound, operation, control.realm(LAKE))
+        assert may(service, ADMIN, operation, control.realm(LAKE))
+        assert not may(service, bound, operation, control.realm(LAKE))
 
 
-def test_the_same_name_of_another_directory_has_no_rights(plane: Plane) -> None:
+def test_the_same_name_of_another_directory_has_no_rights(service: DecisionService) -> None:
     stranger = Actor(ADMIN.user, directory="other")
-    assert may(plane, ADMIN, "realm.create", control.directory("main"))
-    assert not may(plane, stranger, "realm.create", control.directory("main"))
-    grant(plane, "x", "MANAGE_SERVER", "user:other/root", "server:lakewarden")
-    assert may(plane, stranger, "realm.create", control.directory("main"))
+    assert may(service, ADMIN, "realm.create", control.directory("main"))
+    assert not may(service, stranger, "realm.create", control.directory("main"))
+    grant(service, "x", "MANAGE_SERVER", "user:other/root", "server:lakewarden")
+    assert may(service, stranger, "realm.create", control.directory("main"))
 
 
-def test_groups_count_stored_or_vouched_for_in_any_directory(plane: Plane) -> None:
-    plane.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
-    grant(plane, "here", "ASK", "group:staff", f"realm:{LAKE}")
-    grant(plane, "far", "ASK", "group:other/staff", f"realm:{LAKE}")
+def test_groups_count_stored_or_vouched_for_in_any_directory(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
+    grant(service, "here", "ASK", "group:staff", f"realm:{LAKE}")
+    grant(service, "far", "ASK", "group:other/staff", f"realm:{LAKE}")
     ana = Principal(USER, "ana")
     for directory in ("main", "other"):
         asking = Actor("ana", directory=directory)
-        assert not may(plane, asking, "decision.ask", control.realm(LAKE))
+        assert not may(service, asking, "decision.ask", control.realm(LAKE))
         vouched = Actor("ana", directory=directory, groups=("staff",))
-        assert may(plane, vouched, "decision.ask", control.realm(LAKE))
+        assert may(service, vouched, "decision.ask", control.realm(LAKE))
         entering = partial(people.enter, directory=directory, member=ana, group=STAFF)
-        plane.write(ADMIN, entering)
-        assert may(plane, asking, "decision.ask", control.realm(LAKE))
+        service.write(ADMIN, entering)
+        assert may(service, asking, "decision.ask", control.realm(LAKE))
 
 
 @pytest.mark.parametrize("directory", ["main", "other"])
-def test_power_is_found_through_groups_of_groups(plane: Plane, directory: str) -> None:
+def test_power_is_found_through_groups_of_groups(service: DecisionService, directory: str) -> None:
     spelled = "roots" if directory == "main" else "other/roots"
     ana = Principal(USER, "ana")
-    plane.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
-    plane.write(ADMIN, lambda d: people.enter(d, directory, ana, STAFF))
-    plane.write(ADMIN, lambda d: people.enter(d, directory, STAFF, ROOTS))
+    service.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
+    service.write(ADMIN, lambda d: people.enter(d, directory, ana, STAFF))
+    service.write(ADMIN, lambda d: people.enter(d, directory, STAFF, ROOTS))
     for person in (ana, STAFF, ROOTS):
-        assert not control.is_powerful(plane.state, directory, person)
-    grant(plane, "r", "MANAGE_REALM", f"group:{spelled}", f"realm:{LAKE}")
+        assert not control.is_powerful(service.state, directory, person)
+    grant(service, "r", "MANAGE_REALM", f"group:{spelled}", f"realm:{LAKE}")
     for person in (ana, STAFF, ROOTS):
-        assert control.is_powerful(plane.state, directory, person)
-    assert not control.is_powerful(plane.state, directory, Principal(USER, "eve"))
+        assert control.is_powerful(service.state, directory, person)
+    assert not control.is_powerful(service.state, directory, Principal(USER, "eve"))
 
 
-def test_a_no_tells_what_is_missing_and_names_nobody_to_strangers(plane: Plane) -> None:
-    told = control.denied(plane.state, Actor("eve"), "statement.put", control.realm(LAKE), NOW)
+def test_a_no_tells_what_is_missing_and_names_nobody_to_strangers(service: DecisionService) -> None:
+    told = control.denied(service.state, Actor("eve"), "statement.put", control.realm(LAKE), NOW)
     assert isinstance(told, Denied)
     assert [(m.privilege, m.object.name) for m in told.missing] == [("MANAGE_REALM", LAKE)]
     assert told.may_grant == (ADMIN.user,)
@@ -111,7 +113,7 @@ def test_a_no_tells_what_is_missing_and_names_nobody_to_strangers(plane: Plane) 
         Actor(ANONYMOUS, credential=ANONYMOUS),
     ]
     for stranger in strangers:
-        told = control.denied(plane.state, stranger, "realm.alter", control.realm(LAKE), NOW)
+        told = control.denied(service.state, stranger, "realm.alter", control.realm(LAKE), NOW)
         assert isinstance(told, Denied)
         assert told.may_grant == ()
 
@@ -137,23 +139,23 @@ def test_every_operation_on_a_realm_that_writes_or_reads_it_is_mapped() -> None:
             assert control.scoped(name, CONTROL)[1] == control.SERVER, name
 
 
-def test_a_slash_in_a_name_of_main_is_not_another_directory(plane: Plane) -> None:
+def test_a_slash_in_a_name_of_main_is_not_another_directory(service: DecisionService) -> None:
     ours, theirs = Actor("eng/data"), Actor("data", directory="eng")
     lake = control.realm(LAKE)
-    plane.write(ADMIN, lambda desk: people.administer(desk, "eng/data", "main"))
-    assert may(plane, ours, "realm.alter", lake)
-    assert not may(plane, theirs, "realm.alter", lake)
-    assert administrators(plane.state, NOW) == ("eng/data", "root")
+    service.write(ADMIN, lambda transaction: people.administer(transaction, "eng/data", "main"))
+    assert may(service, ours, "realm.alter", lake)
+    assert not may(service, theirs, "realm.alter", lake)
+    assert administrators(service.state, NOW) == ("eng/data", "root")
 
 
-def test_groups_with_a_slash_carry_rights_to_their_members_alone(plane: Plane) -> None:
+def test_groups_with_a_slash_carry_rights_to_their_members_alone(service: DecisionService) -> None:
     group = Principal(GROUP, "/eng/data")
     member = Principal(USER, "DOM\\ana/x")
-    plane.write(ADMIN, lambda desk: people.enter(desk, "main", member, group))
-    grant(plane, "g", "MANAGE_REALM", "group:main//eng/data", "server:lakewarden")
+    service.write(ADMIN, lambda transaction: people.enter(transaction, "main", member, group))
+    grant(service, "g", "MANAGE_REALM", "group:main//eng/data", "server:lakewarden")
     lake = control.realm(LAKE)
-    assert may(plane, Actor(member.name), "realm.alter", lake)
-    assert control.is_powerful(plane.state, "main", group)
-    assert not may(plane, Actor("ana/x", directory="eng"), "realm.alter", lake)
-    plane.write(ADMIN, lambda desk: people.remove(desk, "main", group))
-    assert not may(plane, Actor(member.name), "realm.alter", lake)
+    assert may(service, Actor(member.name), "realm.alter", lake)
+    assert control.is_powerful(service.state, "main", group)
+    assert not may(service, Actor("ana/x", directory="eng"), "realm.alter", lake)
+    service.write(ADMIN, lambda transaction: people.remove(transaction, "main", group))
+    assert not may(service, Actor(member.name), "realm.alter", lake)

@@ -27,11 +27,15 @@ def lake(either_store: SqlStore) -> Lake:
 
 def give(lake: Lake, *words: Word, on: str = TABLE) -> None:
     wanted = {lake.entity(on): frozenset(words)}
-    lake.do(lambda desk: grant.give(desk, REALM, lake.principal(READERS), wanted))
+    lake.do(lambda transaction: grant.give(transaction, REALM, lake.principal(READERS), wanted))
 
 
 def take(lake: Lake, *words: Word, on: str = TABLE) -> None:
-    lake.do(lambda desk: grant.take(desk, REALM, lake.principal(READERS), lake.entity(on), words))
+    lake.do(
+        lambda transaction: grant.take(
+            transaction, REALM, lake.principal(READERS), lake.entity(on), words
+        )
+    )
 
 
 def held(lake: Lake, to: str = READERS) -> dict[str, set[Word]]:
@@ -70,10 +74,10 @@ def test_giving_widens_the_statement_that_is_there(lake: Lake) -> None:
 
 def test_giving_what_is_held_already_changes_no_row(lake: Lake) -> None:
     give(lake, SELECT)
-    before = lake.plane.state.revision
+    before = lake.service.state.revision
     give(lake, SELECT)
     take(lake, MODIFY)
-    assert lake.plane.state.revision == before
+    assert lake.service.state.revision == before
 
 
 def test_taking_leaves_the_rest_and_finally_nothing(lake: Lake) -> None:
@@ -146,7 +150,9 @@ def test_a_statement_under_conditions_is_not_widened(lake: Lake) -> None:
 
 def test_what_takes_a_freed_name_does_not_take_the_statement(lake: Lake) -> None:
     give(lake, SELECT)
-    lake.do(lambda desk: desk.change(REALM, EntityRenamed(lake.entity(TABLE), "lk:c.s.u")))
+    lake.do(
+        lambda transaction: transaction.change(REALM, EntityRenamed(lake.entity(TABLE), "lk:c.s.u"))
+    )
     lake.add(TABLE)
     give(lake, MODIFY)
     assert held(lake) == {"table:lk:c.s.u": {SELECT}, TABLE: {MODIFY}}
@@ -159,7 +165,9 @@ def test_replacing_leaves_only_what_is_wanted(lake: Lake) -> None:
         lake.entity("catalog:lk:c"): frozenset({use}),
         lake.entity(TABLE): frozenset({SELECT}),
     }
-    lake.do(lambda desk: grant.replace_all(desk, REALM, lake.principal(READERS), wanted))
+    lake.do(
+        lambda transaction: grant.replace_all(transaction, REALM, lake.principal(READERS), wanted)
+    )
     assert held(lake) == {"catalog:lk:c": {use}, TABLE: {SELECT}}
 
 

@@ -21,17 +21,17 @@ from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service import load as loads
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.control import Denied
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.defaults import built_in
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.load import Brought, Count, Gap, bring, gap
-from lakewarden.service.plane import Plane
 from lakewarden.service.statements import MARK
 from lakewarden.service.system import System, load_system
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
-from tests.service.planes import ADMIN, EVE, LAKE, furnish, opened
+from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
 
 seeds = st.integers(0, 2**32 - 1)
 few = a_share_of_the_examples(4)
@@ -60,7 +60,7 @@ def test_the_effects_lead_from_any_rows_to_any_others(name: str, seed: int) -> N
     old = make(system, seed, harness.SMALL).facts
     new = make(system, seed + 1, harness.SMALL).facts
     for coded in (compiled(system, facts).coded for facts in (old, new)):
-        if coded.tree.cyclic or coded.acting.inert:
+        if coded.tree.cyclic or coded.memberships.inert:
             return  # no write closes a cycle
     found = gap(old, new, system.model, prune=True)
     changes = [e for e in found.effects if not isinstance(e, DocumentChanged)]
@@ -107,62 +107,68 @@ def lake(system: System, *more: str) -> Facts:
     )
 
 
-def load(plane: Plane, facts: Facts, *, prune: bool = False) -> Brought:
-    found = bring(plane, ADMIN, LAKE, load_system("gravitino"), facts, prune=prune)
+def load(service: DecisionService, facts: Facts, *, prune: bool = False) -> Brought:
+    found = bring(service, ADMIN, LAKE, load_system("gravitino"), facts, prune=prune)
     assert isinstance(found, Brought)
     return found
 
 
 def test_a_load_is_one_revision_and_a_second_one_none(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        before = plane.state.revision
-        facts = lake(plane.state.realm(LAKE).system, "schema:lk:c.s")
-        found = load(plane, facts)
-        assert found.revision == plane.state.revision == before + 1
+    with opened(tmp_path) as service:
+        before = service.state.revision
+        facts = lake(service.state.realm(LAKE).system, "schema:lk:c.s")
+        found = load(service, facts)
+        assert found.revision == service.state.revision == before + 1
         assert found.gap.counts["entities"] == Count(3, 0, 0)
         assert found.gap.counts["statements"] == Count(1, 0, 0)
-        again = load(plane, facts, prune=True)
+        again = load(service, facts, prune=True)
         assert (again.revision, again.gap.effects) == (before + 1, ())
-        with plane.reading() as reading:
+        with service.reading() as reading:
             assert sum(1 for _ in reading.audit()) == reading.audit_head().seq >= 2
 
 
 def test_what_is_gone_is_counted_and_goes_only_when_asked(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        system = plane.state.realm(LAKE).system
-        load(plane, lake(system, "schema:lk:c.s", "table:lk:c.s.t"))
+    with opened(tmp_path) as service:
+        system = service.state.realm(LAKE).system
+        load(service, lake(system, "schema:lk:c.s", "table:lk:c.s.t"))
         table = system.entity("table:lk:c.s.t")
-        found = load(plane, lake(system))
+        found = load(service, lake(system))
         assert found.gap.counts["entities"] == Count(0, 0, 2)
-        assert plane.state.realm(LAKE).matrix.snapshot.coded.is_known(table)
-        found = load(plane, lake(system), prune=True)
+        assert service.state.realm(LAKE).matrix.snapshot.coded.is_known(table)
+        found = load(service, lake(system), prune=True)
         assert found.gap.counts["entities"] == Count(0, 0, 2)
-        assert not plane.state.realm(LAKE).matrix.snapshot.coded.is_known(table)
+        assert not service.state.realm(LAKE).matrix.snapshot.coded.is_known(table)
 
 
 def test_an_entity_keeps_its_id_and_its_document(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        system = plane.state.realm(LAKE).system
-        load(plane, lake(system))
+    with opened(tmp_path) as service:
+        system = service.state.realm(LAKE).system
+        load(service, lake(system))
         catalog = system.entity("catalog:lk:c")
-        plane.write(
-            SYSTEM, lambda desk: desk.change(LAKE, DocumentChanged(catalog, {"comment": "mine"}))
+        service.write(
+            SYSTEM,
+            lambda transaction: transaction.change(
+                LAKE, DocumentChanged(catalog, {"comment": "mine"})
+            ),
         )
-        with plane.reading() as reading:
+        with service.reading() as reading:
             ids = reading.ids(LAKE, [catalog])
-        load(plane, lake(system, "schema:lk:c.s"), prune=True)
-        with plane.reading() as reading:
+        load(service, lake(system, "schema:lk:c.s"), prune=True)
+        with service.reading() as reading:
             assert reading.ids(LAKE, [catalog]) == ids
             assert reading.documents(LAKE, [catalog]) == {catalog: {"comment": "mine"}}
 
 
 def test_a_statement_that_others_keep_is_left_alone(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        system = plane.state.realm(LAKE).system
-        load(plane, lake(system))
-        plane.write(SYSTEM, lambda desk: desk.change(LAKE, DocumentChanged("use", {MARK: "git"})))
+    with opened(tmp_path) as service:
+        system = service.state.realm(LAKE).system
+        load(service, lake(system))
+        service.write(
+            SYSTEM,
+            lambda transaction: transaction.change(LAKE, DocumentChanged("use", {MARK: "git"})),
+        )
         facts = lake(system)
-        found = load(plane, replace(facts, statements=built_in(system)), prune=True)
+        found = load(service, replace(facts, statements=built_in(system)), prune=True)
         assert found.gap.left == ("use",)
         assert found.gap.effects == ()
 
@@ -197,73 +203,73 @@ def test_a_container_is_dropped_behind_what_lies_in_it_and_made_before() -> None
 
 
 def test_a_deleted_default_stays_deleted(tmp_path: Path) -> None:
-    with opened(tmp_path, "datahub") as plane:
-        system = plane.state.realm(LAKE).system
+    with opened(tmp_path, "datahub") as service:
+        system = service.state.realm(LAKE).system
         editable = [t["id"] for t in system.model.defaults if t.get("editable")]
         first = str(editable[0])
-        kept = [s for s in plane.state.realm(LAKE).system.model.defaults if s["id"] != first]
-        with plane.reading() as reading:
+        kept = [s for s in service.state.realm(LAKE).system.model.defaults if s["id"] != first]
+        with service.reading() as reading:
             facts = reading.facts(LAKE, system)
         assert first in {s.id for s in facts.statements}
         less = replace(facts, statements=[s for s in facts.statements if s.id != first])
-        found = bring(plane, ADMIN, LAKE, system, less, prune=True)
+        found = bring(service, ADMIN, LAKE, system, less, prune=True)
         assert isinstance(found, Brought)
-        assert plane.state.realm(LAKE).realm.deleted == {first}
+        assert service.state.realm(LAKE).realm.deleted == {first}
         assert kept
-        assert isinstance(bring(plane, ADMIN, LAKE, system, facts), Brought)
-        assert plane.state.realm(LAKE).realm.deleted == frozenset()
+        assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
+        assert service.state.realm(LAKE).realm.deleted == frozenset()
 
 
 def test_rows_that_could_not_be_compiled_are_refused(tmp_path: Path) -> None:
-    with opened(tmp_path, "datahub") as plane:
-        system, revision = plane.state.realm(LAKE).system, plane.state.revision
+    with opened(tmp_path, "datahub") as service:
+        system, revision = service.state.realm(LAKE).system, service.state.revision
         one, two = (system.entity(f"urn:li:container:{name}") for name in ("a", "b"))
         ring = Facts(entities=[EntityRow(one, two), EntityRow(two, one)])
         with pytest.raises(BadInput, match="lie below themselves"):
-            bring(plane, ADMIN, LAKE, system, ring)
+            bring(service, ADMIN, LAKE, system, ring)
         owned = Facts(owners=[OwnerRow(one, system.principal("ana"))])
         with pytest.raises(BadInput, match="which is not stored"):
-            bring(plane, ADMIN, LAKE, system, owned)
-        assert plane.catch_up().revision == revision
+            bring(service, ADMIN, LAKE, system, owned)
+        assert service.catch_up().revision == revision
 
 
 def test_another_model_and_other_settings_are_refused(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
+    with opened(tmp_path) as service:
         with pytest.raises(BadInput, match="of model `gravitino`, not `cdap`"):
-            bring(plane, ADMIN, LAKE, load_system("cdap"), Facts())
+            bring(service, ADMIN, LAKE, load_system("cdap"), Facts())
         other = load_system("gravitino", {"mode": "next"})
         with pytest.raises(BadInput, match="has `mode = seed`, the directory `mode = next`"):
-            bring(plane, ADMIN, LAKE, other, Facts())
+            bring(service, ADMIN, LAKE, other, Facts())
         with pytest.raises(BadInput, match="is not loaded from a directory"):
-            bring(plane, ADMIN, "_server", load_system("gravitino"), Facts())
+            bring(service, ADMIN, "_server", load_system("gravitino"), Facts())
         with pytest.raises(Unknown, match="unknown realm `nope`"):
-            bring(plane, ADMIN, "nope", load_system("gravitino"), Facts())
+            bring(service, ADMIN, "nope", load_system("gravitino"), Facts())
 
 
 def test_how_a_realm_is_enforced_is_its_own_matter(tmp_path: Path) -> None:
-    with opened(tmp_path, "datahub") as plane:
+    with opened(tmp_path, "datahub") as service:
         guarded = load_system("datahub", {"view_authorization": "on"})
-        assert isinstance(bring(plane, ADMIN, LAKE, guarded, Facts()), Brought)
-        assert plane.state.realm(LAKE).system.model.settings["view_authorization"] == "off"
+        assert isinstance(bring(service, ADMIN, LAKE, guarded, Facts()), Brought)
+        assert service.state.realm(LAKE).system.model.settings["view_authorization"] == "off"
 
 
 def test_who_may_not_change_the_realm_may_not_load_into_it(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        revision = plane.state.revision
-        found = bring(plane, EVE, LAKE, load_system("gravitino"), Facts())
+    with opened(tmp_path) as service:
+        revision = service.state.revision
+        found = bring(service, EVE, LAKE, load_system("gravitino"), Facts())
         assert isinstance(found, Denied)
-        assert plane.catch_up().revision == revision
+        assert service.catch_up().revision == revision
 
 
 def test_what_others_change_meanwhile_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path) as plane:
-        furnish(plane)
-        system = plane.state.realm(LAKE).system
-        with plane.reading() as reading:
+    with opened(tmp_path) as service:
+        furnish(service)
+        system = service.state.realm(LAKE).system
+        with service.reading() as reading:
             facts = reading.facts(LAKE, system)
-        other, real = Plane(plane.store, clock=lambda: NOW), loads.gap
+        other, real = DecisionService(service.store, clock=lambda: NOW), loads.gap
         other.open()
         late, calls = system.entity("table:lk:c.s.late"), []
 
@@ -271,26 +277,26 @@ def test_what_others_change_meanwhile_is_not_lost(
             calls.append(how)
             if len(calls) == 1:
                 added = EntityAdded(late, system.spelling.parent(late))
-                other.write(SYSTEM, lambda desk: desk.change(LAKE, added))
+                other.write(SYSTEM, lambda transaction: transaction.change(LAKE, added))
             return real(*rows, **how)
 
         monkeypatch.setattr(loads, "gap", meanwhile)
         new = replace(facts, principals=[*facts.principals, system.principal("dan")])
-        found = bring(plane, ADMIN, LAKE, system, new, prune=True)
+        found = bring(service, ADMIN, LAKE, system, new, prune=True)
         assert isinstance(found, Brought)
         assert len(calls) == 2
         assert found.gap.counts["entities"] == Count(0, 0, 1)
-        assert not plane.state.realm(LAKE).matrix.snapshot.coded.is_known(late)
+        assert not service.state.realm(LAKE).matrix.snapshot.coded.is_known(late)
 
 
 @pytest.mark.nightly
 def test_a_hundred_thousand_entities_come_and_go(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        system = plane.state.realm(LAKE).system
+    with opened(tmp_path) as service:
+        system = service.state.realm(LAKE).system
         tables = (f"table:lk:c.s.t{number:06}" for number in range(100_000))
-        found = load(plane, lake(system, "schema:lk:c.s", *tables))
+        found = load(service, lake(system, "schema:lk:c.s", *tables))
         assert found.gap.counts["entities"].new == 100_003
-        assert load(plane, lake(system, "schema:lk:c.s"), prune=True).gap.counts["entities"] == (
+        assert load(service, lake(system, "schema:lk:c.s"), prune=True).gap.counts["entities"] == (
             0,
             0,
             100_000,

@@ -14,11 +14,11 @@ from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.aspect_guard import NotAllowed, Switches
 from lakewarden.service.aspects import Write
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.logical import link, unlink
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
-from tests.service.planes import opened
+from tests.service.opened_services import opened
 
 HUB = "datahub"
 ANA = Actor("ana", credential="test")
@@ -34,7 +34,7 @@ def field(dataset: Entity, name: str) -> Entity:
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
+def service(tmp_path: Path) -> Iterator[DecisionService]:
     """A logical dataset and a physical one, with two columns each."""
     columns = {"fields": [{"fieldPath": "a"}, {"fieldPath": "b"}]}
     stated: list[tuple[Entity, str, dict[str, Any]]] = [
@@ -42,23 +42,30 @@ def plane(tmp_path: Path) -> Iterator[Plane]:
         (MODEL, "schemaMetadata", columns),
         (CHILD, "schemaMetadata", columns),
     ]
-    with opened(tmp_path) as plane:
+    with opened(tmp_path) as service:
         closed = Realm(HUB, "datahub", settings={"bootstrap": "closed"})
-        plane.write(SYSTEM, lambda desk: establish(desk, closed))
+        service.write(SYSTEM, lambda transaction: establish(transaction, closed))
         writes = [Write(*one) for one in stated]
-        plane.write(SYSTEM, lambda desk: aspects.write(desk, HUB, writes, ANA_URN.name))
-        yield plane
+        service.write(
+            SYSTEM, lambda transaction: aspects.write(transaction, HUB, writes, ANA_URN.name)
+        )
+        yield service
 
 
 def set_parent(
-    plane: Plane, columns: Mapping[str, str], parent: Entity = MODEL, switches: Switches = OPEN
+    service: DecisionService,
+    columns: Mapping[str, str],
+    parent: Entity = MODEL,
+    switches: Switches = OPEN,
 ) -> None:
-    plane.write(ANA, lambda desk: link(desk, HUB, CHILD, parent, columns, ANA_URN, switches))
+    service.write(
+        ANA, lambda transaction: link(transaction, HUB, CHILD, parent, columns, ANA_URN, switches)
+    )
 
 
-def parents(plane: Plane) -> dict[str, str]:
+def parents(service: DecisionService) -> dict[str, str]:
     """Which dataset or column has which parent."""
-    edges = plane.state.realm(HUB).matrix.snapshot.coded
+    edges = service.state.realm(HUB).matrix.snapshot.coded
     found = {}
     for one in (CHILD, field(CHILD, "a"), field(CHILD, "b")):
         id = edges.tree.find(one)
@@ -67,41 +74,41 @@ def parents(plane: Plane) -> dict[str, str]:
     return found
 
 
-def test_a_parent_is_set_with_its_columns(plane: Plane) -> None:
-    set_parent(plane, {"a": "b"})
-    assert parents(plane) == {
+def test_a_parent_is_set_with_its_columns(service: DecisionService) -> None:
+    set_parent(service, {"a": "b"})
+    assert parents(service) == {
         CHILD.name: MODEL.name,
         field(CHILD, "b").name: field(MODEL, "a").name,
     }
-    set_parent(plane, {"b": "a"})
-    assert parents(plane) == {
+    set_parent(service, {"b": "a"})
+    assert parents(service) == {
         CHILD.name: MODEL.name,
         field(CHILD, "a").name: field(MODEL, "b").name,
     }
 
 
-def test_to_clear_it_clears_the_columns(plane: Plane) -> None:
-    set_parent(plane, {"a": "a", "b": "b"})
-    plane.write(ANA, lambda desk: unlink(desk, HUB, CHILD, ANA_URN, OPEN))
-    assert parents(plane) == {}
+def test_to_clear_it_clears_the_columns(service: DecisionService) -> None:
+    set_parent(service, {"a": "a", "b": "b"})
+    service.write(ANA, lambda transaction: unlink(transaction, HUB, CHILD, ANA_URN, OPEN))
+    assert parents(service) == {}
 
 
-def test_who_may_not_changes_nothing(plane: Plane) -> None:
-    set_parent(plane, {"a": "a"})
-    revision = plane.state.revision
+def test_who_may_not_changes_nothing(service: DecisionService) -> None:
+    set_parent(service, {"a": "a"})
+    revision = service.state.revision
     with pytest.raises(NotAllowed):
-        set_parent(plane, {}, switches=Switches())
+        set_parent(service, {}, switches=Switches())
     with pytest.raises(NotAllowed):
-        plane.write(ANA, lambda desk: unlink(desk, HUB, CHILD, ANA_URN, Switches()))
-    assert plane.state.revision == revision
+        service.write(ANA, lambda transaction: unlink(transaction, HUB, CHILD, ANA_URN, Switches()))
+    assert service.state.revision == revision
 
 
 @pytest.mark.parametrize(
     ("columns", "parent"), [({"x": "a"}, MODEL), ({"a": "x"}, MODEL), ({}, CHILD)]
 )
 def test_what_is_not_logical_or_not_there_is_refused(
-    plane: Plane, columns: dict[str, str], parent: Entity
+    service: DecisionService, columns: dict[str, str], parent: Entity
 ) -> None:
     with pytest.raises(BadInput):
-        set_parent(plane, columns, parent)
-    assert parents(plane) == {}
+        set_parent(service, columns, parent)
+    assert parents(service) == {}

@@ -6,7 +6,7 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown
 from lakewarden.kernel.principal import Principal
-from lakewarden.service import container, member
+from lakewarden.service import container_removal, member
 from lakewarden.service.owner import owners_of
 from lakewarden.store import SqlStore
 from tests.service.lake import REALM, Lake
@@ -24,7 +24,7 @@ def lake(either_store: SqlStore) -> Lake:
 
 
 def remove(lake: Lake, text: str) -> None:
-    lake.do(lambda desk: member.remove(desk, REALM, lake.entity(text)))
+    lake.do(lambda transaction: member.remove(transaction, REALM, lake.entity(text)))
 
 
 def test_a_user_that_is_entered_is_a_member(lake: Lake) -> None:
@@ -45,7 +45,7 @@ def test_nobody_is_entered_twice(lake: Lake) -> None:
 
 def test_what_is_nobody_cannot_be_entered(lake: Lake) -> None:
     with pytest.raises(BadInput, match="no user, group or role"):
-        lake.do(lambda desk: member.add(desk, REALM, lake.entity("catalog:lk:d")))
+        lake.do(lambda transaction: member.add(transaction, REALM, lake.entity("catalog:lk:d")))
 
 
 def test_removing_takes_membership_roles_and_ownerships_of_that_container_alone(
@@ -82,7 +82,9 @@ def test_removing_who_is_not_there_is_unknown(lake: Lake) -> None:
 def test_a_dropped_container_leaves_nobody_behind(lake: Lake) -> None:
     lake.hand("role:lk:readers", "user:ana")
     lake.state_also(id="x", privileges=["USE_CATALOG"], to=["role:lk:readers", "user:ben"])
-    lake.do(lambda desk: container.drop(desk, REALM, lake.entity("metalake:lk")))
+    lake.do(
+        lambda transaction: container_removal.drop(transaction, REALM, lake.entity("metalake:lk"))
+    )
     for state in (lake.state, lake.reopened()):
         assert state.own.principals >= {ANA}
         assert Principal("role", "lk:readers") not in state.own.principals

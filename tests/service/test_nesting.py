@@ -18,19 +18,19 @@ from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service import entities, people, state
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
 from lakewarden.service.load import Brought, bring
-from lakewarden.service.plane import Plane
-from lakewarden.testing.draft import NOW
-from tests.service.planes import ADMIN, LAKE, opened
+from lakewarden.testing.world_draft import NOW
+from tests.service.opened_services import ADMIN, LAKE, opened
 
 ANA = Principal(USER, "ana")
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
-    with opened(tmp_path, "datahub") as plane:
-        yield plane
+def service(tmp_path: Path) -> Iterator[DecisionService]:
+    with opened(tmp_path, "datahub") as service:
+        yield service
 
 
 def group(number: int) -> Principal:
@@ -56,58 +56,62 @@ def boxes(count: int) -> list[EntityRow]:
     return [EntityRow(box(n), box(n - 1) if n else None) for n in range(count)]
 
 
-def spelled(plane: Plane, rows: list[MembershipRow]) -> list[MembershipRow]:
-    system = plane.state.realm(LAKE).system
+def spelled(service: DecisionService, rows: list[MembershipRow]) -> list[MembershipRow]:
+    system = service.state.realm(LAKE).system
     return [MembershipRow(*map(system.spelled, row)) for row in rows]
 
 
-def test_64_groups_follow_on_one_another_and_no_65th(plane: Plane) -> None:
+def test_64_groups_follow_on_one_another_and_no_65th(service: DecisionService) -> None:
     for row in groups(MAX_LEVELS):
-        plane.write(ADMIN, partial(people.enter, directory="main", member=row.member, group=row.of))
+        service.write(
+            ADMIN, partial(people.enter, directory="main", member=row.member, group=row.of)
+        )
     newcomer = Principal(GROUP, "below")
-    plane.write(ADMIN, lambda d: people.enter(d, "main", ANA, newcomer))
-    revision = plane.state.revision
+    service.write(ADMIN, lambda d: people.enter(d, "main", ANA, newcomer))
+    revision = service.state.revision
     last = groups(MAX_LEVELS + 1)[-1]
     with pytest.raises(LimitExceeded, match="more than 64 memberships"):
-        plane.write(ADMIN, lambda d: people.enter(d, "main", *last))
+        service.write(ADMIN, lambda d: people.enter(d, "main", *last))
     with pytest.raises(LimitExceeded):
-        plane.write(ADMIN, lambda d: people.enter(d, "main", newcomer, group(0)))
+        service.write(ADMIN, lambda d: people.enter(d, "main", newcomer, group(0)))
     of = "group:urn:li:corpGroup:above"
     member = f"group:urn:li:corpGroup:{group(MAX_LEVELS - 1).name}"
     with pytest.raises(LimitExceeded):
-        plane.write(ADMIN, lambda d: people.enter_own(d, LAKE, member, of))
-    assert plane.state.revision == revision
+        service.write(ADMIN, lambda d: people.enter_own(d, LAKE, member, of))
+    assert service.state.revision == revision
 
 
-def test_what_a_realm_adds_closes_no_circle_with_its_directory(plane: Plane) -> None:
-    plane.write(ADMIN, lambda d: people.enter(d, "main", group(0), group(1)))
+def test_what_a_realm_adds_closes_no_circle_with_its_directory(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: people.enter(d, "main", group(0), group(1)))
     one, other = (f"group:urn:li:corpGroup:{group(n).name}" for n in (0, 1))
     with pytest.raises(BadInput, match="would be a member of itself"):
-        plane.write(ADMIN, lambda d: people.enter_own(d, LAKE, other, one))
-    plane.write(ADMIN, lambda d: people.enter_own(d, LAKE, one, "group:urn:li:corpGroup:z"))
+        service.write(ADMIN, lambda d: people.enter_own(d, LAKE, other, one))
+    service.write(ADMIN, lambda d: people.enter_own(d, LAKE, one, "group:urn:li:corpGroup:z"))
     with pytest.raises(BadInput, match="would be a member of itself"):
-        plane.write(ADMIN, lambda d: people.enter(d, "main", Principal(GROUP, "z"), group(0)))
+        service.write(ADMIN, lambda d: people.enter(d, "main", Principal(GROUP, "z"), group(0)))
 
 
-def test_64_levels_lie_above_an_entity_and_no_65th(plane: Plane) -> None:
+def test_64_levels_lie_above_an_entity_and_no_65th(service: DecisionService) -> None:
     for row in boxes(MAX_LEVELS + 1):
         parent = None if row.parent is None else text(row.parent)
-        plane.write(ADMIN, partial(entities.put, realm=LAKE, text=text(row.entity), parent=parent))
-    revision = plane.state.revision
+        service.write(
+            ADMIN, partial(entities.put, realm=LAKE, text=text(row.entity), parent=parent)
+        )
+    revision = service.state.revision
     deeper = partial(entities.put, realm=LAKE, text=text(box(65)), parent=text(box(MAX_LEVELS)))
     with pytest.raises(LimitExceeded, match="more than 64 levels above it"):
-        plane.write(ADMIN, deeper)
-    plane.write(ADMIN, lambda d: entities.put(d, LAKE, text(box(99))))
+        service.write(ADMIN, deeper)
+    service.write(ADMIN, lambda d: entities.put(d, LAKE, text(box(99))))
     with pytest.raises(LimitExceeded):
-        plane.write(ADMIN, lambda d: entities.put(d, LAKE, text(box(0)), parent=text(box(99))))
+        service.write(ADMIN, lambda d: entities.put(d, LAKE, text(box(0)), parent=text(box(99))))
     with pytest.raises(BadInput, match="would lie below itself"):
-        plane.write(ADMIN, lambda d: entities.put(d, LAKE, text(box(0)), parent=text(box(7))))
-    assert plane.state.revision == revision + 1
+        service.write(ADMIN, lambda d: entities.put(d, LAKE, text(box(0)), parent=text(box(7))))
+    assert service.state.revision == revision + 1
 
 
 @pytest.mark.parametrize("bulk", [state.BULK, 0], ids=["one by one", "compiled afresh"])
 def test_many_changes_at_once_are_held_to_the_same(
-    plane: Plane, bulk: int, monkeypatch: pytest.MonkeyPatch
+    service: DecisionService, bulk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "BULK", bulk)
     ring = [*groups(2), MembershipRow(group(1), group(0))]
@@ -118,80 +122,80 @@ def test_many_changes_at_once_are_held_to_the_same(
     ]
     for effects, error in wrong:
         with pytest.raises(error):
-            plane.write(ADMIN, lambda d, found=effects: d.change(LAKE, *found))  # type: ignore[misc]
-    plane.write(ADMIN, lambda d: d.change(LAKE, *(EntityAdded(*r) for r in boxes(65))))
+            service.write(ADMIN, lambda d, found=effects: d.change(LAKE, *found))  # type: ignore[misc]
+    service.write(ADMIN, lambda d: d.change(LAKE, *(EntityAdded(*r) for r in boxes(65))))
 
 
-def test_a_load_is_held_to_the_same(plane: Plane) -> None:
-    system, revision = plane.state.realm(LAKE).system, plane.state.revision
+def test_a_load_is_held_to_the_same(service: DecisionService) -> None:
+    system, revision = service.state.realm(LAKE).system, service.state.revision
     ring = [*groups(2), MembershipRow(group(1), group(0))]
     for facts, error in (
         (Facts(entities=boxes(MAX_LEVELS + 2)), LimitExceeded),
-        (Facts(memberships=spelled(plane, groups(MAX_LEVELS + 1))), LimitExceeded),
-        (Facts(memberships=spelled(plane, ring)), BadInput),
+        (Facts(memberships=spelled(service, groups(MAX_LEVELS + 1))), LimitExceeded),
+        (Facts(memberships=spelled(service, ring)), BadInput),
     ):
         with pytest.raises(error):
-            bring(plane, ADMIN, LAKE, system, facts)
-    assert plane.state.revision == revision
-    good = Facts(entities=boxes(MAX_LEVELS + 1), memberships=spelled(plane, groups(MAX_LEVELS)))
-    assert isinstance(bring(plane, ADMIN, LAKE, system, good), Brought)
+            bring(service, ADMIN, LAKE, system, facts)
+    assert service.state.revision == revision
+    good = Facts(entities=boxes(MAX_LEVELS + 1), memberships=spelled(service, groups(MAX_LEVELS)))
+    assert isinstance(bring(service, ADMIN, LAKE, system, good), Brought)
 
 
 @pytest.mark.parametrize(("criteria", "values"), [(64, 1), (65, 1), (1, 1_000), (1, 1_001)])
 def test_a_load_brings_no_statement_of_more_criteria_or_values_than_are_allowed(
-    plane: Plane, criteria: int, values: int
+    service: DecisionService, criteria: int, values: int
 ) -> None:
-    system = plane.state.realm(LAKE).system
+    system = service.state.realm(LAKE).system
     criterion = {"field": "TAG", "values": [f"urn:li:tag:{n}" for n in range(values)]}
     table = {"id": "x", "privileges": ["VIEW_ENTITY_PAGE"], "to": ["all-users"]}
     said = [{**table, "where": [criterion] * criteria}]
     facts = Facts(statements=read_statements(said, system.model, system.spelling, "test"))
     if criteria > 64 or values > 1_000:
         with pytest.raises(LimitExceeded, match="at most"):
-            bring(plane, ADMIN, LAKE, system, facts)
+            bring(service, ADMIN, LAKE, system, facts)
     else:
-        assert isinstance(bring(plane, ADMIN, LAKE, system, facts), Brought)
+        assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
 
 
-def test_a_load_closes_no_circle_with_what_is_stored(plane: Plane) -> None:
-    system = plane.state.realm(LAKE).system
+def test_a_load_closes_no_circle_with_what_is_stored(service: DecisionService) -> None:
+    system = service.state.realm(LAKE).system
     first = Facts(
         entities=[EntityRow(box(0)), EntityRow(box(1), box(0))],
-        memberships=spelled(plane, [MembershipRow(group(0), group(1))]),
+        memberships=spelled(service, [MembershipRow(group(0), group(1))]),
     )
-    bring(plane, ADMIN, LAKE, system, first)
-    revision = plane.state.revision
+    bring(service, ADMIN, LAKE, system, first)
+    revision = service.state.revision
     for facts, match in (
         (Facts(entities=[EntityRow(box(0), box(1))]), "lie below themselves"),
         (
-            Facts(memberships=spelled(plane, [MembershipRow(group(1), group(0))])),
+            Facts(memberships=spelled(service, [MembershipRow(group(1), group(0))])),
             "would be members of themselves",
         ),
     ):
         with pytest.raises(BadInput, match=match):
-            bring(plane, ADMIN, LAKE, system, facts)
-    assert plane.catch_up().revision == revision
+            bring(service, ADMIN, LAKE, system, facts)
+    assert service.catch_up().revision == revision
     shallow = Facts(entities=[EntityRow(box(0), box(2)), EntityRow(box(2))])
-    assert isinstance(bring(plane, ADMIN, LAKE, system, shallow), Brought)
+    assert isinstance(bring(service, ADMIN, LAKE, system, shallow), Brought)
 
 
 def test_what_is_stored_in_a_circle_all_the_same_is_served_and_can_be_mended(
-    plane: Plane,
+    service: DecisionService,
 ) -> None:
-    other = Plane(plane.store, clock=plane.clock)
+    other = DecisionService(service.store, clock=service.clock)
     other.open()
-    with plane.store.writing() as writing:  # as an older release, or a hand, may have done
+    with service.store.writing() as writing:  # as an older release, or a hand, may have done
         writing.apply(LAKE, [EntityAdded(box(0)), EntityAdded(box(1), box(0))])
         writing.commit(())
-    plane.catch_up()
-    with plane.store.writing() as writing:
+    service.catch_up()
+    with service.store.writing() as writing:
         writing.apply(LAKE, [EntityAdded(box(2), box(1)), *_ring()])
         writing.commit(())
-    for seen in (plane, other):
+    for seen in (service, other):
         coded = seen.catch_up().realm(LAKE).matrix.snapshot.coded
-        assert len(coded.acting.inert) == 2
-    plane.write(ADMIN, lambda d: people.leave_own(d, LAKE, *_texts()))
-    assert not plane.state.realm(LAKE).matrix.snapshot.coded.acting.inert
+        assert len(coded.memberships.inert) == 2
+    service.write(ADMIN, lambda d: people.leave_own(d, LAKE, *_texts()))
+    assert not service.state.realm(LAKE).matrix.snapshot.coded.memberships.inert
 
 
 def _ring() -> list[Effect]:
@@ -206,12 +210,12 @@ def _texts() -> tuple[str, str]:
     return "group:urn:li:corpGroup:a", "group:urn:li:corpGroup:b"
 
 
-def test_who_is_nested_too_deep_in_the_store_is_denied(plane: Plane) -> None:
-    rows = spelled(plane, groups(MAX_LEVELS + 1))
-    with plane.store.writing() as writing:
+def test_who_is_nested_too_deep_in_the_store_is_denied(service: DecisionService) -> None:
+    rows = spelled(service, groups(MAX_LEVELS + 1))
+    with service.store.writing() as writing:
         writing.apply(LAKE, [MembershipChanged(row, True) for row in rows])
         writing.commit(())
     asked = Request(rows[0].member, "entity.view_profile", box(0), NOW)
-    model = plane.state.realm(LAKE).system.model
+    model = service.state.realm(LAKE).system.model
     asked = Request(rows[0].member, next(iter(model.privileges)), box(0), NOW)
-    assert plane.catch_up().realm(LAKE).matrix.decide(asked).reason is Reason.ERROR
+    assert service.catch_up().realm(LAKE).matrix.decide(asked).reason is Reason.ERROR

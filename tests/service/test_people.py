@@ -14,79 +14,79 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.service import control, entities, people, realms, statements, token
 from lakewarden.service.control import Denied
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import CONTROL, Realm
-from lakewarden.testing.draft import NOW
-from tests.service.planes import ADMIN, EVE, LAKE, furnish, opened
+from lakewarden.testing.world_draft import NOW
+from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
 
 ANA, BEN = Principal(USER, "ana"), Principal(USER, "ben")
 STAFF, ALL = Principal(GROUP, "staff"), Principal(GROUP, "all")
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
-    with opened(tmp_path) as plane:
-        furnish(plane)
-        yield plane
+def service(tmp_path: Path) -> Iterator[DecisionService]:
+    with opened(tmp_path) as service:
+        furnish(service)
+        yield service
 
 
-def stored(plane: Plane, directory: str = "main") -> frozenset[Principal]:
-    return plane.state.people[directory].principals
+def stored(service: DecisionService, directory: str = "main") -> frozenset[Principal]:
+    return service.state.people[directory].principals
 
 
-def test_a_person_of_the_directory_is_known_in_every_realm_of_it(plane: Plane) -> None:
-    plane.write(ADMIN, lambda d: realms.create(d, Realm("hub", "datahub")))
-    plane.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
-    plane.write(ADMIN, lambda d: people.add(d, "main", Principal(USER, "dora")))
-    assert Principal(USER, "urn:li:corpuser:dora") in known(plane, "hub")
-    assert Principal(USER, "dora") in known(plane, LAKE)
-    assert Principal(USER, "dora") not in known(plane, "far")
+def test_a_person_of_the_directory_is_known_in_every_realm_of_it(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: realms.create(d, Realm("hub", "datahub")))
+    service.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
+    service.write(ADMIN, lambda d: people.add(d, "main", Principal(USER, "dora")))
+    assert Principal(USER, "urn:li:corpuser:dora") in known(service, "hub")
+    assert Principal(USER, "dora") in known(service, LAKE)
+    assert Principal(USER, "dora") not in known(service, "far")
 
 
-def known(plane: Plane, realm: str) -> tuple[Principal, ...]:
-    found = people.principals(plane.state, ADMIN, realm, NOW)
+def known(service: DecisionService, realm: str) -> tuple[Principal, ...]:
+    found = people.principals(service.state, ADMIN, realm, NOW)
     assert not isinstance(found, Denied)
     return found
 
 
 @pytest.mark.parametrize("person", [Principal(ROLE, "r"), Principal(USER, "..")], ids=repr)
 def test_a_directory_takes_users_and_groups_with_readable_names(
-    plane: Plane, person: Principal
+    service: DecisionService, person: Principal
 ) -> None:
     with pytest.raises(BadInput):
-        plane.write(ADMIN, lambda d: people.add(d, "main", person))
+        service.write(ADMIN, lambda d: people.add(d, "main", person))
 
 
-def test_the_same_again_changes_nothing(plane: Plane) -> None:
-    plane.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
-    revision = plane.state.revision
-    plane.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
-    plane.write(ADMIN, lambda d: people.add(d, "main", ANA))
-    plane.write(ADMIN, lambda d: people.leave(d, "main", BEN, STAFF))
-    assert plane.state.revision == revision
+def test_the_same_again_changes_nothing(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
+    revision = service.state.revision
+    service.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
+    service.write(ADMIN, lambda d: people.add(d, "main", ANA))
+    service.write(ADMIN, lambda d: people.leave(d, "main", BEN, STAFF))
+    assert service.state.revision == revision
 
 
-def test_a_circle_of_groups_is_refused(plane: Plane) -> None:
-    plane.write(ADMIN, lambda d: people.enter(d, "main", STAFF, ALL))
+def test_a_circle_of_groups_is_refused(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: people.enter(d, "main", STAFF, ALL))
     for member, group in ((ALL, STAFF), (ALL, ALL)):
         entering = partial(people.enter, directory="main", member=member, group=group)
         with pytest.raises(BadInput, match="would contain itself"):
-            plane.write(ADMIN, entering)
+            service.write(ADMIN, entering)
 
 
-def test_who_is_removed_is_gone_everywhere_at_once(plane: Plane) -> None:
-    plane.write(ADMIN, lambda d: people.add(d, "main", ANA))
-    plane.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
-    plane.write(ADMIN, lambda d: token.create(d, "ana"))
+def test_who_is_removed_is_gone_everywhere_at_once(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: people.add(d, "main", ANA))
+    service.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
+    service.write(ADMIN, lambda d: token.create(d, "ana"))
     for id, to in (("alone", ["user:ana"]), ("both", ["user:ana", "user:ben"])):
         table = {"id": id, "privileges": ["USE_CATALOG"], "to": to, "on": "catalog:lk:c"}
-        plane.write(ADMIN, partial(statements.put, realm=LAKE, table=table))
+        service.write(ADMIN, partial(statements.put, realm=LAKE, table=table))
     both = [("user:ana", ""), ("user:ben", "")]
-    plane.write(ADMIN, lambda d: entities.put(d, LAKE, "table:lk:c.s.t", owners=both))
-    assert plane.write(ADMIN, lambda d: people.remove(d, "main", ANA)) is None
-    again = Plane(plane.store, clock=plane.clock)
+    service.write(ADMIN, lambda d: entities.put(d, LAKE, "table:lk:c.s.t", owners=both))
+    assert service.write(ADMIN, lambda d: people.remove(d, "main", ANA)) is None
+    again = DecisionService(service.store, clock=service.clock)
     again.open()
-    for seen in (plane, again):
+    for seen in (service, again):
         assert ANA not in stored(seen)
         assert seen.state.tokens == {}
         lake = seen.state.realm(LAKE)
@@ -99,73 +99,75 @@ def test_who_is_removed_is_gone_everywhere_at_once(plane: Plane) -> None:
         assert [row.owner for row in owners.owners] == [BEN]
 
 
-def test_the_only_owner_of_something_is_not_removed(plane: Plane) -> None:
+def test_the_only_owner_of_something_is_not_removed(service: DecisionService) -> None:
     owner = [("user:ana", "")]
-    plane.write(ADMIN, lambda d: entities.put(d, LAKE, "table:lk:c.s.t", owners=owner))
+    service.write(ADMIN, lambda d: entities.put(d, LAKE, "table:lk:c.s.t", owners=owner))
     with pytest.raises(Conflict, match=r"only owner of `table:lk:c\.s\.t` in realm `lake`"):
-        plane.write(ADMIN, lambda d: people.remove(d, "main", ANA))
+        service.write(ADMIN, lambda d: people.remove(d, "main", ANA))
     with pytest.raises(Conflict, match="only owner"):
-        plane.write(ADMIN, lambda d: people.remove_own(d, LAKE, "ana"))
+        service.write(ADMIN, lambda d: people.remove_own(d, LAKE, "ana"))
 
 
-def test_the_last_administrator_is_not_removed_in_any_way(plane: Plane) -> None:
+def test_the_last_administrator_is_not_removed_in_any_way(service: DecisionService) -> None:
     root = Principal(USER, ADMIN.user)
     with pytest.raises(Conflict, match="nobody who may hand out rights"):
-        plane.write(ADMIN, lambda d: people.remove(d, "main", root))
+        service.write(ADMIN, lambda d: people.remove(d, "main", root))
     with pytest.raises(Conflict, match="nobody who may hand out rights"):
-        plane.write(ADMIN, lambda d: people.leave_own(d, CONTROL, "root", "service-admins"))
-    plane.write(ADMIN, lambda d: people.administer(d, "eve", "main"))
-    assert plane.write(ADMIN, lambda d: people.leave_own(d, CONTROL, "root", "service-admins")) is (
-        None
-    )
+        service.write(ADMIN, lambda d: people.leave_own(d, CONTROL, "root", "service-admins"))
+    service.write(ADMIN, lambda d: people.administer(d, "eve", "main"))
+    assert service.write(
+        ADMIN, lambda d: people.leave_own(d, CONTROL, "root", "service-admins")
+    ) is (None)
     with pytest.raises(Conflict, match="nobody who may hand out rights"):
-        plane.write(EVE, lambda d: people.remove(d, "main", Principal(USER, "eve")))
+        service.write(EVE, lambda d: people.remove(d, "main", Principal(USER, "eve")))
 
 
 def test_two_administrators_cannot_remove_each_other_at_the_same_time(
-    plane: Plane, tmp_path: Path
+    service: DecisionService, tmp_path: Path
 ) -> None:
-    plane.write(ADMIN, lambda d: people.administer(d, "eve", "main"))
+    service.write(ADMIN, lambda d: people.administer(d, "eve", "main"))
     with opened(tmp_path) as other, ThreadPoolExecutor(2) as pool:
         tasks = [
             pool.submit(seen.write, actor, partial(people.remove, directory="main", person=victim))
             for seen, actor, victim in (
-                (plane, ADMIN, Principal(USER, EVE.user)),
+                (service, ADMIN, Principal(USER, EVE.user)),
                 (other, EVE, Principal(USER, ADMIN.user)),
             )
         ]
         refused = [task.exception() is not None or task.result() is not None for task in tasks]
-    plane.catch_up()
+    service.catch_up()
     assert sorted(refused) == [False, True]
-    assert len(control.administrators(plane.state, NOW)) == 1
+    assert len(control.administrators(service.state, NOW)) == 1
 
 
-def test_administrators_are_people_of_the_control_realm_s_directory(plane: Plane) -> None:
+def test_administrators_are_people_of_the_control_realm_s_directory(
+    service: DecisionService,
+) -> None:
     with pytest.raises(BadInput):
-        plane.write(ADMIN, lambda d: people.administer(d, "eve", "other"))
+        service.write(ADMIN, lambda d: people.administer(d, "eve", "other"))
 
 
-def test_what_a_realm_has_of_its_own_stays_there(plane: Plane) -> None:
-    plane.write(ADMIN, lambda d: people.add_own(d, LAKE, "role:lk:readers"))
-    plane.write(ADMIN, lambda d: people.enter_own(d, LAKE, "user:ana", "role:lk:readers"))
-    plane.write(ADMIN, lambda d: people.enter_own(d, LAKE, "user:ana", "role:lk:readers"))
+def test_what_a_realm_has_of_its_own_stays_there(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: people.add_own(d, LAKE, "role:lk:readers"))
+    service.write(ADMIN, lambda d: people.enter_own(d, LAKE, "user:ana", "role:lk:readers"))
+    service.write(ADMIN, lambda d: people.enter_own(d, LAKE, "user:ana", "role:lk:readers"))
     row = MembershipRow(ANA, Principal(ROLE, "lk:readers"))
-    found = people.memberships(plane.state, ADMIN, LAKE, NOW)
+    found = people.memberships(service.state, ADMIN, LAKE, NOW)
     assert not isinstance(found, Denied)
     assert row in found
-    assert row not in plane.state.people["main"].memberships
-    plane.write(ADMIN, lambda d: people.leave_own(d, LAKE, "user:ana", "role:lk:readers"))
-    assert row not in plane.state.realm(LAKE).own.memberships
+    assert row not in service.state.people["main"].memberships
+    service.write(ADMIN, lambda d: people.leave_own(d, LAKE, "user:ana", "role:lk:readers"))
+    assert row not in service.state.realm(LAKE).own.memberships
 
 
-def test_removed_from_a_realm_a_person_stays_in_the_directory(plane: Plane) -> None:
-    plane.write(ADMIN, lambda d: people.add(d, "main", ANA))
-    plane.write(ADMIN, lambda d: people.remove_own(d, LAKE, "user:ana"))
-    lake = plane.state.realm(LAKE)
+def test_removed_from_a_realm_a_person_stays_in_the_directory(service: DecisionService) -> None:
+    service.write(ADMIN, lambda d: people.add(d, "main", ANA))
+    service.write(ADMIN, lambda d: people.remove_own(d, LAKE, "user:ana"))
+    lake = service.state.realm(LAKE)
     assert not any(ANA in row for row in lake.own.memberships)
-    assert ANA in stored(plane)
-    acting = lake.matrix.snapshot.coded.acting
-    assert acting.ids[ANA] in acting.stored
+    assert ANA in stored(service)
+    memberships = lake.matrix.snapshot.coded.memberships
+    assert memberships.ids[ANA] in memberships.stored
 
 
 @pytest.mark.parametrize(
@@ -180,16 +182,16 @@ def test_removed_from_a_realm_a_person_stays_in_the_directory(plane: Plane) -> N
         ("role:lk:r", "role:lk:r"),
     ],
 )
-def test_what_cannot_be_a_member_is_refused(plane: Plane, member: str, of: str) -> None:
+def test_what_cannot_be_a_member_is_refused(service: DecisionService, member: str, of: str) -> None:
     with pytest.raises(BadInput):
-        plane.write(ADMIN, lambda d: people.enter_own(d, LAKE, member, of))
+        service.write(ADMIN, lambda d: people.enter_own(d, LAKE, member, of))
 
 
-def test_everything_is_refused_to_who_has_no_right(plane: Plane) -> None:
-    assert isinstance(people.people(plane.state, EVE, "main", NOW), Denied)
-    assert isinstance(people.principals(plane.state, EVE, LAKE, NOW), Denied)
-    assert isinstance(people.memberships(plane.state, EVE, LAKE, NOW), Denied)
-    before = plane.state.revision
+def test_everything_is_refused_to_who_has_no_right(service: DecisionService) -> None:
+    assert isinstance(people.people(service.state, EVE, "main", NOW), Denied)
+    assert isinstance(people.principals(service.state, EVE, LAKE, NOW), Denied)
+    assert isinstance(people.memberships(service.state, EVE, LAKE, NOW), Denied)
+    before = service.state.revision
     for task in (
         lambda d: people.add(d, "main", ANA),
         lambda d: people.remove(d, "main", ANA),
@@ -200,5 +202,5 @@ def test_everything_is_refused_to_who_has_no_right(plane: Plane) -> None:
         lambda d: people.enter_own(d, LAKE, "user:eve", "role:lk:r"),
         lambda d: people.leave_own(d, LAKE, "user:ana", "members:lk"),
     ):
-        assert isinstance(plane.write(EVE, task), Denied)
-    assert plane.state.revision == before
+        assert isinstance(service.write(EVE, task), Denied)
+    assert service.state.revision == before

@@ -15,12 +15,12 @@ from lakewarden.kernel.errors import Conflict
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.cancellation import Cancellation, Cancelled, working
 from lakewarden.service.credential import Credential
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged, ValueChanged
-from lakewarden.service.plane import Plane
 from lakewarden.service.ports import Reading
 from lakewarden.service.preparation import NotPrepared, Preparation
 from lakewarden.service.realm import Realm
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
 from tests.wire.lock_spy import LockSpy, spied
 
@@ -38,8 +38,8 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 
 
 @pytest.fixture
-def plane(store: SqlStore) -> Plane:
-    found = Plane(store)
+def service(store: SqlStore) -> DecisionService:
+    found = DecisionService(store)
     found.open()
     found.write(SYSTEM, lambda d: d.change(REALM, RealmChanged(REALM, Realm(REALM, "datahub"))))
     found.write(SYSTEM, lambda d: d.change(REALM, EntityAdded(TABLE), EntityAdded(USER)))
@@ -50,135 +50,138 @@ def document(body: str, about: Entity = TABLE) -> DocumentChanged:
     return DocumentChanged(about, {"body": body})
 
 
-def note(plane: Plane, body: str, about: Entity = TABLE) -> None:
-    plane.write(SYSTEM, lambda desk: desk.change(REALM, document(body, about)))
+def note(service: DecisionService, body: str, about: Entity = TABLE) -> None:
+    service.write(SYSTEM, lambda transaction: transaction.change(REALM, document(body, about)))
 
 
 def noted(reading: Reading, about: Entity = TABLE) -> object:
     return reading.documents(REALM, [about]).get(about, {}).get("body")
 
 
-def kept(plane: Plane) -> object:
-    with plane.reading() as reading:
+def kept(service: DecisionService) -> object:
+    with service.reading() as reading:
         return noted(reading)
 
 
 # what happens under the lock
 
 
-def test_a_task_runs_before_the_lock_is_taken(plane: Plane) -> None:
-    with spied(plane) as spy:
+def test_a_task_runs_before_the_lock_is_taken(service: DecisionService) -> None:
+    with spied(service) as spy:
 
-        def task(desk: Desk) -> None:
+        def task(transaction: WriteTransaction) -> None:
             assert spy.locked == 0
-            desk.change(REALM, document("x"))
+            transaction.change(REALM, document("x"))
 
-        plane.write(SYSTEM, task)
+        service.write(SYSTEM, task)
     assert (spy.locked, spy.tasks, spy.changes) == (1, 0, 1)
-    assert kept(plane) == "x"
+    assert kept(service) == "x"
 
 
-def test_what_raises_or_leaves_nothing_takes_no_lock(plane: Plane) -> None:
-    def refused(desk: Desk) -> None:
-        desk.change(REALM, document("x"))
+def test_what_raises_or_leaves_nothing_takes_no_lock(service: DecisionService) -> None:
+    def refused(transaction: WriteTransaction) -> None:
+        transaction.change(REALM, document("x"))
         raise Conflict("no")
 
-    with spied(plane) as spy:
+    with spied(service) as spy:
         with pytest.raises(Conflict):
-            plane.write(SYSTEM, refused)
-        assert plane.write(SYSTEM, lambda desk: desk.state.revision) == plane.state.revision
+            service.write(SYSTEM, refused)
+        assert (
+            service.write(SYSTEM, lambda transaction: transaction.state.revision)
+            == service.state.revision
+        )
     assert spy.locked == 0
 
 
-def disturbed(plane: Plane, times: int, *, large: bool) -> tuple[int, LockSpy]:
+def disturbed(service: DecisionService, times: int, *, large: bool) -> tuple[int, LockSpy]:
     """Writes on while others commit so many times, each during a run; the runs outside the lock."""
-    other = Plane(plane.store)
+    other = DecisionService(service.store)
     other.open()
     runs = 0
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         nonlocal runs
-        there = noted(desk.store)
+        there = noted(transaction.store)
         if not spy.tasks:
             runs += 1
             if runs <= times:
                 note(other, f"other {runs}")
-        desk.change(REALM, document(f"{there}, mine"))
+        transaction.change(REALM, document(f"{there}, mine"))
 
-    with spied(plane) as spy:
-        plane.write(SYSTEM, task, large=large)
+    with spied(service) as spy:
+        service.write(SYSTEM, task, large=large)
     return runs, spy
 
 
-def test_what_others_committed_meanwhile_is_not_lost(plane: Plane) -> None:
-    runs, spy = disturbed(plane, 1, large=False)
-    assert kept(plane) == "other 1, mine"
+def test_what_others_committed_meanwhile_is_not_lost(service: DecisionService) -> None:
+    runs, spy = disturbed(service, 1, large=False)
+    assert kept(service) == "other 1, mine"
     assert (runs, spy.tasks) == (1, 1), "a small write is done again under the lock"
 
 
-def test_what_is_large_is_worked_out_again_outside(plane: Plane) -> None:
-    runs, spy = disturbed(plane, 2, large=True)
-    assert kept(plane) == "other 2, mine"
+def test_what_is_large_is_worked_out_again_outside(service: DecisionService) -> None:
+    runs, spy = disturbed(service, 2, large=True)
+    assert kept(service) == "other 2, mine"
     assert (runs, spy.tasks, spy.changes) == (3, 0, 1)
 
 
-def test_no_write_waits_for_ever(plane: Plane) -> None:
-    runs, spy = disturbed(plane, 9, large=True)
-    assert kept(plane) == "other 3, mine"
+def test_no_write_waits_for_ever(service: DecisionService) -> None:
+    runs, spy = disturbed(service, 9, large=True)
+    assert kept(service) == "other 3, mine"
     assert (runs, spy.tasks) == (3, 1)
 
 
-def test_a_write_stops_when_its_caller_is_gone(plane: Plane) -> None:
+def test_a_write_stops_when_its_caller_is_gone(service: DecisionService) -> None:
     cancellation, done = Cancellation(), []
-    before = plane.state.revision
+    before = service.state.revision
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         for number in range(10):
-            desk.change(REALM, document(str(number)))
+            transaction.change(REALM, document(str(number)))
             done.append(number)
             if number == 2:
                 cancellation.cancel()
 
-    with spied(plane) as spy, working(cancellation), pytest.raises(Cancelled):
-        plane.write(SYSTEM, task)
+    with spied(service) as spy, working(cancellation), pytest.raises(Cancelled):
+        service.write(SYSTEM, task)
     assert done == [0, 1, 2]
     assert spy.locked == 0
-    assert plane.catch_up().revision == before
+    assert service.catch_up().revision == before
 
 
 def test_nothing_is_committed_for_a_caller_who_left_while_the_lock_was_awaited(
-    plane: Plane,
+    service: DecisionService,
 ) -> None:
     cancellation = Cancellation()
 
-    def task(desk: Desk) -> None:
-        desk.change(REALM, document("x"))
+    def task(transaction: WriteTransaction) -> None:
+        transaction.change(REALM, document("x"))
         cancellation.cancel()
 
     with working(cancellation), pytest.raises(Cancelled):
-        plane.write(SYSTEM, task)
-    assert kept(plane) is None
+        service.write(SYSTEM, task)
+    assert kept(service) is None
 
 
-def test_what_a_credential_decides_is_done_under_the_lock(plane: Plane) -> None:
+def test_what_a_credential_decides_is_done_under_the_lock(service: DecisionService) -> None:
     """A credential changes without a new revision: it must not be used twice."""
 
-    def use(desk: Desk) -> str:
-        found = desk.store.credential(REALM, USER, "link")
+    def use(transaction: WriteTransaction) -> str:
+        found = transaction.store.credential(REALM, USER, "link")
         if found is None:
             return "gone"
-        desk.store.drop_credentials(REALM, USER, "link")
-        desk.change(REALM, document("used"))
+        transaction.store.drop_credentials(REALM, USER, "link")
+        transaction.change(REALM, document("used"))
         return found.value
 
-    def give(desk: Desk) -> None:
-        desk.store.put_credential(REALM, Credential(USER, "link", "word", None))
+    def give(transaction: WriteTransaction) -> None:
+        transaction.store.put_credential(REALM, Credential(USER, "link", "word", None))
 
-    with spied(plane) as spy:
-        plane.write(SYSTEM, give)
-        assert plane.write(SYSTEM, use) == "word"
+    with spied(service) as spy:
+        service.write(SYSTEM, give)
+        assert service.write(SYSTEM, use) == "word"
         assert spy.tasks == 2
-        assert plane.write(SYSTEM, use) == "gone"
+        assert service.write(SYSTEM, use) == "gone"
         assert spy.tasks == 2
 
 
@@ -186,23 +189,25 @@ def test_what_a_credential_decides_is_done_under_the_lock(plane: Plane) -> None:
 
 
 def agree(
-    plane: Plane, effects: Sequence[Effect], reads: Iterable[Callable[[Reading], object]]
+    service: DecisionService,
+    effects: Sequence[Effect],
+    reads: Iterable[Callable[[Reading], object]],
 ) -> None:
     """Behind the effects, what is prepared reads as a transaction does."""
     asked = list(reads)
-    with plane.store.reading() as reading:
+    with service.store.reading() as reading:
         prepared = Preparation(reading)
         prepared.apply(REALM, effects)
         found = [read(prepared) for read in asked]
-    with plane.store.writing() as writing:
+    with service.store.writing() as writing:
         writing.apply(REALM, effects)
         assert found == [read(writing) for read in asked], effects
 
 
-def test_documents_are_read_as_they_were_changed(plane: Plane) -> None:
-    plane.write(SYSTEM, lambda desk: desk.change(REALM, EntityAdded(OTHER)))
-    note(plane, "there")
-    note(plane, "too", OTHER)
+def test_documents_are_read_as_they_were_changed(service: DecisionService) -> None:
+    service.write(SYSTEM, lambda transaction: transaction.change(REALM, EntityAdded(OTHER)))
+    note(service, "there")
+    note(service, "too", OTHER)
     changed: list[list[Effect]] = [
         [document("new")],
         [document("new"), DocumentChanged(TABLE, None)],
@@ -211,16 +216,16 @@ def test_documents_are_read_as_they_were_changed(plane: Plane) -> None:
         [DocumentChanged("id", {"of": ("a", "statement")})],
     ]
     for effects in changed:
-        agree(plane, effects, [lambda of: of.documents(REALM, [TABLE, OTHER, "id"])])
+        agree(service, effects, [lambda of: of.documents(REALM, [TABLE, OTHER, "id"])])
 
 
 def value(time: int, mark: str, body: str | None) -> ValueChanged:
     return ValueChanged(TABLE, PROFILE, time, mark, None if body is None else {"b": body})
 
 
-def test_values_are_read_as_they_were_changed(plane: Plane) -> None:
+def test_values_are_read_as_they_were_changed(service: DecisionService) -> None:
     stored = [value(time, mark, "old") for time in (10, 20, 30) for mark in "ab"]
-    plane.write(SYSTEM, lambda desk: desk.change(REALM, *stored))
+    service.write(SYSTEM, lambda transaction: transaction.change(REALM, *stored))
     changed: list[list[ValueChanged]] = [
         [],
         [value(5, "a", "new")],
@@ -235,14 +240,14 @@ def test_values_are_read_as_they_were_changed(plane: Plane) -> None:
         for (first, last), limit, skip in product(windows, (2, 100), range(9))
     ]
     for effects in changed:
-        agree(plane, effects, pages)
+        agree(service, effects, pages)
 
 
 def _page(of: Reading, *, first: int, last: int, limit: int, skip: int) -> object:
     return of.values(REALM, TABLE, PROFILE, first, last, limit, skip)
 
 
-def test_what_only_the_store_could_tell_gives_up(plane: Plane) -> None:
+def test_what_only_the_store_could_tell_gives_up(service: DecisionService) -> None:
     reads: list[Callable[[Reading], object]] = [
         lambda of: of.secrets(REALM, TABLE),
         lambda of: list(of.documents_of(REALM, "dataset")),
@@ -257,7 +262,7 @@ def test_what_only_the_store_could_tell_gives_up(plane: Plane) -> None:
         (EntityRenamed(TABLE, OTHER.name), [*reads, *opaque]),
     ):
         for read in tried:
-            with plane.store.reading() as reading:
+            with service.store.reading() as reading:
                 prepared = Preparation(reading)
                 read(prepared)
                 prepared.apply(REALM, [effect])

@@ -17,14 +17,14 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.request import Decision, Reason
 from lakewarden.service import people, questions, statements
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.asking import Words
 from lakewarden.service.cancellation import Cancellation, Cancelled, working
 from lakewarden.service.control import Denied
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.question_text import Words
 from lakewarden.service.questions import Asked, Reasons
 from lakewarden.service.realm import CONTROL
-from lakewarden.testing.draft import NOW
-from tests.service.planes import ADMIN, LAKE, furnish, opened
+from lakewarden.testing.world_draft import NOW
+from tests.service.opened_services import ADMIN, LAKE, furnish, opened
 
 ANA, STRANGER = Actor("ana"), Actor("stranger")
 T, SECRET, ABSENT = "table:lk:c.s.t", "table:lk:c.p.secret", "table:lk:c.s.none"
@@ -32,43 +32,45 @@ LOAD = Words(operation="table.load", entity=T)
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
+def service(tmp_path: Path) -> Iterator[DecisionService]:
     """`ana` loads the tables of the schema `c.s` as a reader, through the group `staff`."""
-    with opened(tmp_path) as plane:
-        furnish(plane)
+    with opened(tmp_path) as service:
+        furnish(service)
         for on in ("catalog:lk:c", "schema:lk:c.s"):
             use = ["USE_CATALOG"] if on.startswith("catalog") else ["USE_SCHEMA", "SELECT_TABLE"]
-            state(plane, {"id": on, "privileges": use, "to": ["role:lk:readers"], "on": on})
+            state(service, {"id": on, "privileges": use, "to": ["role:lk:readers"], "on": on})
         for member, of in (("user:ana", "group:staff"), ("group:staff", "role:lk:readers")):
-            plane.write(ADMIN, partial(people.enter_own, realm=LAKE, member=member, of=of))
-        yield plane
+            service.write(ADMIN, partial(people.enter_own, realm=LAKE, member=member, of=of))
+        yield service
 
 
-def state(plane: Plane, table: Mapping[str, object], realm: str = LAKE) -> None:
-    plane.write(ADMIN, lambda desk: statements.put(desk, realm, table))
+def state(service: DecisionService, table: Mapping[str, object], realm: str = LAKE) -> None:
+    service.write(ADMIN, lambda transaction: statements.put(transaction, realm, table))
 
 
-def asked(plane: Plane, actor: Actor, words: Words, realm: str = LAKE) -> Asked | Denied:
-    return questions.ask(plane.state, actor, realm, words, NOW)
+def asked(
+    service: DecisionService, actor: Actor, words: Words, realm: str = LAKE
+) -> Asked | Denied:
+    return questions.ask(service.state, actor, realm, words, NOW)
 
 
-def put(plane: Plane, actor: Actor, words: Words, realm: str = LAKE) -> Asked:
-    found = asked(plane, actor, words, realm)
+def put(service: DecisionService, actor: Actor, words: Words, realm: str = LAKE) -> Asked:
+    found = asked(service, actor, words, realm)
     assert isinstance(found, Asked)
     return found
 
 
-def reasons(plane: Plane, actor: Actor, words: Words) -> Reasons:
+def reasons(service: DecisionService, actor: Actor, words: Words) -> Reasons:
     own, other = "explain.ask_own", "explain.ask"
-    found = questions.ask(plane.state, actor, LAKE, words, NOW, own=own, other=other)
+    found = questions.ask(service.state, actor, LAKE, words, NOW, own=own, other=other)
     assert isinstance(found, Asked)
-    return questions.reasons(plane.state, actor, found)
+    return questions.reasons(service.state, actor, found)
 
 
-def test_without_a_principal_the_question_is_one_s_own(plane: Plane) -> None:
-    assert questions.check(put(plane, ANA, LOAD)).allow
-    assert not questions.check(put(plane, STRANGER, LOAD)).allow
-    assert questions.check(put(plane, ANA, replace(LOAD, principal="user:ana"))).allow
+def test_without_a_principal_the_question_is_one_s_own(service: DecisionService) -> None:
+    assert questions.check(put(service, ANA, LOAD)).allow
+    assert not questions.check(put(service, STRANGER, LOAD)).allow
+    assert questions.check(put(service, ANA, replace(LOAD, principal="user:ana"))).allow
 
 
 @pytest.mark.parametrize(
@@ -82,61 +84,66 @@ def test_without_a_principal_the_question_is_one_s_own(plane: Plane) -> None:
     ],
     ids=repr,
 )
-def test_anything_else_is_about_somebody_else(plane: Plane, words: Words) -> None:
-    found = asked(plane, ANA, words)
+def test_anything_else_is_about_somebody_else(service: DecisionService, words: Words) -> None:
+    found = asked(service, ANA, words)
     assert isinstance(found, Denied)
     assert found.operation == "decision.ask"
 
 
-def test_one_s_own_question_has_the_groups_of_the_credential_and_no_others(plane: Plane) -> None:
+def test_one_s_own_question_has_the_groups_of_the_credential_and_no_others(
+    service: DecisionService,
+) -> None:
     vouched = Actor("ben", groups=("staff",))
-    assert not questions.check(put(plane, Actor("ben"), LOAD)).allow
-    assert questions.check(put(plane, vouched, LOAD)).allow
+    assert not questions.check(put(service, Actor("ben"), LOAD)).allow
+    assert questions.check(put(service, vouched, LOAD)).allow
 
 
-def test_roles_only_ever_narrow(plane: Plane) -> None:
-    assert questions.check(put(plane, ANA, replace(LOAD, roles=("lk:readers",)))).allow
-    decision = questions.check(put(plane, ANA, replace(LOAD, roles=("lk:writers",))))
+def test_roles_only_ever_narrow(service: DecisionService) -> None:
+    assert questions.check(put(service, ANA, replace(LOAD, roles=("lk:readers",)))).allow
+    decision = questions.check(put(service, ANA, replace(LOAD, roles=("lk:writers",))))
     assert decision.reason is Reason.ROLE_NOT_HELD
 
 
-def test_strangers_and_callers_from_elsewhere_may_not_ask(plane: Plane) -> None:
+def test_strangers_and_callers_from_elsewhere_may_not_ask(service: DecisionService) -> None:
     for actor in (Actor("ana", directory="other"), Actor("ana", realm="other")):
-        assert isinstance(asked(plane, actor, LOAD), Denied)
-        assert isinstance(asked(plane, actor, replace(LOAD, principal="ana")), Denied)
+        assert isinstance(asked(service, actor, LOAD), Denied)
+        assert isinstance(asked(service, actor, replace(LOAD, principal="ana")), Denied)
 
 
 @pytest.mark.parametrize("principal", [None, "ana", "ben"])
 def test_a_realm_of_strangers_and_none_are_refused_alike(
-    plane: Plane, principal: str | None
+    service: DecisionService, principal: str | None
 ) -> None:
     stranger, words = Actor("ana", directory="other"), replace(LOAD, principal=principal)
-    hidden, absent = asked(plane, stranger, words), asked(plane, stranger, words, "absent")
+    hidden, absent = asked(service, stranger, words), asked(service, stranger, words, "absent")
     assert isinstance(hidden, Denied)
     assert isinstance(absent, Denied)
     assert (hidden.operation, hidden.may_grant) == (absent.operation, absent.may_grant)
 
 
-def test_administrators_are_told_that_a_realm_is_not_there(plane: Plane) -> None:
+def test_administrators_are_told_that_a_realm_is_not_there(service: DecisionService) -> None:
     with pytest.raises(Unknown, match="unknown realm `absent`"):
-        asked(plane, ADMIN, replace(LOAD, principal="ana"), "absent")
+        asked(service, ADMIN, replace(LOAD, principal="ana"), "absent")
 
 
-def test_hidden_and_absent_answer_alike_for_who_does_not_see_the_realm(plane: Plane) -> None:
+def test_hidden_and_absent_answer_alike_for_who_does_not_see_the_realm(
+    service: DecisionService,
+) -> None:
     for actor in (STRANGER, ANA):
-        one = questions.check(put(plane, actor, replace(LOAD, entity=SECRET)))
-        other = questions.check(put(plane, actor, replace(LOAD, entity=ABSENT)))
+        one = questions.check(put(service, actor, replace(LOAD, entity=SECRET)))
+        other = questions.check(put(service, actor, replace(LOAD, entity=ABSENT)))
         assert one == other
     told = [
-        reasons(plane, STRANGER, replace(LOAD, entity=entity)).found for entity in (SECRET, ABSENT)
+        reasons(service, STRANGER, replace(LOAD, entity=entity)).found
+        for entity in (SECRET, ABSENT)
     ]
     assert told[0] == told[1]
     assert (told[0].rule, told[0].ways) == (None, ())
-    assert put(plane, STRANGER, replace(LOAD, entity=ABSENT)).notes == ()
+    assert put(service, STRANGER, replace(LOAD, entity=ABSENT)).notes == ()
 
 
-def test_administrators_are_told_what_is_not_stored(plane: Plane) -> None:
-    found = put(plane, ADMIN, replace(LOAD, principal="nobody", entity=ABSENT))
+def test_administrators_are_told_what_is_not_stored(service: DecisionService) -> None:
+    found = put(service, ADMIN, replace(LOAD, principal="nobody", entity=ABSENT))
     assert questions.check(found).reason is Reason.NOT_STORED
     assert [note.rpartition(" is ")[2] for note in found.notes] == [
         "not stored",
@@ -145,103 +152,103 @@ def test_administrators_are_told_what_is_not_stored(plane: Plane) -> None:
 
 
 def test_a_batch_answers_row_by_row_and_is_one_no_where_a_row_may_not_be_asked(
-    plane: Plane,
+    service: DecisionService,
 ) -> None:
     rows = [LOAD, replace(LOAD, operation="nonsense"), replace(LOAD, entity=SECRET)]
-    found = questions.batch(plane.state, ANA, LAKE, rows, NOW, 3)
+    found = questions.batch(service.state, ANA, LAKE, rows, NOW, 3)
     assert not isinstance(found, Denied)
     kinds = [type(one) for one in found]
     assert issubclass(kinds[1], WardenError)
     assert [one.allow for one in found if isinstance(one, Decision)] == [True, False]
     others = [LOAD, replace(LOAD, principal="ben")]
-    assert isinstance(questions.batch(plane.state, ANA, LAKE, others, NOW, 3), Denied)
+    assert isinstance(questions.batch(service.state, ANA, LAKE, others, NOW, 3), Denied)
     with pytest.raises(LimitExceeded):
-        questions.batch(plane.state, ANA, LAKE, [LOAD] * 4, NOW, 3)
+        questions.batch(service.state, ANA, LAKE, [LOAD] * 4, NOW, 3)
     with pytest.raises(BadInput):
-        questions.batch(plane.state, ANA, LAKE, [], NOW, 3)
+        questions.batch(service.state, ANA, LAKE, [], NOW, 3)
 
 
-def test_lists_and_holdings_are_those_of_the_kernel(plane: Plane) -> None:
-    found = questions.listing(put(plane, ANA, replace(LOAD, entity=None)), 10)
+def test_lists_and_holdings_are_those_of_the_kernel(service: DecisionService) -> None:
+    found = questions.listing(put(service, ANA, replace(LOAD, entity=None)), 10)
     assert [entity.name for entity in found.entities] == ["lk:c.s.t", "lk:c.s.u"]
-    later = questions.listing(put(plane, ANA, replace(LOAD, entity=None)), 10, after=T)
+    later = questions.listing(put(service, ANA, replace(LOAD, entity=None)), 10, after=T)
     assert [entity.name for entity in later.entities] == ["lk:c.s.u"]
-    whole = questions.listing(put(plane, ANA, replace(LOAD, entity=None)), 1_000)
+    whole = questions.listing(put(service, ANA, replace(LOAD, entity=None)), 1_000)
     assert len(whole.entities) == 2
     for size in (0, 1_001):
         with pytest.raises(BadInput):
-            questions.listing(put(plane, ANA, LOAD), size)
-    held = questions.held(put(plane, ANA, Words(entity=T)))
+            questions.listing(put(service, ANA, LOAD), size)
+    held = questions.held(put(service, ANA, Words(entity=T)))
     assert "SELECT_TABLE" in held.privileges
     assert "table.load" in held.operations
 
 
-def test_who_may_is_a_right_of_its_own(plane: Plane) -> None:
-    assert isinstance(questions.who(plane.state, ANA, LAKE, LOAD, NOW), Denied)
-    found = questions.who(plane.state, ADMIN, LAKE, LOAD, NOW)
+def test_who_may_is_a_right_of_its_own(service: DecisionService) -> None:
+    assert isinstance(questions.who(service.state, ANA, LAKE, LOAD, NOW), Denied)
+    found = questions.who(service.state, ADMIN, LAKE, LOAD, NOW)
     assert isinstance(found, Asked)
     assert questions.users(found) == [Principal(USER, "ana")]
-    assert isinstance(questions.access(plane.state, ANA, LAKE, T, NOW), Denied)
-    rows = questions.access(plane.state, ADMIN, LAKE, T, NOW)
+    assert isinstance(questions.access(service.state, ANA, LAKE, T, NOW), Denied)
+    rows = questions.access(service.state, ADMIN, LAKE, T, NOW)
     assert not isinstance(rows, Denied)
     assert {row.operation: row.users for row in rows}["table.load"] == ("ana",)
 
 
-def test_an_explanation_says_over_whom_a_statement_reaches(plane: Plane) -> None:
-    found = reasons(plane, ANA, LOAD)
+def test_an_explanation_says_over_whom_a_statement_reaches(service: DecisionService) -> None:
+    found = reasons(service, ANA, LOAD)
     way = (Principal(GROUP, "staff"), Principal(ROLE, "lk:readers"))
     assert found.reaching == {"catalog:lk:c": way, "schema:lk:c.s": way}
     assert {one.id for one in found.statements} == {"catalog:lk:c", "schema:lk:c.s"}
 
 
-def test_of_a_statement_one_is_told_only_whom_one_acts_as(plane: Plane) -> None:
+def test_of_a_statement_one_is_told_only_whom_one_acts_as(service: DecisionService) -> None:
     both = ["role:lk:readers", "user:ben", "group:others"]
     read = {"id": "read", "privileges": ["SELECT_TABLE"], "to": both, "on": "schema:lk:c.s"}
-    state(plane, read)
-    told = {one.id: one for one in reasons(plane, ANA, LOAD).statements}
+    state(service, read)
+    told = {one.id: one for one in reasons(service, ANA, LOAD).statements}
     assert told["read"].principals == {Principal(ROLE, "lk:readers")}
     whole = {
-        one.id: one for one in reasons(plane, ADMIN, replace(LOAD, principal="ana")).statements
+        one.id: one for one in reasons(service, ADMIN, replace(LOAD, principal="ana")).statements
     }
     assert len(whole["read"].principals) == 3
 
 
 def test_one_who_is_explained_to_without_seeing_the_realm_hears_of_no_other_entity(
-    plane: Plane,
+    service: DecisionService,
 ) -> None:
     right = {"id": "x", "privileges": ["EXPLAIN"], "to": ["user:aud"], "on": f"realm:{LAKE}"}
-    state(plane, right, CONTROL)
+    state(service, right, CONTROL)
     words = replace(LOAD, principal="ana", entity=SECRET)
-    veiled = reasons(plane, Actor("aud"), words)
+    veiled = reasons(service, Actor("aud"), words)
     assert (veiled.found.rule, veiled.statements) == (None, ())
-    whole = reasons(plane, ADMIN, words)
+    whole = reasons(service, ADMIN, words)
     assert whole.found.rule is not None
     assert whole.found.ways
 
 
 def test_questions_to_the_control_realm_are_answered_with_the_caller_s_own_credential(
-    plane: Plane,
+    service: DecisionService,
 ) -> None:
     words = Words(operation="decision.ask_own", entity=f"realm:{LAKE}")
-    found = put(plane, ANA, words, CONTROL)
+    found = put(service, ANA, words, CONTROL)
     assert found.request.attributes == {"credential.fits": True}
     assert questions.check(found).allow
     asking = Words(operation="decision.ask", entity=f"realm:{LAKE}")
-    assert not questions.check(put(plane, ANA, asking, CONTROL)).allow
-    assert questions.check(put(plane, ADMIN, asking, CONTROL)).allow
+    assert not questions.check(put(service, ANA, asking, CONTROL)).allow
+    assert questions.check(put(service, ADMIN, asking, CONTROL)).allow
     lying = replace(words, entity="realm:absent", attributes={"credential.fits": True})
-    assert not questions.check(put(plane, ANA, lying, CONTROL)).allow
+    assert not questions.check(put(service, ANA, lying, CONTROL)).allow
 
 
 def test_a_listing_that_judges_one_by_one_stops_when_the_caller_is_gone(
-    plane: Plane, monkeypatch: pytest.MonkeyPatch
+    service: DecisionService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 3,000 tables no more are judged than up to the next step, after the first."""
-    system = plane.state.realm(LAKE).system
+    system = service.state.realm(LAKE).system
     schema = system.entity("schema:lk:c.s")
     more = [EntityAdded(system.entity(f"table:lk:c.s.x{n}"), schema) for n in range(3_000)]
-    plane.write(SYSTEM, lambda desk: desk.change(LAKE, *more))
-    found = put(plane, ANA, Words(operation="table.load", subresources=(T,)))
+    service.write(SYSTEM, lambda transaction: transaction.change(LAKE, *more))
+    found = put(service, ANA, Words(operation="table.load", subresources=(T,)))
     cancellation, walked = Cancellation(), 0
     walk = Matrix.walk
 
@@ -257,7 +264,9 @@ def test_a_listing_that_judges_one_by_one_stops_when_the_caller_is_gone(
     assert walked == 1_000
 
 
-def test_a_grant_that_is_over_is_told_to_who_sees_the_statements_alone(plane: Plane) -> None:
+def test_a_grant_that_is_over_is_told_to_who_sees_the_statements_alone(
+    service: DecisionService,
+) -> None:
     over = {
         "id": "over",
         "privileges": ["USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "MODIFY_TABLE"],
@@ -265,9 +274,9 @@ def test_a_grant_that_is_over_is_told_to_who_sees_the_statements_alone(plane: Pl
         "on": "metalake:lk",
         "valid_until": 0,
     }
-    state(plane, over)
+    state(service, over)
     words = replace(LOAD, principal="ana", operation="table.alter")
-    assert reasons(plane, ADMIN, words).notes == (
+    assert reasons(service, ADMIN, words).notes == (
         "had it until 1970-01-01 00:00:00 UTC, by statement `over`",
     )
-    assert reasons(plane, ANA, replace(words, principal=None)).notes == ()
+    assert reasons(service, ANA, replace(words, principal=None)).notes == ()

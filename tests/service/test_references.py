@@ -12,11 +12,11 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aspects import Write
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
 from lakewarden.service.references import forget, references
-from tests.service.planes import opened
+from tests.service.opened_services import opened
 
 HUB = "datahub"
 ORDERS = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
@@ -43,33 +43,33 @@ STATED: list[tuple[Entity, Entity, str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
-    with opened(tmp_path) as plane:
-        plane.write(SYSTEM, lambda desk: establish(desk, Realm(HUB, "datahub")))
-        yield plane
+def service(tmp_path: Path) -> Iterator[DecisionService]:
+    with opened(tmp_path) as service:
+        service.write(SYSTEM, lambda transaction: establish(transaction, Realm(HUB, "datahub")))
+        yield service
 
 
-def put(plane: Plane, entity: Entity, aspect: str, value: dict[str, Any]) -> None:
+def put(service: DecisionService, entity: Entity, aspect: str, value: dict[str, Any]) -> None:
     write = Write(entity, aspect, value)
-    plane.write(SYSTEM, lambda desk: aspects.write(desk, HUB, [write], ANA.name))
+    service.write(SYSTEM, lambda transaction: aspects.write(transaction, HUB, [write], ANA.name))
 
 
 @pytest.mark.parametrize(("target", "source", "aspect", "value"), STATED)
 def test_a_reference_is_found_and_forgotten(
-    plane: Plane, target: Entity, source: Entity, aspect: str, value: dict[str, Any]
+    service: DecisionService, target: Entity, source: Entity, aspect: str, value: dict[str, Any]
 ) -> None:
-    put(plane, target, "status", {"removed": False})
-    put(plane, source, aspect, value)
-    snapshot = plane.state.realm(HUB).matrix.snapshot
+    put(service, target, "status", {"removed": False})
+    put(service, source, aspect, value)
+    snapshot = service.state.realm(HUB).matrix.snapshot
     assert [(one.source, one.aspect) for one in references(snapshot, target)] == [(source, aspect)]
-    plane.write(SYSTEM, lambda desk: forget(desk, HUB, target))
-    assert references(plane.state.realm(HUB).matrix.snapshot, target) == []
-    with plane.reading() as reading:
-        found = aspects.read(reading, plane.state.realm(HUB), [source])[source]
+    service.write(SYSTEM, lambda transaction: forget(transaction, HUB, target))
+    assert references(service.state.realm(HUB).matrix.snapshot, target) == []
+    with service.reading() as reading:
+        found = aspects.read(reading, service.state.realm(HUB), [source])[source]
     assert aspect not in found or target.name not in str(found[aspect].value)
 
 
-def test_roles_are_not_among_them(plane: Plane) -> None:
-    put(plane, ANA, "roleMembership", {"roles": [READER.name]})
-    put(plane, READER, "dataHubRoleInfo", {"name": "Reader"})
-    assert references(plane.state.realm(HUB).matrix.snapshot, READER) == []
+def test_roles_are_not_among_them(service: DecisionService) -> None:
+    put(service, ANA, "roleMembership", {"roles": [READER.name]})
+    put(service, READER, "dataHubRoleInfo", {"name": "Reader"})
+    assert references(service.state.realm(HUB).matrix.snapshot, READER) == []

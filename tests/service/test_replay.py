@@ -21,7 +21,7 @@ from lakewarden.testing.changes import change
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
-from tests.service.planes import ADMIN, LAKE, furnish, opened
+from tests.service.opened_services import ADMIN, LAKE, furnish, opened
 
 seeds = st.integers(0, 2**32 - 1)
 few = a_share_of_the_examples(20)
@@ -32,48 +32,48 @@ few = a_share_of_the_examples(20)
 @few
 @given(seed=seeds)
 def test_the_feed_of_any_changes_adds_up(name: str, seed: int) -> None:
-    with TemporaryDirectory() as folder, opened(Path(folder), name) as plane:
-        system = plane.state.realm(LAKE).system
+    with TemporaryDirectory() as folder, opened(Path(folder), name) as service:
+        system = service.state.realm(LAKE).system
         facts = make(system, seed, harness.SMALL).facts
         try:
-            assert isinstance(bring(plane, ADMIN, LAKE, system, facts), Brought)
+            assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
         except WardenError:
             return  # a world with a cycle
         for step in range(4):
-            with plane.reading() as reading:
+            with service.reading() as reading:
                 stored = reading.facts(LAKE, system)
             made, _ = change(system, stored, seed + step)
-            plane.write(SYSTEM, lambda desk, made=made: desk.change(LAKE, made))  # type: ignore[misc]
-        with plane.reading() as reading:
+            service.write(SYSTEM, lambda transaction, made=made: transaction.change(LAKE, made))  # type: ignore[misc]
+        with service.reading() as reading:
             assert compare(reading) == []
 
 
 def test_a_realm_that_was_dropped_leaves_nothing_to_compare(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        furnish(plane)
-        plane.write(ADMIN, lambda desk: realms.drop(desk, LAKE))
-        with plane.reading() as reading:
+    with opened(tmp_path) as service:
+        furnish(service)
+        service.write(ADMIN, lambda transaction: realms.drop(transaction, LAKE))
+        with service.reading() as reading:
             assert compare(reading) == []
 
 
 def test_rows_that_only_one_side_has_are_counted_by_table(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        furnish(plane)
-        with plane.store.writing() as writing:
+    with opened(tmp_path) as service:
+        furnish(service)
+        with service.store.writing() as writing:
             writing.apply(LAKE, [StatementRemoved("nope")])
             writing.commit(())
-        with plane.reading() as reading:
+        with service.reading() as reading:
             assert compare(reading) == []
-            facts = reading.facts(LAKE, plane.state.realm(LAKE).system)
+            facts = reading.facts(LAKE, service.state.realm(LAKE).system)
         rows, empty = Rows.of(facts), Rows.of(Facts())
         assert rows.difference(rows) == {}
         assert rows.difference(empty) == {"entities": 7, "principals": 3, "memberships": 3}
 
 
 def test_a_feed_that_was_pruned_is_not_compared(tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        furnish(plane)
-        plane.store.prune(plane.state.revision)  # type: ignore[attr-defined]
-        with plane.reading() as reading, pytest.raises(FeedGone):
+    with opened(tmp_path) as service:
+        furnish(service)
+        service.store.prune(service.state.revision)  # type: ignore[attr-defined]
+        with service.reading() as reading, pytest.raises(FeedGone):
             compare(reading)
     assert Disagreement("lake", {"entities": 1}).scope == "lake"

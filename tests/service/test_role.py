@@ -21,7 +21,7 @@ def lake(either_store: SqlStore) -> Lake:
     made.add("metalake:lk", "catalog:lk:c", "user:lk:ana", "group:lk:staff")
     boss, wanted = made.principal("user:boss"), {made.entity("catalog:lk:c"): USE}
     readers = made.entity("role:lk:readers")
-    made.do(lambda desk: role.create(desk, REALM, readers, boss, wanted))
+    made.do(lambda transaction: role.create(transaction, REALM, readers, boss, wanted))
     return made
 
 
@@ -46,7 +46,7 @@ def test_a_role_counts_while_it_is_held(lake: Lake) -> None:
     assert lake.may("ana", "catalog.load", "catalog:lk:c")
     roles, ana = [lake.entity("role:lk:readers")], lake.principal("user:ana")
     for _ in range(2):
-        lake.do(lambda desk: role.take_back(desk, REALM, roles, ana))
+        lake.do(lambda transaction: role.take_back(transaction, REALM, roles, ana))
     assert not lake.may("ana", "catalog.load", "catalog:lk:c")
 
 
@@ -55,7 +55,7 @@ def test_a_deleted_role_comes_back_empty_and_unheld(lake: Lake) -> None:
     lake.state_also(
         id="x", privileges=["USE_SCHEMA"], to=["role:lk:readers", "user:ben"], on="catalog:lk:c"
     )
-    lake.do(lambda desk: role.delete(desk, REALM, lake.entity("role:lk:readers")))
+    lake.do(lambda transaction: role.delete(transaction, REALM, lake.entity("role:lk:readers")))
     kept = lake.state.matrix.snapshot.table.statements
     assert kept["x"].principals == {lake.principal("user:ben")}
     lake.add("role:lk:readers")
@@ -66,4 +66,4 @@ def test_a_deleted_role_comes_back_empty_and_unheld(lake: Lake) -> None:
 
 def test_a_role_that_is_not_there_cannot_be_deleted(lake: Lake) -> None:
     with pytest.raises(Unknown):
-        lake.do(lambda desk: role.delete(desk, REALM, lake.entity("role:lk:gone")))
+        lake.do(lambda transaction: role.delete(transaction, REALM, lake.entity("role:lk:gone")))

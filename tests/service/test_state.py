@@ -28,7 +28,7 @@ from lakewarden.service.realm import Realm, Token
 from lakewarden.service.state import People, RealmState, Scoped, State, advanced, load
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after, change
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 
 SMALL = Size(entities=12, users=4, groups=2, roles=2, statements=8, goals=5)

@@ -13,41 +13,45 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.service import aspects, timeseries
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aspects import Write
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.timeseries import KEPT, Window
-from tests.service.planes import LAKE, opened
+from tests.service.opened_services import LAKE, opened
 
 ORDERS = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
 PROFILE = "datasetProfile"
 
 
 @pytest.fixture
-def plane(tmp_path: Path) -> Iterator[Plane]:
+def service(tmp_path: Path) -> Iterator[DecisionService]:
     with opened(tmp_path, "datahub") as one:
         yield one
 
 
-def write(plane: Plane, *values: dict[str, Any] | None, kept: int = KEPT) -> None:
+def write(service: DecisionService, *values: dict[str, Any] | None, kept: int = KEPT) -> None:
     writes = [Write(ORDERS, PROFILE, value) for value in values]
-    plane.write(SYSTEM, lambda desk: aspects.write(desk, LAKE, writes, "x", values=kept))
+    service.write(
+        SYSTEM, lambda transaction: aspects.write(transaction, LAKE, writes, "x", values=kept)
+    )
 
 
-def times(plane: Plane) -> list[int]:
-    with plane.reading() as reading:
+def times(service: DecisionService) -> list[int]:
+    with service.reading() as reading:
         return [one.time for one in timeseries.values(reading, LAKE, ORDERS, PROFILE)]
 
 
-def test_the_entity_is_there_with_its_first_value_and_decides_nothing(plane: Plane) -> None:
-    write(plane, {"timestampMillis": 7})
-    snapshot = plane.state.realm(LAKE).matrix.snapshot
+def test_the_entity_is_there_with_its_first_value_and_decides_nothing(
+    service: DecisionService,
+) -> None:
+    write(service, {"timestampMillis": 7})
+    snapshot = service.state.realm(LAKE).matrix.snapshot
     assert aspects.is_there(ORDERS, snapshot)
-    with plane.reading() as reading:
-        assert set(aspects.read(reading, plane.state.realm(LAKE), [ORDERS])[ORDERS]) == {
+    with service.reading() as reading:
+        assert set(aspects.read(reading, service.state.realm(LAKE), [ORDERS])[ORDERS]) == {
             "datasetKey"
         }
 
 
-def test_values_differ_by_message_granularity_and_partition(plane: Plane) -> None:
+def test_values_differ_by_message_granularity_and_partition(service: DecisionService) -> None:
     plain: dict[str, Any] = {"timestampMillis": 1}
     others = [
         {**plain, "messageId": "a"},
@@ -55,28 +59,29 @@ def test_values_differ_by_message_granularity_and_partition(plane: Plane) -> Non
         {**plain, "eventGranularity": {"unit": "DAY", "multiple": 1}},
         {**plain, "partitionSpec": {"partition": "p", "type": "PARTITION"}},
     ]
-    write(plane, plain, *others, *others, {**plain, "rowCount": 3})
-    assert times(plane) == [1] * 5
+    write(service, plain, *others, *others, {**plain, "rowCount": 3})
+    assert times(service) == [1] * 5
 
 
-def test_the_oldest_go_beyond_so_many(plane: Plane) -> None:
-    write(plane, *({"timestampMillis": time} for time in (3, 1, 2, 5, 4)), kept=3)
-    assert times(plane) == [5, 4, 3]
-    write(plane, {"timestampMillis": 1}, kept=3)
-    assert times(plane) == [5, 4, 3]
+def test_the_oldest_go_beyond_so_many(service: DecisionService) -> None:
+    write(service, *({"timestampMillis": time} for time in (3, 1, 2, 5, 4)), kept=3)
+    assert times(service) == [5, 4, 3]
+    write(service, {"timestampMillis": 1}, kept=3)
+    assert times(service) == [5, 4, 3]
 
 
-def test_what_is_deleted_is_gone_wholly_or_in_a_window(plane: Plane) -> None:
-    write(plane, *({"timestampMillis": time} for time in range(5)))
-    count = plane.write(
-        SYSTEM, lambda desk: timeseries.dropped(desk, LAKE, ORDERS, PROFILE, Window(1, 2))
+def test_what_is_deleted_is_gone_wholly_or_in_a_window(service: DecisionService) -> None:
+    write(service, *({"timestampMillis": time} for time in range(5)))
+    count = service.write(
+        SYSTEM,
+        lambda transaction: timeseries.dropped(transaction, LAKE, ORDERS, PROFILE, Window(1, 2)),
     )
-    assert (count, times(plane)) == (2, [4, 3, 0])
-    write(plane, None, {"timestampMillis": 9})
-    assert times(plane) == [9]
+    assert (count, times(service)) == (2, [4, 3, 0])
+    write(service, None, {"timestampMillis": 9})
+    assert times(service) == [9]
 
 
-def test_a_value_without_its_time_leaves_nothing(plane: Plane) -> None:
+def test_a_value_without_its_time_leaves_nothing(service: DecisionService) -> None:
     with pytest.raises(BadInput, match="timestampMillis"):
-        write(plane, {"timestampMillis": 1}, {"rowCount": 3})
-    assert times(plane) == []
+        write(service, {"timestampMillis": 1}, {"rowCount": 3})
+    assert times(service) == []

@@ -18,7 +18,7 @@ from lakewarden.service.link import Asset, Link, link
 from lakewarden.service.realm import CONTROL, Realm, Token
 from lakewarden.service.state import State, load
 from lakewarden.service.system import System, load_system
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 
 ROOT: Final = Actor("root", credential="test")

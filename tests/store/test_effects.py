@@ -51,7 +51,7 @@ from lakewarden.service.system import System, load_system
 from lakewarden.store import SqlStore
 from lakewarden.store.reading import PAGE_ROWS
 from lakewarden.testing.changes import change
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.store.lake import (
     ANA,

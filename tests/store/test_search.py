@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakewarden.aspects.words import Kind, Term, field_term, sought, value_term
+from lakewarden.aspects.tokens import Kind, Term, field_term, sought, value_term
 from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged

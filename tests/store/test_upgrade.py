@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from lakewarden.aspects import edges
-from lakewarden.aspects.words import Term
+from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.change import EntityAdded, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unavailable

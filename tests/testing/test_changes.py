@@ -14,7 +14,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import On
 from lakewarden.testing.changes import after, change
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 

@@ -8,9 +8,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import EntityRow, Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Where
-from lakewarden.testing.draft import NOW
 from lakewarden.testing.questions import ask
 from lakewarden.testing.shrinking import smallest
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import World, make
 from tests.agreement import harness
 from tests.oracle.oracle import Oracle

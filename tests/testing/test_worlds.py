@@ -21,8 +21,8 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Condition, Effect, Matching, On, Owners, Scope, Where
 from lakewarden.kernel.statement_file import read_statements, write_statement
-from lakewarden.testing.draft import ANY_SUBRESOURCE, NOW, operation_class
 from lakewarden.testing.questions import ask
+from lakewarden.testing.world_draft import ANY_SUBRESOURCE, NOW, operation_class
 from lakewarden.testing.worlds import Size, World, make
 from tests.agreement.harness import SYSTEMS, system
 from tests.oracle import oracle as oracles

@@ -1,4 +1,4 @@
-"""What happens while a write holds the store's lock, seen from beside the plane."""
+"""What happens while a write holds the store's lock, seen from beside the decision service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 
 
 class LockSpy:
@@ -42,9 +42,9 @@ class LockSpy:
 
 
 @contextmanager
-def spied(plane: Plane) -> Iterator[LockSpy]:
-    """The plane with a spy in front of its store. `tasks` run under the lock are counted too."""
-    store, written = plane.store, plane._written
+def spied(service: DecisionService) -> Iterator[LockSpy]:
+    """The decision service with a spy in front of its store. `tasks` run under the lock are counted too."""
+    store, written = service.store, service._written
     spy = LockSpy(store)
 
     def seen(*arguments: Any, **named: Any) -> Any:
@@ -52,7 +52,7 @@ def spied(plane: Plane) -> Iterator[LockSpy]:
         spy.tasks += not named["late"]
         return written(*arguments, **named)
 
-    patched: Any = plane
+    patched: Any = service
     patched.store, patched._written = spy, seen
     try:
         yield spy
@@ -62,9 +62,9 @@ def spied(plane: Plane) -> Iterator[LockSpy]:
 
 
 @contextmanager
-def only_recorded(plane: Plane) -> Iterator[None]:
+def only_recorded(service: DecisionService) -> Iterator[None]:
     """Fails if anything happens under the lock but that one refusal is recorded."""
-    with spied(plane) as spy:
+    with spied(service) as spy:
         yield
     assert (spy.tasks, spy.changes) == (0, 0)
     assert spy.locked <= 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from hashlib import sha256
 from pathlib import Path
 
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.state import State
 from lakewarden.store import SqlStore, open_store
 
@@ -30,25 +30,25 @@ def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None
         (folder / name).write_bytes(held)
 
 
-def served(folder: Path, url: str = "") -> tuple[SqlStore, Plane]:
-    """The store of the folder, or the one at `url`, opened, and a plane that has loaded it.
+def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
+    """The store of the folder, or the one at `url`, opened, and a decision service that has loaded it.
 
     A state never changes, so planes over stores that are alike to the byte begin with the same.
     """
     digest = None if url else _digest(folder / "store")
     store = open_store(url or f"sqlite:///{folder}/store")
-    plane = Plane(store)
+    service = DecisionService(store)
     known = None if digest is None else _LOADED.pop(digest, None)
     if known is None:
-        plane.open()
-        known = plane.state
+        service.open()
+        known = service.state
     else:
-        plane._adopt(known.at(plane.clock()))
+        service._adopt(known.at(service.clock()))
     if digest is not None:
         _LOADED[digest] = known
         if len(_LOADED) > _MOST:
             del _LOADED[next(iter(_LOADED))]
-    return store, plane
+    return store, service
 
 
 def _digest(file: Path) -> bytes | None:

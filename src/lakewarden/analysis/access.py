@@ -150,7 +150,7 @@ class _Unit:
     """
 
     users: tuple[Principal, ...]
-    acting: Acting | None
+    memberships: Acting | None
     is_owner: bool
     changed: frozenset[str]
     changed_on_both: frozenset[str]
@@ -240,9 +240,9 @@ class _Asking:
 
     def _listed(self, side: int, user: Principal, unit: _Unit, question: _Question) -> BitMap:
         """What the user may do it on; taken once for all who act as the same, and own nothing."""
-        if unit.acting is None or question.shape.personal:
+        if unit.memberships is None or question.shape.personal:
             return self._fresh(side, user, question)
-        key = (side, unit.acting[side], question)
+        key = (side, unit.memberships[side], question)
         found = self._known.get(key)
         if unit.is_owner:
             return self._owned(side, user, found, question)
@@ -386,7 +386,7 @@ def _units(found: Comparison) -> Iterator[_Unit]:
     """The users whom anything may concern, those together who are told apart by nothing."""
     sides = found.universe.before, found.universe.after
     changed, on_both = _changed(found), _changed(found, stayed=True)
-    for acting, users in found.groups.items():
+    for memberships, users in found.groups.items():
         alike: dict[tuple[frozenset[str], frozenset[str], bool], list[Principal]] = {}
         for user in users:
             privileges, there = (frozenset(one.get(user, ())) for one in (changed, on_both))
@@ -394,7 +394,7 @@ def _units(found: Comparison) -> Iterator[_Unit]:
             if is_beyond or found.owns(user):
                 yield _Unit(
                     users=(user,),
-                    acting=None if is_beyond else acting,
+                    memberships=None if is_beyond else memberships,
                     is_owner=True,
                     changed=privileges,
                     changed_on_both=there,
@@ -406,7 +406,7 @@ def _units(found: Comparison) -> Iterator[_Unit]:
         for (privileges, there, is_moved), together in alike.items():
             yield _Unit(
                 users=tuple(together),
-                acting=acting,
+                memberships=memberships,
                 is_owner=False,
                 changed=privileges,
                 changed_on_both=there,

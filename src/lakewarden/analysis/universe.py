@@ -128,26 +128,26 @@ class Side:
 
     def users(self) -> Iterator[Principal]:
         """The stored users."""
-        acting = self._snapshot.coded.acting
-        stored = (acting.principals[id] for id in acting.stored)
+        memberships = self._snapshot.coded.memberships
+        stored = (memberships.principals[id] for id in memberships.stored)
         return (principal for principal in stored if principal.kind == USER)
 
     def named(self) -> Iterator[Principal]:
         """The principals that statements in force name."""
         table = self._snapshot.table
-        principals = self._snapshot.coded.acting.principals
+        principals = self._snapshot.coded.memberships.principals
         for side in (table.allow, table.deny):
             for grouped in side.values():
                 yield from (principals[id] for id in grouped.by_principal)
 
     def acts_as(self, user: Principal) -> frozenset[Principal]:
         """Everything that the user acts as."""
-        acting = self._snapshot.coded.acting
-        return frozenset(acting.principals[id] for id in acting.acts_as(user))
+        memberships = self._snapshot.coded.memberships
+        return frozenset(memberships.principals[id] for id in memberships.acts_as(user))
 
     def is_beyond(self, user: Principal) -> bool:
         """Whether too many memberships follow on the user, who is denied everything then."""
-        return self._snapshot.coded.acting.is_beyond(user)
+        return self._snapshot.coded.memberships.is_beyond(user)
 
     def grants(self, privilege: str) -> Grants:
         """The statements in force about a privilege."""
@@ -162,7 +162,7 @@ class Side:
         return Grants(allow, deny, owners, frozenset({*allow, *deny}))
 
     def _by_principal(self, grouped: Grouped) -> dict[Principal, frozenset[int]]:
-        principals = self._snapshot.coded.acting.principals
+        principals = self._snapshot.coded.memberships.principals
         return {
             principals[id]: frozenset(self._number(grant.scope) for grant in grants)
             for id, grants in grouped.by_principal.items()
@@ -202,7 +202,7 @@ class Side:
         for group in np.split(order, starts[1:]) if len(order) else ():
             owner, label = divmod(int(keys[group[0]]), width)
             ids = self.placed(BitMap(stored[positions[group]].astype(np.uint32)))
-            found[coded.acting.principals[owner], coded.ownerships[label]] = ids
+            found[coded.memberships.principals[owner], coded.ownerships[label]] = ids
         return found
 
     def owned(self, owners: Iterable[Principal], types: OwnerTypes) -> BitMap:

@@ -141,14 +141,14 @@ class Comparison:
         one = _OnePrivilege(self.universe, privilege)
         changed = one.changed_on_both if stayed else one.changed
         found: dict[Acting, Sequence[Principal]] = {}
-        for acting, users in self.groups.items():
-            before, after = acting[0] & one.named(0), acting[1] & one.named(1)
+        for memberships, users in self.groups.items():
+            before, after = memberships[0] & one.named(0), memberships[1] & one.named(1)
             if before != after or not changed.isdisjoint(before) or one.owners_differ:
-                found[acting] = users
+                found[memberships] = users
             else:
                 owning = self._reowning(one, users)
                 if owning:
-                    found[acting] = owning
+                    found[memberships] = owning
         return found
 
     def _rows(self, privilege: str) -> Iterator[Row]:

@@ -21,26 +21,26 @@ from typing import Final, cast
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lakewarden.app import anchoring, health, indexed, log, metrics
+from lakewarden.app import audit_anchor, health, indexed, log, metrics
 from lakewarden.app import dialects as shipped
 from lakewarden.app.address import address_of
+from lakewarden.app.client_address import networks
 from lakewarden.app.connections import Connections
 from lakewarden.app.errors_watch import ErrorsWatch
-from lakewarden.app.estate import Estate, open_estate
 from lakewarden.app.fair_queue import THREADS
 from lakewarden.app.first_start import first_start
 from lakewarden.app.freshness import Freshness
-from lakewarden.app.gate import Answer, Gate, Parts
-from lakewarden.app.head import Pair
+from lakewarden.app.http_head import Pair
 from lakewarden.app.keys import secret_keys
 from lakewarden.app.open_files import connections_within
-from lakewarden.app.peer import networks
+from lakewarden.app.open_store import OpenStore, open_for_writing
 from lakewarden.app.rate_limit import RateLimiter
 from lakewarden.app.readiness import Readiness
 from lakewarden.app.request_origin import RequestOrigin
+from lakewarden.app.request_pipeline import Answer, Parts, RequestPipeline
 from lakewarden.app.root_password import set_root_password
 from lakewarden.app.routing import Table
-from lakewarden.app.vouching import Vouching
+from lakewarden.app.trusted_proxy import TrustedProxy
 from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
 from lakewarden.authn.authenticator import Authenticator
 from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
@@ -50,9 +50,9 @@ from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.names.cdap import user_of
 from lakewarden.service.actor import ANONYMOUS
 from lakewarden.service.audit_check import LOGGED
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.index_catch_up import Compiled, start
 from lakewarden.service.ports import Store
-from lakewarden.service.resume import Compiled, start
 from lakewarden.service.search.warmth import prepare
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
@@ -96,14 +96,14 @@ class Application:
         self._tried = asyncio.Event()
         announced = settings.cdap.security.announce_urls
         self._table = Table(shipped.all_dialects(announced) if dialects is None else dialects)
-        self._estate: Estate | None = None
+        self._opened_store: OpenStore | None = None
         self._stops: list[Event] = []
-        self._anchoring: anchoring.Anchoring | None = None
+        self._anchoring: audit_anchor.Anchoring | None = None
         self._handlers = ThreadPoolExecutor(THREADS + _OWN_THREADS, "handler")
         self._asking = ThreadPoolExecutor(1, "freshness")
         self._keys: KeySet | None = None
         self.parts = self._parts()
-        self._gate = Gate(self.parts)
+        self._gate = RequestPipeline(self.parts)
         self.connections = self._connections()
         self.reserve_paths = health.PATHS
         weakened = settings.weakened
@@ -130,28 +130,30 @@ class Application:
         peer: str,
         certificate: tuple[str, ...] = (),
     ) -> Answer | None:
-        """The answer to a complete request that waits for nothing, see `Gate.at_once`."""
+        """The answer to a complete request that waits for nothing, see `RequestPipeline.at_once`."""
         return self._gate.at_once(method, url, headers, body, peer, certificate)
 
     def _parts(self) -> Parts:
         settings, limits = self.settings, self.settings.limits
         cdap = settings.cdap
-        plane = Plane(cast(Store, _Absent()))
+        service = DecisionService(cast(Store, _Absent()))
         given = services(settings)
         hosts = settings.own_hosts
         return Parts(
             table=self._table,
-            plane=plane,
+            service=service,
             authenticator=self._authenticator(),
             services=given,
             limits=limits,
             workers=self._handlers,
-            freshness=self._freshness(plane),
+            freshness=self._freshness(service),
             proxies=networks(settings.trusted_proxies),
             origin=RequestOrigin(hosts, given.public_url, addresses=not settings.is_loopback),
             limiter=RateLimiter(settings.rate_limits),
             principals=settings.tls_principals,
-            vouching={shipped.CDAP: Vouching("cdap-userid", networks(cdap.trusted_proxies))},
+            trusted_proxies={
+                shipped.CDAP: TrustedProxy("cdap-userid", networks(cdap.trusted_proxies))
+            },
         )
 
     def _connections(self) -> Connections:
@@ -170,10 +172,10 @@ class Application:
         proxies = networks((*settings.trusted_proxies, *settings.cdap.trusted_proxies))
         return Connections(limit, address_limit, proxies=proxies)
 
-    def _freshness(self, plane: Plane) -> Freshness:
+    def _freshness(self, service: DecisionService) -> Freshness:
         limits = self.settings.limits
         return Freshness(
-            plane,
+            service,
             self._asking,
             wait_seconds=limits.wait_seconds,
             stale_seconds=limits.stale_seconds,
@@ -264,37 +266,39 @@ class Application:
                     lambda error: log.get().warning("keys not renewed", why=str(error)),
                 )
             )
-        if self._estate is None:
+        if self._opened_store is None:
             host_only = self.settings.consistency == "host"
-            self._estate = open_estate(
+            self._opened_store = open_for_writing(
                 self.settings.database,
                 host_only=host_only,
                 limits=_store_limits(self.settings.limits),
                 keys=self.parts.services.secret_keys,
             )
-            self._anchor(self._estate)
+            self._anchor(self._opened_store)
         # It is there; what lasts from here on is reading it.
-        self._estate.store.revision()
+        self._opened_store.store.revision()
         self.parts.is_away = False
-        plane = self._estate.plane
-        self._load(plane)
-        first_start(plane, self.settings)
+        service = self._opened_store.service
+        self._load(service)
+        first_start(service, self.settings)
         passwords = self.parts.services.passwords
         if passwords is not None:
-            set_root_password(plane, self.settings, passwords)
-        self.parts.plane = plane
-        self.parts.freshness = self._freshness(plane)
+            set_root_password(service, self.settings, passwords)
+        self.parts.service = service
+        self.parts.freshness = self._freshness(service)
         self.parts.freshness.opened()
         self.parts.is_open = True
-        log.get().info("ready", revision=plane.state.revision, realms=sorted(plane.state.realms))
+        log.get().info(
+            "ready", revision=service.state.revision, realms=sorted(service.state.realms)
+        )
 
-    def _anchor(self, estate: Estate) -> None:
+    def _anchor(self, estate: OpenStore) -> None:
         """Has the end of the audit trail written down elsewhere, where the settings say so."""
         audit = self.settings.audit
-        sends = anchoring.sends(audit, lambda told: log.get().info(LOGGED, **told))
+        sends = audit_anchor.sends(audit, lambda told: log.get().info(LOGGED, **told))
         if not sends:
             return
-        self._anchoring = anchoring.Anchoring(
+        self._anchoring = audit_anchor.Anchoring(
             estate.store,
             time.time,
             sends,
@@ -305,7 +309,7 @@ class Application:
         self._anchoring.start(audit.anchor_seconds)
         self._anchoring.wake()
 
-    def _load(self, plane: Plane) -> None:
+    def _load(self, service: DecisionService) -> None:
         """Loads the state, with the realms that have an index from there.
 
         Whoever started the server has checked the indexes. One that is no longer good, in a
@@ -314,11 +318,11 @@ class Application:
         if self.settings.indexes:
             try:
                 compiled = indexed.compiled(self.settings.indexes, check=False)
-                plane.open({realm: start(one, _started) for realm, one in compiled.items()})
+                service.open({realm: start(one, _started) for realm, one in compiled.items()})
                 return
             except BadInput as error:
                 log.get().error("not started from an index", why=str(error))
-        plane.open()
+        service.open()
 
     async def _watch(self) -> None:
         """Looks around once a second, whatever happens: a worker without parent must end."""
@@ -332,7 +336,7 @@ class Application:
                 log.get().error("the process that started this worker is gone")
                 signal.raise_signal(signal.SIGTERM)
             try:
-                watch.look(self.parts.plane.state)
+                watch.look(self.parts.service.state)
                 metrics.write()
                 await self._aside(self._look_for_strangers)
                 if since_tried >= TRY_SECONDS:
@@ -348,7 +352,7 @@ class Application:
     def _prepare_search(self) -> None:
         """Saves the first search the work; without it, that search does it."""
         try:
-            prepare(self.parts.plane)
+            prepare(self.parts.service)
         except Exception as error:  # noqa: BLE001 — the server serves all the same
             log.get().warning("search not prepared", exc_info=error)
 
@@ -360,26 +364,26 @@ class Application:
     def _write_usage(self) -> None:
         """Brings the counts of what was done to the store, where it can be reached."""
         usage = self.parts.services.usage
-        if self._estate is None:
+        if self._opened_store is None:
             return
         with suppress(Unavailable):
-            usage.write(self._estate.store)
+            usage.write(self._opened_store.store)
         if usage.lost:
             lost, usage.lost = usage.lost, 0
             log.get().warning("usage not counted", acts=lost)
 
     def _look_at_writes(self) -> None:
-        if self._estate is not None:
-            self._writes.look(self._estate.store)
+        if self._opened_store is not None:
+            self._writes.look(self._opened_store.store)
 
     def _try_to_write(self) -> None:
-        if self._estate is not None:
-            self._writes.retry(self._estate.store)
+        if self._opened_store is not None:
+            self._writes.retry(self._opened_store.store)
 
     def _look_for_strangers(self) -> None:
         """Raises the word for writers that do not know it: an older release, a restored file."""
-        if self._estate is not None and self._estate.word is not None:
-            self._estate.word.raise_to(self._estate.store.revision())
+        if self._opened_store is not None and self._opened_store.shared_revision is not None:
+            self._opened_store.shared_revision.raise_to(self._opened_store.store.revision())
 
     def close(self) -> None:
         """Lets go of everything; answers that are under way are finished first."""
@@ -390,8 +394,8 @@ class Application:
         self._write_usage()
         if self._anchoring is not None:
             self._anchoring.stop()
-        if self._estate is not None:
-            self._estate.close()
+        if self._opened_store is not None:
+            self._opened_store.close()
 
 
 def _started(compiled: Compiled) -> None:

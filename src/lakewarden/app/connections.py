@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Final, Protocol
 
 from lakewarden.app import log, metrics
-from lakewarden.app.peer import Network, is_among
+from lakewarden.app.client_address import Network, is_among
 
 RESERVE: Final = 16
 """Connections beyond the bound, for probes of health and for figures."""

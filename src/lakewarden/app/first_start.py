@@ -19,13 +19,13 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.names.cdap import user_of
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit import AuditEvent
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect, RealmChanged
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, people_of
 from lakewarden.service.realms import establish, establish_control
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.system import System
+from lakewarden.service.write_transaction import WriteTransaction
 
 ADMIN_ROLE: Final = Principal(ROLE, "urn:li:dataHubRole:Admin")
 """The role that DataHub's administrators hold."""
@@ -36,11 +36,11 @@ CDAP: Final = "cdap"
 PARENT_WRITE: Final = "cdap_parent_write"
 
 
-def first_start(plane: Plane, settings: Settings) -> bool:
-    """Writes what is missing; whether anything was. Raises what `Plane.write` raises."""
-    if _is_done(plane.state, settings, plane.clock()):
+def first_start(service: DecisionService, settings: Settings) -> bool:
+    """Writes what is missing; whether anything was. Raises what `DecisionService.write` raises."""
+    if _is_done(service.state, settings, service.clock()):
         return False
-    plane.write(SYSTEM, lambda desk: _make(desk, settings))
+    service.write(SYSTEM, lambda transaction: _make(transaction, settings))
     return True
 
 
@@ -61,22 +61,22 @@ def _is_done(state: State, settings: Settings, now: float) -> bool:
     return all(not effects for _, effects in _missing(state, settings, names=names))
 
 
-def _make(desk: Desk, settings: Settings) -> None:
-    names = is_added(desk.state, settings, desk.now)
-    if CONTROL not in desk.state.realms:
+def _make(transaction: WriteTransaction, settings: Settings) -> None:
+    names = is_added(transaction.state, settings, transaction.now)
+    if CONTROL not in transaction.state.realms:
         # A database that has realms already lost them to somebody who dropped them.
-        is_fresh = not desk.state.realms
-        establish_control(desk)
+        is_fresh = not transaction.state.realms
+        establish_control(transaction)
         for realm in realms(settings) if is_fresh else ():
-            establish(desk, realm)
-            desk.change(realm.name, *_roles(desk.realm(realm.name).system))
+            establish(transaction, realm)
+            transaction.change(realm.name, *_roles(transaction.realm(realm.name).system))
     changed = []
-    for scope, effects in _missing(desk.state, settings, names=names):
-        desk.change(scope, *effects)
+    for scope, effects in _missing(transaction.state, settings, names=names):
+        transaction.change(scope, *effects)
         changed += [scope] if effects else []
-    desk.record(
+    transaction.record(
         AuditEvent(
-            time=desk.now,
+            time=transaction.now,
             actor=SYSTEM.user,
             operation="server.start",
             target="server:lakewarden",

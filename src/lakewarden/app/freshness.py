@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unavailable
-from lakewarden.service.plane import Plane, StaleRevision
+from lakewarden.service.decision_service import DecisionService, StaleRevision
 from lakewarden.service.state import State
 
 AT_LEAST: Final = "lakewarden-at-least"
@@ -93,7 +93,7 @@ class Freshness:
 
     def __init__(
         self,
-        plane: Plane,
+        service: DecisionService,
         executor: Executor,
         *,
         wait_seconds: float = 2.0,
@@ -101,7 +101,7 @@ class Freshness:
         patience_seconds: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._plane = plane
+        self._service = service
         self._executor = executor
         self._wait_seconds = wait_seconds
         self._stale_seconds = stale_seconds
@@ -113,16 +113,16 @@ class Freshness:
         self.questions = 0
 
     def opened(self) -> None:
-        """The plane was loaded just now: its state is proven."""
+        """The decision service was loaded just now: its state is proven."""
         self._proven = self._clock()
 
     def at_once(self, wish: Wanted, now: float) -> State | None:
         """A state that will do, where it takes no waiting."""
-        state = self._plane.current(now)
+        state = self._service.current(now)
         if state is not None:
             self._proven = self._clock()
         elif wish.age and self._clock() - self._proven <= wish.age:
-            state = self._plane.state if self._plane.state.covers(now) else None
+            state = self._service.state if self._service.state.covers(now) else None
         return state if state is not None and state.revision >= wish.at_least else None
 
     async def state(self, wish: Wanted = NEWEST) -> Fresh:
@@ -133,7 +133,7 @@ class Freshness:
         """
         begun = self._clock()
         while True:
-            found = self.at_once(wish, self._plane.clock())
+            found = self.at_once(wish, self._service.clock())
             if found is not None:
                 return Fresh(found)
             try:
@@ -157,8 +157,8 @@ class Freshness:
 
     def _last(self, wish: Wanted) -> Fresh | None:
         """The last proven state, while it may still be used (R-23)."""
-        state, age = self._plane.state, self._clock() - self._proven
-        good = state.covers(self._plane.clock()) and state.revision >= wish.at_least
+        state, age = self._service.state, self._clock() - self._proven
+        good = state.covers(self._service.clock()) and state.revision >= wish.at_least
         return Fresh(state, stale=age) if good and age <= self._stale_seconds else None
 
     async def _newest(self) -> State:
@@ -181,7 +181,7 @@ class Freshness:
                 begun = self._clock()
                 self.questions += 1
                 try:
-                    state = await loop.run_in_executor(self._executor, self._plane.catch_up)
+                    state = await loop.run_in_executor(self._executor, self._service.catch_up)
                 except Exception as error:  # noqa: BLE001 — each who waits gets to see it
                     group.set_exception(error)
                     group.exception()

@@ -18,8 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lakewarden.app import metrics, tls
-from lakewarden.app.gate import Parts
 from lakewarden.app.problem import PROBLEM
+from lakewarden.app.request_pipeline import Parts
 from lakewarden.app.write_watch import WriteWatch
 from lakewarden.authn import header
 from lakewarden.authn.authenticator import Unauthenticated
@@ -80,7 +80,7 @@ class Health:
             return self._not_ready(AWAY if self._parts.is_away else STARTING)
         if not await self._is_reached():
             return self._not_ready(AWAY)
-        if self._writes.fails(self._parts.plane.store):
+        if self._writes.fails(self._parts.service.store):
             return self._not_ready(UNWRITABLE)
         return _json(200, {"status": "ready", "warnings": self._warnings()})
 
@@ -88,7 +88,7 @@ class Health:
         """What the configuration and the realms have switched off."""
         if not self._parts.is_open:
             return self._weakened
-        realms = self._parts.plane.state.realms.values()
+        realms = self._parts.service.state.realms.values()
         return [*self._weakened, *weakened(realm.system.model for realm in realms)]
 
     def _not_ready(self, status: str) -> Response:
@@ -99,7 +99,7 @@ class Health:
     async def _is_reached(self) -> bool:
         if time.monotonic() - self._asked > _REMEMBERED_SECONDS:
             loop = asyncio.get_running_loop()
-            asked = loop.run_in_executor(self._parts.workers, self._parts.plane.store.revision)
+            asked = loop.run_in_executor(self._parts.workers, self._parts.service.store.revision)
             done, _ = await asyncio.wait({asked}, timeout=_PATIENCE_SECONDS)
             self._reached = bool(done) and asked.exception() is None
             self._asked = time.monotonic()
@@ -125,7 +125,7 @@ class Health:
             if not self._parts.is_open:
                 raise self._parts.closed()
             state = (await self._parts.freshness.state()).state
-            now = self._parts.plane.clock()
+            now = self._parts.service.clock()
             actor = self._parts.authenticator.authenticate(
                 credentials, state, now, realm=state.realm(CONTROL).realm
             )
@@ -138,7 +138,7 @@ class Health:
         return PROBLEM.failed(None, Refused(403, "this takes READ_SERVER on the server"))
 
     def _measure(self) -> None:
-        state = self._parts.plane.state
+        state = self._parts.service.state
         metrics.REVISION.set(state.revision)
         counts: dict[str, int] = {}
         for realm in state.realms.values():

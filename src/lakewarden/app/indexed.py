@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.service.resume import Compiled
+from lakewarden.service.index_catch_up import Compiled
 from lakewarden.service.state import People
 
 if TYPE_CHECKING:

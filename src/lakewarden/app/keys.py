@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from lakewarden.app.word import sqlite_file
+from lakewarden.app.shared_revision import sqlite_file
 from lakewarden.config.settings import PREFIX, Settings, load
 
 KEYS: Final = f"{PREFIX}SECRET_KEYS"

@@ -11,9 +11,9 @@ from lakewarden.app.indexed import compiled
 from lakewarden.app.tls import context
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.service.index_catch_up import since
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import weakened
-from lakewarden.service.resume import since
 from lakewarden.service.state import load_only
 from lakewarden.service.system import load_system
 from lakewarden.store import open_store

@@ -15,7 +15,7 @@ from lakewarden.kernel.errors import (
     Unavailable,
     Unknown,
 )
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
 
 CONTENT_TYPE = "application/problem+json"

@@ -12,38 +12,38 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import native_user
+from lakewarden.service.account_status import ROOT, TYPE
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.credential import PASSWORD
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.password import Hashing, check_strength
-from lakewarden.service.plane import Plane
-from lakewarden.service.presence import ROOT, TYPE
+from lakewarden.service.write_transaction import WriteTransaction
 
 _USER = Entity(TYPE, ROOT)
 
 
-def set_root_password(plane: Plane, settings: Settings, hashing: Hashing) -> bool:
+def set_root_password(service: DecisionService, settings: Settings, hashing: Hashing) -> bool:
     """Keeps the configured password; whether it was another one before.
 
     Raises `BadInput` for one that is too easily guessed, or a file that cannot be read.
     """
     password = _configured(settings)
-    if password is None or DATAHUB not in plane.state.realms:
+    if password is None or DATAHUB not in service.state.realms:
         return False
-    with plane.reading() as reading:
+    with service.reading() as reading:
         kept = reading.credential(DATAHUB, _USER, PASSWORD)
     if hashing.verify(None if kept is None else kept.value, password):
         return False
     hashed = hashing.hash(password)
 
-    def task(desk: Desk) -> bool:
+    def task(transaction: WriteTransaction) -> bool:
         # Another process may have been faster: one of them ends the sessions.
-        if desk.store.credential(DATAHUB, _USER, PASSWORD) != kept:
+        if transaction.store.credential(DATAHUB, _USER, PASSWORD) != kept:
             return False
-        native_user.put(desk, DATAHUB, ROOT, hashed, "configuration")
+        native_user.put(transaction, DATAHUB, ROOT, hashed, "configuration")
         return True
 
-    return plane.write(SYSTEM, task)
+    return service.write(SYSTEM, task)
 
 
 def _configured(settings: Settings) -> str | None:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from lakewarden.aspects.fields import untagged
-from lakewarden.aspects.words import value_term
+from lakewarden.aspects.tokens import value_term
 from lakewarden.kernel.entity import Entity
 
 COLUMN: Final = "schemaField"

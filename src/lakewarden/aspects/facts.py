@@ -96,7 +96,7 @@ def _owned(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
     coded = snapshot.coded
     id = coded.tree.find(entity)
     for owner, label in () if id is None else coded.owners.of(id):
-        yield OwnerRow(entity, coded.acting.principals[owner], coded.ownerships[label])
+        yield OwnerRow(entity, coded.memberships.principals[owner], coded.ownerships[label])
 
 
 def _attributes(is_meant: Callable[[str], bool]) -> Finder:
@@ -113,11 +113,11 @@ def _attributes(is_meant: Callable[[str], bool]) -> Finder:
 def _acting(kind: str) -> Finder:
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
         named = snapshot.model.principal_kind(entity)
-        acting = snapshot.coded.acting
+        memberships = snapshot.coded.memberships
         member = None if named is None else Principal(*named)
-        id = None if member is None else acting.ids.get(member)
-        for of in () if id is None else acting.of.get(id, ()):
-            group = acting.principals[of]
+        id = None if member is None else memberships.ids.get(member)
+        for of in () if id is None else memberships.of.get(id, ()):
+            group = memberships.principals[of]
             if group.kind == kind and member is not None:
                 yield MembershipRow(member, group)
 

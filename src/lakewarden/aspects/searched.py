@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from lakewarden.aspects import edges
 from lakewarden.aspects.fields import untagged
-from lakewarden.aspects.words import field_term, value_term, whole, whole_of, words
+from lakewarden.aspects.tokens import field_term, value_term, whole, whole_of, words
 from lakewarden.kernel.entity import Entity
 
 URN: Final = "urn:li:"

@@ -48,7 +48,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom a token names, and the groups that it vouches for.
+    """Whom a token names, and the groups that it asserts.
 
     `account` is `ISSUER#SUBJECT`, which no change of a name at the provider changes.
     """

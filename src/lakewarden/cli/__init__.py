@@ -24,7 +24,7 @@ VERBS: Final = {
     "list": "lakewarden.cli.listing:list_entities",
     "who": "lakewarden.cli.who:who",
     "explain": "lakewarden.cli.explain:explain",
-    "access": "lakewarden.cli.asset:access",
+    "access": "lakewarden.cli.asset_access:access",
     "privileges": "lakewarden.cli.privileges:privileges",
     "operations": "lakewarden.cli.operations:operations",
     "demo": "lakewarden.cli.demo:demo",
@@ -44,18 +44,18 @@ VERBS: Final = {
 """Verbs, and where each is."""
 
 PIPELINE_VERBS: Final = {
-    "ingest": "lakewarden.cli.ingesting:ingest",
-    "ownership": "lakewarden.cli.ownership:ownership",
-    "link": "lakewarden.cli.linking:linking",
-    "index": "lakewarden.cli.indexing:indexing",
-    "review": "lakewarden.cli.reviewing:reviewing",
-    "people": "lakewarden.cli.people:people",
-    "diff": "lakewarden.cli.diffing:diffing",
-    "lint": "lakewarden.cli.linting:linting",
-    "unused": "lakewarden.cli.unused:unused",
-    "stream": "lakewarden.cli.streaming:streaming",
-    "export": "lakewarden.cli.tables:tables",
-    "run": "lakewarden.cli.running:running",
+    "ingest": "lakewarden.cli.pipeline.ingest:ingest",
+    "ownership": "lakewarden.cli.pipeline.ownership:ownership",
+    "link": "lakewarden.cli.pipeline.link:linking",
+    "index": "lakewarden.cli.pipeline.index:indexing",
+    "review": "lakewarden.cli.pipeline.review:reviewing",
+    "people": "lakewarden.cli.pipeline.people:people",
+    "diff": "lakewarden.cli.pipeline.diff:diffing",
+    "lint": "lakewarden.cli.pipeline.lint:linting",
+    "unused": "lakewarden.cli.pipeline.unused:unused",
+    "stream": "lakewarden.cli.pipeline.stream:streaming",
+    "export": "lakewarden.cli.pipeline.export:tables",
+    "run": "lakewarden.cli.pipeline.run:running",
 }
 """The verbs below `lakewarden pipeline`."""
 
@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     is_quiet, tokens = _quiet(tokens)
     try:
-        from lakewarden.cli.working import quietly
+        from lakewarden.cli.status_line import quietly
 
         with quietly(is_quiet):
             return _run(tokens)
@@ -230,7 +230,7 @@ def _wants_json(tokens: Sequence[str]) -> bool:
 
 def _run(tokens: list[str]) -> int:
     if tokens[:1] == ["pipeline"] and "+" in tokens:
-        return import_module("lakewarden.cli.running").run_joined(tokens[1:])  # type: ignore[no-any-return]  # by name: only when needed
+        return import_module("lakewarden.cli.pipeline.run").run_joined(tokens[1:])  # type: ignore[no-any-return]  # by name: only when needed
     whole = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")
     whole = whole or (tokens[0] in GROUPS and len(tokens) < 3)
     code = application(whole=whole)(tokens, exit_on_error=False, print_error=False)

@@ -11,16 +11,16 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli import policy_file
-from lakewarden.cli.access import told
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At
+from lakewarden.cli.admin_target import NOWHERE, At
 from lakewarden.cli.outcome import YES, show
 from lakewarden.cli.plan import Adopts, Keeper
 from lakewarden.cli.plan_file import pieces
+from lakewarden.cli.plan_view import told
 from lakewarden.cli.policy_at import Policies
+from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.section import Section
-from lakewarden.service.planned import FORMAT
+from lakewarden.kernel.toml_section import Section
+from lakewarden.service.plan_result import FORMAT
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At, done, opened, operator, url_of
+from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator, url_of
 from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
-from lakewarden.cli.working import working
+from lakewarden.cli.question import As
+from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -74,12 +74,14 @@ def _anchors(file: Path) -> list[Anchor]:
 
 def _verdict(at: At, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
     from lakewarden.app.keys import keys_of
-    from lakewarden.service import trail
+    from lakewarden.service import audit_reading
     from lakewarden.service.audit_seal import Seals
 
     seals = Seals(keys_of(url_of(at.database)))
-    with opened(at.database) as plane, plane.reading() as reading, working("audit", ("check",)):
-        checked = trail.verify(reading, plane.state, operator(plane), plane.clock(), seals, anchors)
+    with opened(at.database) as service, service.reading() as reading, working("audit", ("check",)):
+        checked = audit_reading.verify(
+            reading, service.state, operator(service), service.clock(), seals, anchors
+        )
     return _said(done(checked))
 
 
@@ -192,19 +194,19 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
             if not token or last:
                 return
             query["page.token"] = token
-    from lakewarden.service import trail
+    from lakewarden.service import audit_reading
 
-    with opened(at.database) as plane:
-        actor = operator(plane)
+    with opened(at.database) as service:
+        actor = operator(service)
         after = None
         while True:
-            with plane.reading() as reading:
+            with service.reading() as reading:
                 part = done(
-                    trail.read(
+                    audit_reading.read(
                         reading,
-                        plane.state,
+                        service.state,
                         actor,
-                        plane.clock(),
+                        service.clock(),
                         realm=realm,
                         size=last or PAGE,
                         after=after,

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.at import opened, operator, url_of
+from lakewarden.cli.admin_target import opened, operator, url_of
 from lakewarden.cli.outcome import YES, show
-from lakewarden.cli.where import Url
-from lakewarden.cli.working import working
+from lakewarden.cli.question_target import Url
+from lakewarden.cli.status_line import working
 
 
 def backup(
@@ -33,12 +33,12 @@ def backup(
     from lakewarden.store import open_store
 
     url = url_of(database)
-    with opened(url) as plane, open_store(url) as store:
-        actor = operator(plane)
+    with opened(url) as service, open_store(url) as store:
+        actor = operator(service)
         with working("backup", ("write",)):
             digest = store.backup(file)
         event = AuditEvent(
-            time=plane.clock(),
+            time=service.clock(),
             actor=actor.user,
             operation="backup.create",
             target="server:lakewarden",
@@ -48,7 +48,7 @@ def backup(
             wire=actor.wire,
             details={"credential": actor.credential, "sha256": digest},
         )
-        plane.write(actor, lambda desk: desk.record(event))
+        service.write(actor, lambda transaction: transaction.record(event))
     show(f"{file}: {file.stat().st_size:,} bytes, rows {digest}")
     return YES
 

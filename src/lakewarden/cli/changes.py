@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.at import RealmName, url_of
+from lakewarden.cli.admin_target import RealmName, url_of
 from lakewarden.cli.outcome import YES, show
-from lakewarden.cli.where import Url
+from lakewarden.cli.question_target import Url
 
 if TYPE_CHECKING:
     from lakewarden.store import SqlStore

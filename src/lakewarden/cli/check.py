@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lakewarden.cli.asking import (
+from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
+from lakewarden.cli.question import (
     NO_CLAIMS,
     NO_PARTS,
     Act,
@@ -16,8 +17,7 @@ from lakewarden.cli.asking import (
     question,
     tell,
 )
-from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
-from lakewarden.cli.where import NOWHERE, Where
+from lakewarden.cli.question_target import NOWHERE, Where
 from lakewarden.kernel.request import Reason
 
 

@@ -14,11 +14,7 @@ from cyclopts import Parameter
 
 from lakewarden import __version__, sample
 from lakewarden.cli import demo_server
-from lakewarden.cli.asking import Realm, ask, realm_of
-from lakewarden.cli.ingest import source_of
-from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
-from lakewarden.cli.progress import shown
-from lakewarden.cli.wording import (
+from lakewarden.cli.formatting import (
     entity_text,
     explanation,
     headline,
@@ -27,6 +23,10 @@ from lakewarden.cli.wording import (
     some,
     told,
 )
+from lakewarden.cli.ingest_sources import source_of
+from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.question import Realm, ask, realm_of
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.explain import explain
 from lakewarden.kernel.listing import page

@@ -9,12 +9,12 @@ from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakewarden.cli.at import done, opened, operator
+from lakewarden.cli.admin_target import done, opened, operator
 from lakewarden.cli.outcome import note, show
 
 if TYPE_CHECKING:
     from lakewarden.config.settings import Settings
-    from lakewarden.service.plane import Plane
+    from lakewarden.service.decision_service import DecisionService
 
 DATABASE: Final = "lakewarden.db"
 CHOSEN: Final = {"datahub": {"view": True}}
@@ -42,25 +42,26 @@ def bring(folder: Path, realms: Iterable[str]) -> dict[str, str]:
     from lakewarden.pipeline.directory import load as read
     from lakewarden.service.load import bring as load
 
-    with opened(database(folder), makes=True) as plane:
-        first_start(plane, configured(None, {"database": database(folder), **CHOSEN}))
+    with opened(database(folder), makes=True) as service:
+        first_start(service, configured(None, {"database": database(folder), **CHOSEN}))
         show("", f"The same in a store: {folder / DATABASE}")
         for name in realms:
             found = read(folder / name)
             brought = done(
-                load(plane, operator(plane), name, found.system, found.facts, prune=True)
+                load(service, operator(service), name, found.system, found.facts, prune=True)
             )
             rows = sum(count.new + count.changed for count in brought.gap.counts.values())
             said = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"
             show(f"    {name}: {said}")
-        return {person: _token(plane, person) for person in PEOPLE}
+        return {person: _token(service, person) for person in PEOPLE}
 
 
-def _token(plane: Plane, person: str) -> str:
+def _token(service: DecisionService, person: str) -> str:
     from lakewarden.service import token
 
-    made = plane.write(
-        operator(plane), lambda desk: token.create(desk, person, title="demo of the sample estate")
+    made = service.write(
+        operator(service),
+        lambda transaction: token.create(transaction, person, title="demo of the sample estate"),
     )
     return done(made).text
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from lakewarden import __version__
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At, url_of
+from lakewarden.cli.admin_target import NOWHERE, At, url_of
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
+from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import Server
     from lakewarden.service.audit_seal import Seals
-    from lakewarden.service.plane import Plane
+    from lakewarden.service.decision_service import DecisionService
     from lakewarden.store import SqlStore
 
 Finding = Literal["ok", "bad", "unreachable", "not there"]
@@ -147,7 +147,7 @@ def _settings(report: Report, config: Path | None, url: str) -> None:
 def _database(report: Report, url: str) -> None:
     from lakewarden.app.keys import keys_of
     from lakewarden.service.audit_seal import Seals
-    from lakewarden.service.plane import Plane
+    from lakewarden.service.decision_service import DecisionService
     from lakewarden.store import open_store
 
     file = url.removeprefix("sqlite:///")
@@ -155,8 +155,8 @@ def _database(report: Report, url: str) -> None:
         raise Unavailable(f"there is no database `{file}`; `lakewarden init` makes it")
     with open_store(url, upgrade=False) as store:
         report.add("database", "ok", "answers, and has the schema of this release")
-        plane = Plane(store)
-        checks: dict[str, Callable[[Report, Plane], None]] = {
+        service = DecisionService(store)
+        checks: dict[str, Callable[[Report, DecisionService], None]] = {
             "realms": _realms,
             "audit trail": partial(_audit, Seals(keys_of(url))),
             "change feed": _feed,
@@ -164,15 +164,15 @@ def _database(report: Report, url: str) -> None:
         }
         for name, check in checks.items():
             with report.checking(name):
-                check(report, plane)
+                check(report, service)
 
 
-def _realms(report: Report, plane: Plane) -> None:
+def _realms(report: Report, service: DecisionService) -> None:
     from lakewarden.service import control
     from lakewarden.service.realm import CONTROL
 
-    plane.open()
-    state = plane.state
+    service.open()
+    state = service.state
     if CONTROL not in state.realms:
         report.add("realms", "bad", "there are none; `lakewarden init` makes them")
         return
@@ -181,14 +181,14 @@ def _realms(report: Report, plane: Plane) -> None:
         report.add("realms", "ok", f"{name}: {realm.system.model.title}, {entities:,} entities")
         for weakness in realm.system.model.weakened:
             report.add("realms", "ok", f"mind that in {name} {weakness}")
-    if not control.administrators(state, plane.clock()):
+    if not control.administrators(state, service.clock()):
         report.add("realms", "bad", "nobody administers lakewarden; `lakewarden init` names one")
 
 
-def _audit(seals: Seals, report: Report, plane: Plane) -> None:
+def _audit(seals: Seals, report: Report, service: DecisionService) -> None:
     from lakewarden.service.audit_check import examine
 
-    with plane.reading() as reading:
+    with service.reading() as reading:
         found = examine(reading.audit(), reading.audit_head(), seals)
     if found.fault is None:
         report.add("audit trail", "ok", f"whole: {found.rows:,} rows")
@@ -196,12 +196,12 @@ def _audit(seals: Seals, report: Report, plane: Plane) -> None:
         report.add("audit trail", "bad", f"row {found.fault.seq} {found.fault.what}")
 
 
-def _feed(report: Report, plane: Plane) -> None:
+def _feed(report: Report, service: DecisionService) -> None:
     from lakewarden.service.ports import FeedGone
     from lakewarden.service.replay import compare
 
     try:
-        with plane.reading() as reading:
+        with service.reading() as reading:
             found, revision = compare(reading), reading.revision
     except FeedGone:
         report.add("change feed", "ok", "no longer reaches back to the beginning; not compared")
@@ -213,9 +213,9 @@ def _feed(report: Report, plane: Plane) -> None:
         report.add("change feed", "ok", f"adds up to what is stored, at revision {revision}")
 
 
-def _documents(store: SqlStore, report: Report, plane: Plane) -> None:
+def _documents(store: SqlStore, report: Report, service: DecisionService) -> None:
     with store.reading() as reading:
-        for name in sorted(plane.state.realms):
+        for name in sorted(service.state.realms):
             kept = reading.document_totals(name)
             said = f"{kept.documents:,} documents and values in time, {kept.bytes:,} bytes"
             report.add("documents", "ok", f"{name}: {said}")

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import (
+from lakewarden.cli.cross_realm import NOWHERE, Home, Wherever, spread, tell_rest
+from lakewarden.cli.formatting import Told, explanation, told
+from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
+from lakewarden.cli.question import (
     NO_CLAIMS,
     NO_PARTS,
     Act,
@@ -20,15 +23,12 @@ from lakewarden.cli.asking import (
     question,
     tell,
 )
-from lakewarden.cli.estate import NOWHERE, Home, Wherever, spread, tell_rest
-from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
-from lakewarden.cli.wording import Told, explanation, told
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.explain import explain as explained
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service.asking import out_of_time
+from lakewarden.service.question_text import out_of_time
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import RemoteRealm

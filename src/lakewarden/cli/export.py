@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.at import NOWHERE, At, RealmName
+from lakewarden.cli.admin_target import NOWHERE, At, RealmName
 from lakewarden.cli.outcome import YES, note
 from lakewarden.cli.policy_at import Policies
 from lakewarden.cli.policy_file import Form, written

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import As, Texts, pair
-from lakewarden.cli.at import NOWHERE, At
-from lakewarden.cli.ingest import LOCAL, Kind, Spark, show_result, source_of
+from lakewarden.cli.admin_target import NOWHERE, At
+from lakewarden.cli.ingest_sources import LOCAL, Kind, Spark, show_result, source_of
 from lakewarden.cli.load import brought, show_brought
 from lakewarden.cli.outcome import YES, note, show, show_json
-from lakewarden.cli.progress import shown
-from lakewarden.cli.working import is_quiet
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.question import As, Texts, pair
+from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.job import session
@@ -28,9 +28,9 @@ from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
     from lakewarden.kernel.principal import Principal
+    from lakewarden.pipeline.extract.original import Credential, Original, Withheld
+    from lakewarden.pipeline.extract.set_aside import SetAside
     from lakewarden.pipeline.ingest.run import Result
-    from lakewarden.pipeline.walk.original import Credential, Original, Withheld
-    from lakewarden.pipeline.walk.set_aside import SetAside
 
 System = Literal["cdap", "gravitino", "datahub"]
 
@@ -71,7 +71,7 @@ class Asking:
 
     def credential(self) -> Credential:
         """Who asks. Raises `BadInput`."""
-        from lakewarden.pipeline.walk.original import Credential
+        from lakewarden.pipeline.extract.original import Credential
 
         if self.source_user is not None:
             if self.source_token_file is not None:
@@ -192,7 +192,7 @@ def _check(system: str, source: str, keep: Path | None, people: People) -> None:
 
 def _check_shown(walked: _Walked, prune: bool) -> None:
     """Refuses to drop what may still be there, only not shown."""
-    from lakewarden.pipeline.walk.original import ABSENT
+    from lakewarden.pipeline.extract.original import ABSENT
 
     hidden = [one for one in walked.withheld if one.status not in ABSENT]
     if prune and hidden:
@@ -204,9 +204,9 @@ def _check_shown(walked: _Walked, prune: bool) -> None:
 
 def _walk(system: str, address: str, folder: Path, asking: Asking, people: People) -> _Walked:
     """Reads the original into the folder."""
-    from lakewarden.pipeline.walk import cdap, datahub, gravitino
-    from lakewarden.pipeline.walk.export import Export
-    from lakewarden.pipeline.walk.original import Original
+    from lakewarden.pipeline.extract import cdap, datahub, gravitino
+    from lakewarden.pipeline.extract.export import Export
+    from lakewarden.pipeline.extract.original import Original
 
     asked = _principals(people, asking)
     with (
@@ -236,9 +236,9 @@ def _walked(original: Original, records: dict[str, int], notes: list[str]) -> _W
 def _principals(people: People, asking: Asking) -> list[Principal]:
     """Whom a running CDAP is asked about."""
     from lakewarden.kernel.principal import USER, Principal
+    from lakewarden.pipeline.extract.cdap import read_principals
     from lakewarden.pipeline.ingest.exchange import exchanges
     from lakewarden.pipeline.ingest.identity import People as Replies
-    from lakewarden.pipeline.walk.cdap import read_principals
 
     found = [] if asking.source_user is None else [Principal(USER, asking.source_user)]
     if people.principals is not None:
@@ -303,7 +303,7 @@ def _ingested(
 
 
 def _set_aside(out: Path) -> list[SetAside]:
-    from lakewarden.pipeline.walk.set_aside import set_aside
+    from lakewarden.pipeline.extract.set_aside import set_aside
 
     return set_aside(out)
 

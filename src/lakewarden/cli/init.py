@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.at import make, url_of
+from lakewarden.cli.admin_target import make, url_of
 from lakewarden.cli.outcome import YES, show
-from lakewarden.cli.where import Url
+from lakewarden.cli.question_target import Url
 
 
 def init(
@@ -31,11 +31,11 @@ def init(
 
         lakewarden init --database sqlite:///estate.db --admin ana
     """
-    from lakewarden.app.estate import estate
+    from lakewarden.app.open_store import opened_service
 
     url = url_of(database)
-    with estate(url) as plane:
-        is_new = make(plane, url, admin, add_admin=add_admin)
-        names = ", ".join(sorted(plane.state.realms))
+    with opened_service(url) as service:
+        is_new = make(service, url, admin, add_admin=add_admin)
+        names = ", ".join(sorted(service.state.realms))
         show(f"{'ready' if is_new else 'ready, as before'}; realms: {names}")
     return YES

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
+from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 
 End = Annotated[str, Parameter(help="An entity of a realm, `REALM=type:name`.")]
 Named = tuple[str, str]
@@ -62,8 +62,8 @@ def remove(one: End, other: End, /, *, at: At = NOWHERE) -> int:
         return YES
     from lakewarden.service import links
 
-    with opened(at.database) as plane:
-        done(plane.write(operator(plane), lambda desk: links.remove(desk, *pair)))
+    with opened(at.database) as service:
+        done(service.write(operator(service), lambda transaction: links.remove(transaction, *pair)))
     return YES
 
 
@@ -115,10 +115,11 @@ def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
         from lakewarden.service import links
 
         pairs = [((a, one), (b, other)) for a, one, b, other in rows]
-        with opened(at.database) as plane:
+        with opened(at.database) as service:
             gap = done(
-                plane.write(
-                    operator(plane), lambda desk: links.bring(desk, pairs, keeper, prune=prune)
+                service.write(
+                    operator(service),
+                    lambda transaction: links.bring(transaction, pairs, keeper, prune=prune),
                 )
             )
             answer = {
@@ -126,7 +127,7 @@ def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
                 "gone": gap.gone,
                 "left": gap.left,
                 "pruned": gap.pruned,
-                "revision": plane.state.revision,
+                "revision": service.state.revision,
             }
     if format == "json":
         show_json({"keeper": keeper, **answer})
@@ -150,14 +151,14 @@ def _put(found: Sequence[Linked], at: At) -> None:
         return
     from lakewarden.service import links
 
-    with opened(at.database) as plane:
-        actor = operator(plane)
+    with opened(at.database) as service:
+        actor = operator(service)
 
-        def put_all(desk: Any) -> None:
+        def put_all(transaction: Any) -> None:
             for one in found:
-                done(links.put(desk, *one))
+                done(links.put(transaction, *one))
 
-        plane.write(actor, put_all)
+        service.write(actor, put_all)
 
 
 def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], list[str]]:
@@ -165,9 +166,9 @@ def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], l
     if remote is None:
         from lakewarden.service import links
 
-        with opened(at.database) as plane:
-            state = plane.catch_up()
-            answer = done(links.listed(state, operator(plane), plane.clock(), realm, entity))
+        with opened(at.database) as service:
+            state = service.catch_up()
+            answer = done(links.listed(state, operator(service), service.clock(), realm, entity))
         found = [
             {
                 **{
@@ -192,7 +193,7 @@ def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], l
 
 
 def _text(entity: Any) -> str:
-    from lakewarden.cli.wording import entity_text
+    from lakewarden.cli.formatting import entity_text
 
     return entity_text(entity)
 

@@ -16,13 +16,13 @@ from lakewarden import __version__
 from lakewarden.analysis.lint.catalogue import RULES, chosen, rule
 from lakewarden.analysis.lint.finding import Finding, Rule, Severity
 from lakewarden.analysis.lint.place import Place
-from lakewarden.cli.at import NOWHERE, At
+from lakewarden.cli.admin_target import NOWHERE, At
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
-from lakewarden.cli.working import working
+from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from lakewarden.analysis.lint.estate import SetAside
+    from lakewarden.analysis.lint.lint_context import SetAside
     from lakewarden.cli.remote import Server
 
 Form = Literal["text", "json", "sarif"]
@@ -142,7 +142,7 @@ def _asked(
 
 
 def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> Asked:
-    from lakewarden.analysis.lint.estate import of_facts
+    from lakewarden.analysis.lint.lint_context import of_facts
     from lakewarden.analysis.lint.run import lint as look
     from lakewarden.pipeline.directory import load
     from lakewarden.pipeline.directory_manifest import MANIFEST
@@ -167,7 +167,7 @@ def _set_aside(folder: Path, version: int) -> list[SetAside]:
     """The rows that were set aside; `load` has looked at their digest."""
     import pyarrow.parquet as pq
 
-    from lakewarden.analysis.lint.estate import SetAside
+    from lakewarden.analysis.lint.lint_context import SetAside
     from lakewarden.pipeline.directory_manifest import VERSIONS
     from lakewarden.pipeline.tables import QUARANTINE
 
@@ -176,12 +176,12 @@ def _set_aside(folder: Path, version: int) -> list[SetAside]:
 
 
 def _stored(at: At, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:
-    from lakewarden.cli.at import done, opened, operator
+    from lakewarden.cli.admin_target import done, opened, operator
     from lakewarden.service.lint import linted
 
-    with working("lint", ("open", "look")) as begin, opened(at.database) as plane:
+    with working("lint", ("open", "look")) as begin, opened(at.database) as service:
         begin("look")
-        return done(linted(plane.state, operator(plane), realm, plane.clock(), rules))
+        return done(linted(service.state, operator(service), realm, service.clock(), rules))
 
 
 def _remote(server: Server, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:

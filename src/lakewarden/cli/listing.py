@@ -6,7 +6,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import (
+from lakewarden.cli.cross_realm import NOWHERE, CrossRealm, Wherever, spread, tell_rest
+from lakewarden.cli.formatting import entity_text
+from lakewarden.cli.outcome import NO, YES, show, show_csv, show_json, show_table
+from lakewarden.cli.question import (
     NO_CLAIMS,
     NO_PARTS,
     Act,
@@ -20,9 +23,6 @@ from lakewarden.cli.asking import (
     question,
     tell,
 )
-from lakewarden.cli.estate import NOWHERE, Estate, Wherever, spread, tell_rest
-from lakewarden.cli.outcome import NO, YES, show, show_csv, show_json, show_table
-from lakewarden.cli.wording import entity_text
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.listing import count, page
@@ -119,7 +119,7 @@ def _show(answer: Any, format: str) -> None:
     tell(notes)
 
 
-def _whole(estate: Estate, asking: dict[str, Any], limit: int) -> Any:
+def _whole(estate: CrossRealm, asking: dict[str, Any], limit: int) -> Any:
     """As many entities of each realm as `limit`, in as many pages as that takes."""
     answer = estate.ask("list", {**asking, "limit": min(limit, PAGE), "after": None})
     parts = {(part["realm"], part["operation"]): part for part in answer["realms"]}

@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import YES, note, show, show_json, show_table
-from lakewarden.cli.working import working
+from lakewarden.cli.question import As
+from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ def _uncollected() -> Iterator[None]:
 def _brought(loaded: Loaded, realm: str, prune: bool, database: str | None) -> dict[str, Any]:
     from lakewarden.service.load import bring
 
-    with opened(database, makes=True) as plane:
-        before = plane.catch_up().revision
-        answer = bring(plane, operator(plane), realm, loaded.system, loaded.facts, prune=prune)
+    with opened(database, makes=True) as service:
+        before = service.catch_up().revision
+        answer = bring(service, operator(service), realm, loaded.system, loaded.facts, prune=prune)
         found = done(answer)
     is_new = bool(found.gap.effects)
     return {

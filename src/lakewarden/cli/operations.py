@@ -8,9 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden import models
-from lakewarden.cli.asking import As, open_realm
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
-from lakewarden.cli.where import DATABASE, NOWHERE, SERVER, Where
+from lakewarden.cli.question import As, open_realm
+from lakewarden.cli.question_target import DATABASE, NOWHERE, SERVER, Where
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import ANY, Model
 

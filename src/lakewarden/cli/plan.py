@@ -9,12 +9,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli import policy_file
-from lakewarden.cli.access import told
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At, RealmName
+from lakewarden.cli.admin_target import NOWHERE, At, RealmName
 from lakewarden.cli.outcome import NO, YES, note, show
 from lakewarden.cli.plan_file import pieces
+from lakewarden.cli.plan_view import told
 from lakewarden.cli.policy_at import Policies
+from lakewarden.cli.question import As
 
 Files = Annotated[
     tuple[Path, ...],

@@ -12,14 +12,14 @@ from datetime import date, datetime, time
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lakewarden.cli.at import At, done, opened, operator
-from lakewarden.cli.working import working
+from lakewarden.cli.admin_target import At, done, opened, operator
+from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import RemoteRealm, Server
     from lakewarden.service.plan import Applied
-    from lakewarden.service.planned import Plan
+    from lakewarden.service.plan_result import Plan
     from lakewarden.service.policy import Part
 
 T = TypeVar("T")
@@ -40,13 +40,13 @@ class Policies:
             return found
         from lakewarden.service import policy
 
-        with opened(self.at.database) as plane:
-            actor = operator(plane)
-            return done(policy.exported(plane.state, actor, self.realm, plane.clock()))
+        with opened(self.at.database) as service:
+            actor = operator(service)
+            return done(policy.exported(service.state, actor, self.realm, service.clock()))
 
     def planned(self, parts: Sequence[Part], *, keeper: str, adopts: bool) -> Plan:
         """What the files would change."""
-        from lakewarden.service.planned import read_plan
+        from lakewarden.service.plan_result import read_plan
 
         server = self.at.remote()
         if server is not None:
@@ -63,17 +63,17 @@ class Policies:
             return made
         from lakewarden.service.plan import plan
 
-        with working("plan", ("open", "compare")) as begin, opened(self.at.database) as plane:
+        with working("plan", ("open", "compare")) as begin, opened(self.at.database) as service:
             begin("compare")
-            actor = operator(plane)
-            return done(plan(plane, actor, self.realm, parts, keeper=keeper, adopts=adopts))
+            actor = operator(service)
+            return done(plan(service, actor, self.realm, parts, keeper=keeper, adopts=adopts))
 
     def applied(
         self, parts: Sequence[Part], *, keeper: str, adopts: bool, revision: int, digest: str
     ) -> Applied:
         """Does what the plan of that revision and digest showed."""
         from lakewarden.service.plan import Applied, apply_plan
-        from lakewarden.service.planned import read_plan
+        from lakewarden.service.plan_result import read_plan
 
         server = self.at.remote()
         if server is not None:
@@ -84,12 +84,12 @@ class Policies:
             system = there.system
             answer = server.ask("POST", f"{there.path}/apply", {**asked, **agreed})
             return Applied(read_plan(answer["plan"], system), answer["applied"])
-        with working("apply", ("open", "do")) as begin, opened(self.at.database) as plane:
+        with working("apply", ("open", "do")) as begin, opened(self.at.database) as service:
             begin("do")
             return done(
                 apply_plan(
-                    plane,
-                    operator(plane),
+                    service,
+                    operator(service),
                     self.realm,
                     parts,
                     revision=revision,

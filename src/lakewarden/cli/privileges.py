@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lakewarden.cli.asking import (
+from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.question import (
     NO_CLAIMS,
     NO_PARTS,
     As,
@@ -15,8 +16,7 @@ from lakewarden.cli.asking import (
     question,
     tell,
 )
-from lakewarden.cli.outcome import NO, YES, show_json, show_table
-from lakewarden.cli.where import NOWHERE, Where
+from lakewarden.cli.question_target import NOWHERE, Where
 from lakewarden.kernel.privileges import operations_of, privileges_of
 
 

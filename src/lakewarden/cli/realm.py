@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import As, Texts, pair
-from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
 
 Name = Annotated[str, Parameter(help="The realm's name.")]
@@ -40,8 +40,10 @@ def create(
     from lakewarden.service.realm import Realm
 
     realm = Realm(name, model, directory, settings=settings)
-    with opened(at.database, makes=True) as plane:
-        done(plane.write(operator(plane), lambda desk: realms.create(desk, realm)))
+    with opened(at.database, makes=True) as service:
+        done(
+            service.write(operator(service), lambda transaction: realms.create(transaction, realm))
+        )
     return YES
 
 
@@ -59,7 +61,7 @@ def listed(*, at: At = NOWHERE, format: As = "table") -> int:
         from lakewarden.service import realms
         from lakewarden.service.statements import stored
 
-        with opened(at.database) as plane:
+        with opened(at.database) as service:
             found = [
                 {
                     "name": state.realm.name,
@@ -69,7 +71,7 @@ def listed(*, at: At = NOWHERE, format: As = "table") -> int:
                     "entities": len(state.matrix.snapshot.coded.tree.stored),
                     "statements": len(stored(state)),
                 }
-                for state in realms.listed(plane.state, operator(plane), plane.clock())
+                for state in realms.listed(service.state, operator(service), service.clock())
             ]
     if format == "json":
         show_json(found)
@@ -114,6 +116,6 @@ def drop(
         return YES
     from lakewarden.service import realms
 
-    with opened(at.database) as plane:
-        done(plane.write(operator(plane), lambda desk: realms.drop(desk, name)))
+    with opened(at.database) as service:
+        done(service.write(operator(service), lambda transaction: realms.drop(transaction, name)))
     return YES

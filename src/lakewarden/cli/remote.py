@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from lakewarden.cli.working import working
+from lakewarden.cli.status_line import working
 from lakewarden.kernel.advice import Need, Way
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.explain import Explanation, Step

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import opened, operator, url_of
+from lakewarden.cli.admin_target import opened, operator, url_of
 from lakewarden.cli.outcome import YES, show, show_json
-from lakewarden.cli.where import Url
+from lakewarden.cli.question import As
+from lakewarden.cli.question_target import Url
 
 if TYPE_CHECKING:
     from lakewarden.service.actor import Actor
@@ -38,8 +38,8 @@ def rotate(*, database: Url = None, format: As = "table") -> int:
     url = url_of(database)
     configured = secret_keys(load(None, {"database": url}))
     keys = Keys(configured)
-    with opened(url) as plane:
-        actor = operator(plane)
+    with opened(url) as service:
+        actor = operator(service)
     with open_store(url) as store:
         store.seals = Seals(configured)
         revision, count = _rotated(store, keys, actor)

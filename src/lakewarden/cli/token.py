@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.duration import seconds
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
+from lakewarden.cli.question import As
 
 Directory = Annotated[str, Parameter(help="Whose people are meant.")]
 
@@ -49,11 +49,11 @@ def create(
         return YES
     from lakewarden.service import token
 
-    with opened(at.database, makes=True) as plane:
-        made = plane.write(
-            operator(plane),
-            lambda desk: token.create(
-                desk, user, directory, seconds=length, realm=realm, title=title, new=new
+    with opened(at.database, makes=True) as service:
+        made = service.write(
+            operator(service),
+            lambda transaction: token.create(
+                transaction, user, directory, seconds=length, realm=realm, title=title, new=new
             ),
         )
         show(done(made).text)
@@ -82,9 +82,9 @@ def listed(
     else:
         from lakewarden.service import token
 
-        with opened(at.database) as plane:
-            actor = operator(plane)
-            answer = token.listed(plane.state, actor, directory, user, plane.clock())
+        with opened(at.database) as service:
+            actor = operator(service)
+            answer = token.listed(service.state, actor, directory, user, service.clock())
             found = [
                 {
                     "id": one.id,
@@ -133,6 +133,10 @@ def revoke(
         return YES
     from lakewarden.service import token
 
-    with opened(at.database) as plane:
-        done(plane.write(operator(plane), lambda desk: token.revoke(desk, id, directory)))
+    with opened(at.database) as service:
+        done(
+            service.write(
+                operator(service), lambda transaction: token.revoke(transaction, id, directory)
+            )
+        )
     return YES

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from lakewarden.cli.asking import As
-from lakewarden.cli.at import NOWHERE, At, done, opened, operator
+from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.question import As
 from lakewarden.cli.remote import PAGE, Server
 
 Name = Annotated[str, Parameter(help="The name, as the directory has it.")]
@@ -33,8 +33,12 @@ def add(
     from lakewarden.service import people
 
     person = people.read_person(_text(name, group))
-    with opened(at.database, makes=True) as plane:
-        done(plane.write(operator(plane), lambda desk: people.add(desk, directory, person)))
+    with opened(at.database, makes=True) as service:
+        done(
+            service.write(
+                operator(service), lambda transaction: people.add(transaction, directory, person)
+            )
+        )
     return YES
 
 
@@ -56,8 +60,12 @@ def remove(
     from lakewarden.service import people
 
     person = people.read_person(_text(name, group))
-    with opened(at.database) as plane:
-        done(plane.write(operator(plane), lambda desk: people.remove(desk, directory, person)))
+    with opened(at.database) as service:
+        done(
+            service.write(
+                operator(service), lambda transaction: people.remove(transaction, directory, person)
+            )
+        )
     return YES
 
 
@@ -75,9 +83,9 @@ def listed(*, directory: Directory = "main", at: At = NOWHERE, format: As = "tab
         from lakewarden.kernel.statement_file import principal_text
         from lakewarden.service import people
 
-        with opened(at.database) as plane:
-            actor = operator(plane)
-            known = done(people.people(plane.state, actor, directory, plane.clock()))
+        with opened(at.database) as service:
+            actor = operator(service)
+            known = done(people.people(service.state, actor, directory, service.clock()))
             found = sorted(map(principal_text, known.principals))
     rows = [tuple(text.split(":", 1)) for text in found]
     if format == "json":

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.at import opened, operator
+from lakewarden.cli.admin_target import opened, operator
 from lakewarden.cli.outcome import NO, YES
-from lakewarden.cli.where import Url
+from lakewarden.cli.question_target import Url
 from lakewarden.kernel.errors import BadInput
 
 
@@ -40,29 +40,31 @@ def password(
     """
     from lakewarden.authn.password import Passwords
     from lakewarden.service import native_user, throttle
+    from lakewarden.service.decision_service import DecisionService
     from lakewarden.service.password import check_strength
-    from lakewarden.service.plane import Plane
 
-    def check(plane: Plane) -> str:
-        found = plane.state.realm(realm)
+    def check(service: DecisionService) -> str:
+        found = service.state.realm(realm)
         if found.realm.model != "datahub":
             raise BadInput(f"`{realm}` is no realm of DataHub")
         return native_user.known(found, name)
 
-    with opened(database) as plane:
-        user = check(plane)
+    with opened(database) as service:
+        user = check(service)
         if remove:
-            gone = plane.write(
-                operator(plane), lambda desk: native_user.forget(desk, realm, user, "operator")
+            gone = service.write(
+                operator(service),
+                lambda transaction: native_user.forget(transaction, realm, user, "operator"),
             )
             return YES if gone else NO
         text = _read(file)
         check_strength(text, name)
         hashed = Passwords().hash(text)
-        plane.write(
-            operator(plane), lambda desk: native_user.put(desk, realm, user, hashed, "operator")
+        service.write(
+            operator(service),
+            lambda transaction: native_user.put(transaction, realm, user, hashed, "operator"),
         )
-        throttle.forget(plane.store, realm, user)
+        throttle.forget(service.store, realm, user)
     return YES
 
 

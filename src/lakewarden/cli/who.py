@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from lakewarden.cli.asking import (
+from lakewarden.cli.cross_realm import NOWHERE, Home, Wherever, spread, tell_rest
+from lakewarden.cli.formatting import principal_name
+from lakewarden.cli.outcome import NO, YES, show_csv, show_json, show_table
+from lakewarden.cli.question import (
     NO_CLAIMS,
     NO_PARTS,
     Act,
@@ -14,9 +17,6 @@ from lakewarden.cli.asking import (
     question,
     tell,
 )
-from lakewarden.cli.estate import NOWHERE, Home, Wherever, spread, tell_rest
-from lakewarden.cli.outcome import NO, YES, show_csv, show_json, show_table
-from lakewarden.cli.wording import principal_name
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.who import who as who_may
 

@@ -137,7 +137,7 @@ class Audit(Section):
 class Settings(BaseSettings):
     """Everything that `lakewarden serve` needs to know.
 
-    `consistency`: `strict` asks the store before it decides, `host` trusts the revision word of
+    `consistency`: `strict` asks the store before it decides, `host` trusts the shared revision of
     this machine, which is right only while no other machine writes to the store. (With SQLite
     the word is always right.) `stale_seconds` of `limits` is how long answers go on while the
     store cannot be reached.

@@ -21,7 +21,7 @@ from lakewarden.kernel.expression import Node
 from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.point import Point, Spot
+from lakewarden.kernel.point_evaluator import PointEvaluator, Spot
 from lakewarden.kernel.principal import ROLE, USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.rows import shape
@@ -105,7 +105,7 @@ class _Asking:
         self._request = request
         self._rule = rule
         self._place = place
-        point = Point(self._snapshot, matrix.subject(request), request)
+        point = PointEvaluator(self._snapshot, matrix.subject(request), request)
         asked = {own: names for own, names in self._asked_here().items() if own != rule}
         self._closed = {r: n for r, n in asked.items() if not _holds(point, r, place)}
 
@@ -118,7 +118,7 @@ class _Asking:
                 found.setdefault(rule, []).append(operation.name)
         return found
 
-    def _opened(self, point: Point) -> tuple[str, ...]:
+    def _opened(self, point: PointEvaluator) -> tuple[str, ...]:
         """The operations on the target that what is supposed opens; ways to it first."""
         found = (n for r, n in self._closed.items() if _holds(point, r, self._place))
         ways = {name for names in self._snapshot.model.access.values() for name in names}
@@ -130,9 +130,9 @@ class _Asking:
         for role in islice(helping, _ROLES_NAMED):
             yield Way((), (), (), joins=(role,), opens=self._opened(self._joined(role)))
 
-    def _joined(self, role: Principal) -> Point:
+    def _joined(self, role: Principal) -> PointEvaluator:
         request = self._as_member(role)
-        return Point(self._snapshot, self._matrix.subject(request), request)
+        return PointEvaluator(self._snapshot, self._matrix.subject(request), request)
 
     def _as_member(self, role: Principal) -> Request:
         return replace(self._request, groups=(*self._request.groups, role))
@@ -145,18 +145,18 @@ class _Asking:
         if self._request.roles is not None or self._request.principal.kind != USER:
             return
         model, table = self._snapshot.model, self._snapshot.table
-        acting = self._snapshot.coded.acting
+        memberships = self._snapshot.coded.memberships
         operation = self._matrix.operation(self._request.operation)
         asked = shape(model, operation, self._request.target.type).privileges
         named = {id for name in asked for id in table.allows(name).by_principal}
-        reaching = {id for one in named for id in acting.acting_as(one)} & acting.stored
+        reaching = {id for one in named for id in memberships.acting_as(one)} & memberships.stored
         held = self._matrix.subject(self._request).named
-        roles = (acting.principals[id] for id in reaching)
+        roles = (memberships.principals[id] for id in reaching)
         known = [role for role in roles if role.kind == ROLE and role not in held]
         given: Counter[int] = Counter()
         for grouped in table.allow.values():
             given.update({id: len(grants) for id, grants in grouped.by_principal.items()})
-        known.sort(key=lambda role: (sum(given[id] for id in acting.acts_as(role)), role))
+        known.sort(key=lambda role: (sum(given[id] for id in memberships.acts_as(role)), role))
         yield from known[:_ROLES_TRIED]
 
     def changes(self, found: Iterable[frozenset[Change]]) -> Iterator[Way]:
@@ -221,7 +221,7 @@ class _Asking:
         return apply(bare, [*added, *gone], now=self._request.now, revision=revision)
 
 
-def _holds(point: Point, rule: Node, place: Spot) -> bool:
+def _holds(point: PointEvaluator, rule: Node, place: Spot) -> bool:
     """Whether the rule holds; not, where that takes too much work."""
     try:
         return point.evaluate(rule, place)
@@ -239,7 +239,7 @@ def _grantors(matrix: Matrix, request: Request, need: Need) -> tuple[Principal, 
     return tuple(sorted(who(matrix, question)))
 
 
-class _Supposing(Point):
+class _Supposing(PointEvaluator):
     """A point that takes some ALLOWs for given to the asker and some DENYs for lifted."""
 
     def __init__(

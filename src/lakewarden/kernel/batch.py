@@ -123,7 +123,7 @@ def _is_groupable(matrix: Matrix, request: Request) -> bool:
     coded = matrix.snapshot.coded
     id = coded.tree.find(request.target)
     matrix.require(request.now)
-    if not request.is_plain or coded.acting.is_beyond(request.principal):
+    if not request.is_plain or coded.memberships.is_beyond(request.principal):
         return False
     return id is not None and id in coded.tree.stored and id not in coded.tree.deep
 

@@ -239,7 +239,7 @@ def _type_postings(coded: Coded) -> dict[str, BitMap]:
 def _owner_postings(coded: Coded) -> dict[str, BitMap]:
     rows: dict[str, BitMap] = {}
     for owner, ids in coded.owners.inverted().items():
-        name = coded.acting.principals[owner].name
+        name = coded.memberships.principals[owner].name
         rows[name] = rows.get(name, BitMap()) | ids
     return rows
 
@@ -257,10 +257,10 @@ def groups_of(coded: Coded, entity: Entity) -> Iterator[str]:
     """The names of the groups that the entity, as a user, is directly a member of."""
     principal = coded.model.principal_kind(entity)
     if principal is not None and principal[0] == USER:
-        member = coded.acting.ids.get(Principal(*principal), -1)
-        for group in coded.acting.of.get(member, ()):
-            if coded.acting.principals[group].kind == GROUP:
-                yield coded.acting.principals[group].name
+        member = coded.memberships.ids.get(Principal(*principal), -1)
+        for group in coded.memberships.of.get(member, ()):
+            if coded.memberships.principals[group].kind == GROUP:
+                yield coded.memberships.principals[group].name
 
 
 def _attribute_postings(coded: Coded) -> dict[str, BitMap]:

@@ -191,8 +191,8 @@ class _Step:
             case OwnerChanged(row, present):
                 self._owner(row, present)
             case PrincipalChanged(principal, present):
-                acting = self._coded.acting.with_stored(principal, stored=present)
-                self._coded = replace(self._coded, acting=acting)
+                memberships = self._coded.memberships.with_stored(principal, stored=present)
+                self._coded = replace(self._coded, memberships=memberships)
             case MembershipChanged(row, present):
                 self._membership(row, present)
             case StatementAdded(statement):
@@ -313,7 +313,7 @@ class _Step:
     def _forget_rows(self, id: int) -> None:
         for owner, _ in self._coded.owners.of(id):
             self._owned_by[owner] = self._owned_by[owner] - BitMap([id])
-            self._subjects |= self._coded.acting.acting_as(owner)
+            self._subjects |= self._coded.memberships.acting_as(owner)
         relations = {
             kind: edges.replaced(id, ()) if edges.of(id) else edges
             for kind, edges in self._coded.relations.items()
@@ -409,15 +409,15 @@ class _Step:
         if any(other == owner for other, _ in pairs):
             owned.add(id)
         self._owned_by[owner] = owned
-        self._subjects |= self._coded.acting.acting_as(owner)
+        self._subjects |= self._coded.memberships.acting_as(owner)
         self._spread(owner)
         self._rematched.add(id)
 
     # Principals and statements
 
     def _number(self, principal: Principal) -> int:
-        acting, id = self._coded.acting.numbered(principal)
-        self._coded = replace(self._coded, acting=acting)
+        memberships, id = self._coded.memberships.numbered(principal)
+        self._coded = replace(self._coded, memberships=memberships)
         self._subjects.add(id)
         return id
 
@@ -425,20 +425,20 @@ class _Step:
         member = self._number(row.member)
         self._number(row.of)
         if present:
-            self._coded.acting.check_membership(row.member, row.of)
-        before = self._coded.acting.acting_as(member)
-        acting = self._coded.acting.with_membership(row.member, row.of, present=present)
-        self._everybody |= bool(self._coded.acting.inert or self._coded.acting.beyond)
-        self._coded = replace(self._coded, acting=acting)
+            self._coded.memberships.check_membership(row.member, row.of)
+        before = self._coded.memberships.acting_as(member)
+        memberships = self._coded.memberships.with_membership(row.member, row.of, present=present)
+        self._everybody |= bool(self._coded.memberships.inert or self._coded.memberships.beyond)
+        self._coded = replace(self._coded, memberships=memberships)
         self._subjects |= before
         self._spread(member)
         for id in before:
-            self._rematched |= self._before.entities_of([acting.principals[id]])
+            self._rematched |= self._before.entities_of([memberships.principals[id]])
 
     def _spread(self, id: int) -> None:
         """A change at an implied set concerns everybody."""
-        acting = self._coded.acting
-        if any(acting.principals[i].kind == IMPLIED for i in acting.acting_as(id)):
+        memberships = self._coded.memberships
+        if any(memberships.principals[i].kind == IMPLIED for i in memberships.acting_as(id)):
             self._everybody = True
 
     def _state(self, statement: Statement) -> None:
@@ -490,7 +490,7 @@ class _Step:
         gone = [before.statements[i] for i in sorted(ids) if before.in_force(i)]
         come = [self._statements[i] for i in sorted(ids) if i in self._statements]
         come = [statement for statement in come if statement.applies(now)]
-        index = changed(before, self._statements, gone, come, self._coded.acting)
+        index = changed(before, self._statements, gone, come, self._coded.memberships)
         start, end = self._interval(now)
         return replace(index, start=start, end=end, moment=now), gone, come
 
@@ -537,7 +537,7 @@ class _Step:
         """Whether the subject acts as and owns what it did before."""
         if self._everybody or subject.owned.intersect(self._chain):
             return False
-        id = self._coded.acting.ids.get(subject.principal)
+        id = self._coded.memberships.ids.get(subject.principal)
         return id is None or id not in self._subjects
 
     def _carry(self, snapshot: Snapshot, touch: _Touch) -> None:
@@ -568,7 +568,7 @@ class _Touch:
     def of(coded: Coded, statements: Iterable[Statement]) -> _Touch:
         found = list(statements)
         privileges = [touched(statement, coded.model) for statement in found]
-        principals = {coded.acting.ids[p] for s in found for p in s.principals}
+        principals = {coded.memberships.ids[p] for s in found for p in s.principals}
         return _Touch(
             frozenset().union(*privileges),
             frozenset(principals),

@@ -32,7 +32,7 @@ from lakewarden.kernel.expression import (
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import ANY, Reach
-from lakewarden.kernel.point import Point, Spot
+from lakewarden.kernel.point_evaluator import PointEvaluator, Spot
 from lakewarden.kernel.request import Decision, Reason, Request
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Statement
@@ -85,7 +85,7 @@ def explain(matrix: Matrix, request: Request) -> Explanation:
     subject = matrix.subject(request)
     place = snapshot.place(request.target)
     rule = matrix.operation(request.operation).rule(request.target.type)
-    walk = _Walk(snapshot, Point(snapshot, subject, request))
+    walk = _Walk(snapshot, PointEvaluator(snapshot, subject, request))
     step = walk.step(rule, place)
     if step.holds != decision.allow:
         snapshot.memos.errors["Disagreement"] += 1
@@ -105,7 +105,7 @@ def deciding(
     """
     snapshot = matrix.snapshot
     rule = matrix.operation(request.operation).rule(request.target.type)
-    walk = _Walk(snapshot, Point(snapshot, matrix.subject(request), request))
+    walk = _Walk(snapshot, PointEvaluator(snapshot, matrix.subject(request), request))
     found = walk.deciding(rule, snapshot.place(request.target), known)
     return tuple(sorted(set(found)))
 
@@ -138,7 +138,7 @@ def turning(
     return tuple(_by_size(ways))
 
 
-class _AsIf(Point):
+class _AsIf(PointEvaluator):
     """A point to which every name that comes with the request stands for something stored."""
 
     def spot(self, entity: Entity) -> Spot:
@@ -164,7 +164,7 @@ class _Walk:
     `derived`: what follows from other privileges is needed as such, not as one of these.
     """
 
-    def __init__(self, snapshot: Snapshot, point: Point, *, derived: bool = False) -> None:
+    def __init__(self, snapshot: Snapshot, point: PointEvaluator, *, derived: bool = False) -> None:
         self._snapshot = snapshot
         self._point = point
         self._derived = derived

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.kernel import tree as trees
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.numbering import Numbering
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal, members_of
@@ -52,7 +52,7 @@ class Coded:
     model: Model
     spelling: Spelling
     tree: Tree
-    acting: Acting
+    memberships: Memberships
     relations: Mapping[str, Edges]
     owners: Edges
     ownerships: tuple[str, ...]
@@ -96,15 +96,17 @@ def code(facts: Facts, model: Model, spelling: Spelling) -> Coded:
         _mention(numbering, entity, spelling)
     tree = numbering.tree()
     _check_stored(tree, facts, model)
-    acting = Acting.build(facts.principals, facts.memberships, _actors(facts, model, tree))
+    memberships = Memberships.build(
+        facts.principals, facts.memberships, _actors(facts, model, tree)
+    )
     ownerships = ("", *sorted({row.ownership for row in facts.owners} - {""}))
     return Coded(
         model=model,
         spelling=spelling,
         tree=tree,
-        acting=acting,
+        memberships=memberships,
         relations=_relations(facts.relations, tree, model),
-        owners=_owners(facts.owners, tree, acting, ownerships),
+        owners=_owners(facts.owners, tree, memberships, ownerships),
         ownerships=ownerships,
         attributes=_attributes(facts, tree),
     )
@@ -177,11 +179,11 @@ def found(tree: Tree, entity: Entity) -> int:
 
 
 def _owners(
-    rows: Sequence[OwnerRow], tree: Tree, acting: Acting, ownerships: tuple[str, ...]
+    rows: Sequence[OwnerRow], tree: Tree, memberships: Memberships, ownerships: tuple[str, ...]
 ) -> Edges:
     labels = {name: label for label, name in enumerate(ownerships)}
     triples = (
-        (found(tree, row.entity), acting.ids[row.owner], labels[row.ownership]) for row in rows
+        (found(tree, row.entity), memberships.ids[row.owner], labels[row.ownership]) for row in rows
     )
     return Edges.build(len(tree), triples)
 
@@ -196,7 +198,7 @@ def _attributes(facts: Facts, tree: Tree) -> dict[int, dict[str, tuple[str, ...]
 
 def rows_of(coded: Coded, statements: Mapping[str, Statement]) -> Facts:
     """The rows that `code` reads back as the same facts; statements that are implied stay out."""
-    tree, principals = coded.tree, coded.acting.principals
+    tree, principals = coded.tree, coded.memberships.principals
     name = tree.entity
     stored = list(tree.stored)
     parents = tree.parents
@@ -221,12 +223,12 @@ def rows_of(coded: Coded, statements: Mapping[str, Statement]) -> Facts:
             for i in stored
             for owner, label in coded.owners.of(i)
         ],
-        principals=[principals[i] for i in sorted(coded.acting.stored)],
+        principals=[principals[i] for i in sorted(coded.memberships.stored)],
         memberships=[
             MembershipRow(principals[member], principals[group])
-            for member, groups in coded.acting.of.items()
+            for member, groups in coded.memberships.of.items()
             for group in groups
         ]
-        + [MembershipRow(principals[m], principals[g]) for m, g in sorted(coded.acting.inert)],
+        + [MembershipRow(principals[m], principals[g]) for m, g in sorted(coded.memberships.inert)],
         statements=[s for s in statements.values() if not s.id.startswith(IMPLIED_ID)],
     )

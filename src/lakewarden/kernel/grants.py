@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lakewarden.kernel.acting import Acting
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.scopes import Reaching, normal
 from lakewarden.kernel.statement import Criterion, Effect, Owners, Statement
@@ -17,7 +17,7 @@ from lakewarden.kernel.statement import Criterion, Effect, Owners, Statement
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One statement as it bears on one privilege; `scope` numbers a `Reaching`."""
+    """One statement as it bears on one privilege; `scope` numbers a `PersonAccess`."""
 
     statement: Statement
     scope: int
@@ -108,7 +108,9 @@ def interval(statements: Iterable[Statement], now: float) -> tuple[float, float]
     return start, end
 
 
-def table(statements: Mapping[str, Statement], model: Model, acting: Acting, now: float) -> Table:
+def table(
+    statements: Mapping[str, Statement], model: Model, memberships: Memberships, now: float
+) -> Table:
     """The index of `statements` for the interval around `now`."""
     start, end = interval(statements.values(), now)
     empty = Table(model, {}, (), {}, {}, {}, start, end, now)
@@ -119,7 +121,7 @@ def table(statements: Mapping[str, Statement], model: Model, acting: Acting, now
     known: Known = {}
     for statement in in_force:
         side = allow if statement.effect is Effect.ALLOW else deny
-        for privilege, grant in _grants(statement, model, acting, numbers, known):
+        for privilege, grant in _grants(statement, model, memberships, numbers, known):
             side.setdefault(privilege, []).append(grant)
     return replace(
         empty,
@@ -138,11 +140,11 @@ Known = dict[tuple[bool, frozenset[str]], tuple[tuple[str, Reach], ...]]
 def _grants(
     statement: Statement,
     model: Model,
-    acting: Acting,
+    memberships: Memberships,
     numbers: dict[Reaching, int],
     known: Known,
 ) -> Iterator[tuple[str, Grant]]:
-    principals = frozenset(acting.ids[p] for p in statement.principals)
+    principals = frozenset(memberships.ids[p] for p in statement.principals)
     key = (statement.effect is Effect.ALLOW, statement.privileges)
     bearing = known.get(key)
     if bearing is None:
@@ -213,7 +215,7 @@ def changed(
     statements: Mapping[str, Statement],
     gone: Iterable[Statement],
     come: Iterable[Statement],
-    acting: Acting,
+    memberships: Memberships,
 ) -> Table:
     """The index after `gone` left and `come` arrived, both in force, within one interval.
 
@@ -231,7 +233,7 @@ def changed(
     arriving: dict[tuple[Effect, str], list[Grant]] = {}
     known: Known = {}
     for statement in come:
-        for privilege, grant in _grants(statement, model, acting, numbers, known):
+        for privilege, grant in _grants(statement, model, memberships, numbers, known):
             arriving.setdefault((statement.effect, privilege), []).append(grant)
     for (effect, privilege), grants in arriving.items():
         sides[effect][privilege] = _with(sides[effect].get(privilege, _EMPTY), grants)

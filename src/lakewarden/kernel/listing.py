@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from pyroaring import BitMap
 
-from lakewarden.kernel.among import Among, Ids, Truths
+from lakewarden.kernel.bulk_evaluator import BulkEvaluator, Ids, Truths
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Codes, Matrix, Plan
@@ -70,7 +70,7 @@ def listing(
 
 
 def _is_beyond(matrix: Matrix, request: Request) -> bool:
-    return matrix.snapshot.coded.acting.is_beyond(request.principal, request.groups)
+    return matrix.snapshot.coded.memberships.is_beyond(request.principal, request.groups)
 
 
 def _types(matrix: Matrix, operation: Operation) -> list[str]:
@@ -137,7 +137,7 @@ def _judged(
         walked = (id for id in each(ids) if matrix.walk(plan.operation, subject, request, id))
         return BitMap(list(walked))
     rows: Ids = np.asarray(ids.to_array(), dtype=np.int32)
-    among = Among(matrix.snapshot, subject, None if request.is_plain else request)
+    among = BulkEvaluator(matrix.snapshot, subject, None if request.is_plain else request)
     truths = among.evaluate(plan.operation.rule(plan.type), rows)
     return BitMap(rows[truths].astype(np.uint32))
 
@@ -254,7 +254,7 @@ def among_operation(matrix: Matrix, operation: Operation, subject: Subject, ids:
 
 
 def _decided(matrix: Matrix, plan: Plan, subject: Subject, ids: Ids) -> Truths:
-    rule, among = plan.operation.rule(plan.type), Among(matrix.snapshot, subject)
+    rule, among = plan.operation.rule(plan.type), BulkEvaluator(matrix.snapshot, subject)
     if plan.columns is None:
         return among.evaluate(rule, ids)
     codes = plan.codes(matrix.entry(plan, subject))[plan.columns.classes[ids]]

@@ -17,7 +17,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.expression import Holds
 from lakewarden.kernel.model import ANY, NONE, Operation
-from lakewarden.kernel.point import Point
+from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Decision, Reason, Request
 from lakewarden.kernel.rows import Code, Columns, Shape, codes, columns, shape
@@ -224,7 +224,7 @@ class Matrix:
     ) -> bool:
         """The rule's truth at a place, found by walking it."""
         type = place.entity.type if isinstance(place, NamedPlace) else self._type(place)
-        point = Point(self.snapshot, subject, request)
+        point = PointEvaluator(self.snapshot, subject, request)
         return point.evaluate(operation.rule(type), place)
 
     def _type(self, id: int) -> str:
@@ -240,7 +240,7 @@ class Matrix:
         coded = self.snapshot.coded
         return resolve(
             request.principal,
-            coded.acting,
+            coded.memberships,
             coded.tree,
             self.snapshot.owned_by,
             request.groups,

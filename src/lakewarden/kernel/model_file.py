@@ -35,7 +35,6 @@ from lakewarden.kernel.model import (
 from lakewarden.kernel.model_check import check_operations
 from lakewarden.kernel.principal import GROUP, ROLE, USER
 from lakewarden.kernel.rules import RESERVED, Macro, Vocabulary, parse
-from lakewarden.kernel.section import Section
 from lakewarden.kernel.setting import (
     choose,
     named_types,
@@ -44,6 +43,7 @@ from lakewarden.kernel.setting import (
     settled,
     weakened,
 )
+from lakewarden.kernel.toml_section import Section
 
 EFFECTS = {
     "owner": "the creator becomes the owner of what is created",

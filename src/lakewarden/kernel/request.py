@@ -45,7 +45,7 @@ class Request:
     asking server's clock, in seconds since the epoch. `targets` and `lists` are the further
     entities that the operation names; `attributes` the declared facts that come with the
     request; `subresources` what the act touches inside the target; `groups` are memberships
-    that the identity provider vouches for; `roles`, when given, are the only ones whose
+    that the identity provider asserts; `roles`, when given, are the only ones whose
     ALLOWs count (DENYs and ownership always do).
     """
 

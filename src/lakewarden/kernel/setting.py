@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import ANY, EntityType, Table
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 
 TYPES = "types"
 

@@ -131,8 +131,8 @@ class Snapshot:
         """The principal, resolved; remembered."""
         subject = self.memos.subjects.get(principal)
         if subject is None:
-            subject = resolve(principal, self.coded.acting, self.coded.tree, self.owned_by)
-            if len(self.memos.subjects) < NAMED_LIMIT or principal in self.coded.acting.ids:
+            subject = resolve(principal, self.coded.memberships, self.coded.tree, self.owned_by)
+            if len(self.memos.subjects) < NAMED_LIMIT or principal in self.coded.memberships.ids:
                 self.memos.subjects[principal] = subject
         return subject
 
@@ -333,7 +333,7 @@ def compile(
     """
     coded = code(facts, model, spelling)
     statements = {s.id: s for s in (*facts.statements, *implied(coded))}
-    index = table(statements, model, coded.acting, now)
+    index = table(statements, model, coded.memberships, now)
     return assemble(coded, index, revision)
 
 

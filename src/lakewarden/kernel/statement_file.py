@@ -38,7 +38,6 @@ from lakewarden.kernel.principal import (
     Principal,
     members_of,
 )
-from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement import (
     Anything,
     Condition,
@@ -51,6 +50,7 @@ from lakewarden.kernel.statement import (
     Statement,
     Where,
 )
+from lakewarden.kernel.toml_section import Section
 
 _IMPLIED = {p.name: p for p in (ALL_USERS, ANY_GROUP, SERVICE_ADMINS, MASTER)}
 _OWNERS = "owners"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pyroaring import BitMap
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.hierarchy import MAX_LEVELS
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.tree import Tree
 
@@ -38,7 +38,7 @@ class Subject:
 
 def resolve(
     principal: Principal,
-    acting: Acting,
+    memberships: Memberships,
     tree: Tree,
     owned_by: Mapping[int, BitMap],
     groups: Iterable[Principal] = (),
@@ -48,15 +48,15 @@ def resolve(
 
     Raises `LimitExceeded` where too many memberships follow on one another.
     """
-    if acting.is_beyond(principal, groups):
+    if memberships.is_beyond(principal, groups):
         raise LimitExceeded(f"more than {MAX_LEVELS} memberships follow on one another")
-    everything = acting.acts_as(principal, groups)
+    everything = memberships.acts_as(principal, groups)
     allow = everything
     if roles is not None:
         allow = frozenset(
             id
             for id in everything
-            if acting.principals[id].kind != ROLE or acting.principals[id] in roles
+            if memberships.principals[id].kind != ROLE or memberships.principals[id] in roles
         )
     owned = [owned_by[id] for id in everything if id in owned_by]
     entities = BitMap.union(*owned) if owned else BitMap()
@@ -64,7 +64,7 @@ def resolve(
         principal=principal,
         allow=allow,
         deny=everything,
-        named=frozenset({principal, *groups, *(acting.principals[id] for id in everything)}),
+        named=frozenset({principal, *groups, *(memberships.principals[id] for id in everything)}),
         owned=entities,
         touched=tree.below(entities),
     )

@@ -11,13 +11,13 @@ from operator import and_, or_
 
 from pyroaring import BitMap
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.algebra import Algebra
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import SELF, Compare, Node
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.point import Point, Spot
+from lakewarden.kernel.memberships import Memberships
+from lakewarden.kernel.point_evaluator import PointEvaluator, Spot
 from lakewarden.kernel.principal import (
     ALL_USERS,
     ANY_GROUP,
@@ -47,24 +47,24 @@ def who(matrix: Matrix, request: Request) -> frozenset[Principal]:
     if target != NO_RESOURCE and not snapshot.is_judged(target, place):
         return frozenset()
     users = Users(snapshot, request).evaluate(rule, place)
-    return frozenset(snapshot.coded.acting.principals[id] for id in users)
+    return frozenset(snapshot.coded.memberships.principals[id] for id in users)
 
 
 class Crowd:
     """The stored users of a realm, and which of them act as whom. Sets are of principal ids."""
 
-    def __init__(self, acting: Acting) -> None:
-        self._acting = acting
-        users = BitMap([id for id in acting.stored if acting.principals[id].kind == USER])
+    def __init__(self, memberships: Memberships) -> None:
+        self._acting = memberships
+        users = BitMap([id for id in memberships.stored if memberships.principals[id].kind == USER])
         self.everyone = users - self._beyond(users)
         self._acting_as: dict[int, BitMap] = {}
 
     def _beyond(self, users: BitMap) -> BitMap:
         """Of the users, those who are denied because too many memberships follow on them."""
-        acting = self._acting
-        if not acting.beyond:
+        memberships = self._acting
+        if not memberships.beyond:
             return BitMap()
-        return BitMap([id for id in users if acting.is_beyond(acting.principals[id])])
+        return BitMap([id for id in users if memberships.is_beyond(memberships.principals[id])])
 
     def of(self, principals: Iterable[int]) -> BitMap:
         """The stored users that act as any of the principals."""
@@ -98,13 +98,13 @@ class Users(Algebra[BitMap, Spot]):
 
     def __init__(self, snapshot: Snapshot, request: Request) -> None:
         self._snapshot = snapshot
-        self._acting = snapshot.coded.acting
+        self._acting = snapshot.coded.memberships
         self._crowd = Crowd(self._acting)
         self.everyone = self._crowd.everyone
         nobody = Subject(
             request.principal, frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
         )
-        self._point = Point(snapshot, nobody, request)
+        self._point = PointEvaluator(snapshot, nobody, request)
         self._request = request
 
     def all_of(self, values: Iterator[BitMap]) -> BitMap:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import check_realm, read_statements
+from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Manifest
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.system import System

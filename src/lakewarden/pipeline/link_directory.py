@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.service.link import Asset, Link, link
 
 FORMAT: Final = 1

@@ -31,7 +31,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import check_text
 from lakewarden.service.link import Asset, Link, link
 from lakewarden.service.links import MAX_KEEPER

@@ -38,7 +38,7 @@ import pyarrow as pa
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.names import datahub
 from lakewarden.names.canonical import quoted
 

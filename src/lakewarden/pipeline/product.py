@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from lakewarden.kernel.errors import BadInput, Conflict
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.source import Progress
 
 FORMAT: Final = 1

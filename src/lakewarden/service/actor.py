@@ -22,7 +22,7 @@ class Actor(msgspec.Struct, frozen=True):
     COST: made anew for every request; so it is not a frozen dataclass, which takes 1 µs more.
 
     `realm`: the only realm in which the credential is good; None: in every realm of the
-    directory. `groups` are names that the identity provider vouches for in this request.
+    directory. `groups` are names that the identity provider asserts in this request.
     `credential` says how the caller was believed (`simple`, `root`, `token:ID`, `session:ID`,
     `oidc`, `anonymous`), `wire` and `request_id` where and in which request. `unproven` says
     where callers need not prove who they are: `simple` (the mode of authentication), `open` (a

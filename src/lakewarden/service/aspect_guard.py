@@ -25,7 +25,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.names import datahub
 from lakewarden.service import aspects, timeseries
 from lakewarden.service.aspects import Value
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 
 CREDENTIAL: Final = "dataHubAccessToken"
 """The type of the entities as which tokens are kept, and how their URNs begin."""
@@ -75,8 +75,10 @@ class Parts(TypedDict, total=False):
 class Guard:
     """Asks about one entity, on the state of the write that is under way."""
 
-    def __init__(self, desk: Desk, realm: str, entity: Entity, switches: Switches) -> None:
-        self._desk = desk
+    def __init__(
+        self, transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches
+    ) -> None:
+        self._desk = transaction
         self._realm = realm
         self._entity = entity
         self._switches = switches

@@ -33,10 +33,10 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Statement
 from lakewarden.names import datahub
 from lakewarden.service import timeseries
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import Document, DocumentChanged, Effect
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 
 Value = dict[str, Any]
 
@@ -147,7 +147,7 @@ def _stated(
 
 
 def write(
-    desk: Desk,
+    transaction: WriteTransaction,
     realm: str,
     writes: Iterable[Write],
     actor: str,
@@ -163,8 +163,8 @@ def write(
     by_entity: dict[Entity, list[Write]] = {}
     for one in writes:
         by_entity.setdefault(one.entity, []).append(one)
-    documents = desk.store.documents(realm, list(by_entity))
-    batch = _Batch(desk, realm, actor)
+    documents = transaction.store.documents(realm, list(by_entity))
+    batch = _Batch(transaction, realm, actor)
     for entity, own in by_entity.items():
         batch.add(entity)
         plain = [one for one in own if not timeseries.is_timed(one.aspect)]
@@ -172,17 +172,19 @@ def write(
             batch.write(entity, documents.get(entity), plain)
     batch.flush()
     in_time = [one for own in by_entity.values() for one in own if timeseries.is_timed(one.aspect)]
-    _write_in_time(desk, realm, in_time, values)
+    _write_in_time(transaction, realm, in_time, values)
 
 
-def _write_in_time(desk: Desk, realm: str, writes: list[Write], kept: int) -> None:
+def _write_in_time(
+    transaction: WriteTransaction, realm: str, writes: list[Write], kept: int
+) -> None:
     for one in writes:
         if one.value is None:
-            timeseries.dropped(desk, realm, one.entity, one.aspect)
+            timeseries.dropped(transaction, realm, one.entity, one.aspect)
         else:
-            timeseries.written(desk, realm, one.entity, one.aspect, one.value, one.system)
+            timeseries.written(transaction, realm, one.entity, one.aspect, one.value, one.system)
     for entity, aspect in dict.fromkeys((one.entity, one.aspect) for one in writes):
-        timeseries.trimmed(desk, realm, entity, aspect, kept)
+        timeseries.trimmed(transaction, realm, entity, aspect, kept)
 
 
 class _Batch:
@@ -193,10 +195,10 @@ class _Batch:
     aspect of its own that states facts of the same kind.
     """
 
-    def __init__(self, desk: Desk, realm: str, actor: str) -> None:
-        self._desk = desk
+    def __init__(self, transaction: WriteTransaction, realm: str, actor: str) -> None:
+        self._desk = transaction
         self._realm = realm
-        self._time = {"time": int(desk.now * 1_000), "actor": actor}
+        self._time = {"time": int(transaction.now * 1_000), "actor": actor}
         self._waiting: list[Effect] = []
         self._added: set[Entity] = set()
 
@@ -348,9 +350,9 @@ def _of_attributes(before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[
             yield AttributeChanged(*key, tuple(sorted(wanted.get(key, ()))))
 
 
-def drop(desk: Desk, realm: str, entity: Entity) -> bool:
+def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
     """Takes an entity away with all its aspects; False: it was not there."""
-    snapshot = desk.realm(realm).matrix.snapshot
+    snapshot = transaction.realm(realm).matrix.snapshot
     if not is_there(entity, snapshot):
         return False
     governed = stored(entity, POLICY, snapshot)
@@ -358,7 +360,7 @@ def drop(desk: Desk, realm: str, entity: Entity) -> bool:
     gone += _acting(entity, snapshot)
     if snapshot.coded.is_known(entity):
         gone.append(EntityDropped(entity))
-    desk.change(realm, *gone)
+    transaction.change(realm, *gone)
     return True
 
 

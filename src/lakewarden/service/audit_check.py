@@ -9,7 +9,7 @@
 | rows cut from the beginning                      | the chain, which begins at row 1; anchors |
 
 An anchor is the number and digest of a row that was the last at some moment, kept where whoever
-writes the database cannot: see `lakewarden.app.anchoring`.
+writes the database cannot: see `lakewarden.app.audit_anchor`.
 """
 
 from __future__ import annotations

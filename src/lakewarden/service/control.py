@@ -19,9 +19,9 @@ from lakewarden.kernel.statement import Effect
 from lakewarden.kernel.who import who
 from lakewarden.names import control as names
 from lakewarden.service.actor import ANONYMOUS, Actor
-from lakewarden.service.desk import Desk
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import People, State
+from lakewarden.service.write_transaction import WriteTransaction
 
 SERVER = names.SERVER
 """The server as an entity of the control realm."""
@@ -172,18 +172,22 @@ def denied(state: State, actor: Actor, operation: str, target: Entity, now: floa
     return _denied(state, request(state, actor, operation, target, now), actor)
 
 
-def refused(desk: Desk, operation: str, target: Entity, **details: object) -> Denied | None:
+def refused(
+    transaction: WriteTransaction, operation: str, target: Entity, **details: object
+) -> Denied | None:
     """None where the writer may, else the no; either is recorded in the write's audit trail."""
-    asked = request(desk.state, desk.actor, operation, target, desk.now)
-    if desk.allowed(CONTROL, asked, **details):
+    asked = request(transaction.state, transaction.actor, operation, target, transaction.now)
+    if transaction.allowed(CONTROL, asked, **details):
         return None
-    return _denied(desk.state, asked, desk.actor)
+    return _denied(transaction.state, asked, transaction.actor)
 
 
-def refused_in(desk: Desk, operation: str, realm_name: str, **details: object) -> Denied | None:
+def refused_in(
+    transaction: WriteTransaction, operation: str, realm_name: str, **details: object
+) -> Denied | None:
     """As `refused`, about a realm; writing in the control realm itself is handing out rights."""
     asked, target = scoped(operation, realm_name)
-    return refused(desk, asked, target, **details)
+    return refused(transaction, asked, target, **details)
 
 
 def denied_in(
@@ -213,11 +217,11 @@ def is_powerful(state: State, directory_name: str, person: Principal) -> bool:
     Rights that everybody has do not count; those that begin only later do.
     """
     control = state.realm(CONTROL)
-    acting = control.matrix.snapshot.coded.acting
+    memberships = control.matrix.snapshot.coded.memberships
     groups = _stored_groups(state, directory_name, person)
     own = Principal(person.kind, names.person(directory_name, person.name))
     extra = [Principal(GROUP, names.person(directory_name, name)) for name in groups]
-    acts_as = {acting.principals[id] for id in acting.acts_as(own, extra)} | {own, *extra}
+    acts_as = {memberships.principals[id] for id in memberships.acts_as(own, extra)} | {own, *extra}
     return any(
         statement.effect is Effect.ALLOW and statement.principals & (acts_as - _EVERYBODY)
         for statement in control.matrix.snapshot.table.statements.values()
@@ -230,7 +234,7 @@ def administrators(state: State, now: float) -> frozenset[Principal]:
     return who(state.realm(CONTROL).matrix, asked)
 
 
-def keep_an_administrator(desk: Desk, before: Collection[Principal]) -> None:
+def keep_an_administrator(transaction: WriteTransaction, before: Collection[Principal]) -> None:
     """Raises `Conflict` if there were administrators `before` and now none is left."""
-    if before and not administrators(desk.state, desk.now):
+    if before and not administrators(transaction.state, transaction.now):
         raise Conflict("this would leave nobody who may hand out rights over lakewarden")

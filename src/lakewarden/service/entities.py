@@ -16,10 +16,10 @@ from lakewarden.kernel.relations import OwnerRow
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import Effect
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
+from lakewarden.service.write_transaction import WriteTransaction
 
 MAX_PAGE = 1_000
 
@@ -104,13 +104,13 @@ def _stored(found: RealmState, entity: Entity) -> Stored:
 
 def _owners(coded: Coded, id: int, entity: Entity) -> tuple[OwnerRow, ...]:
     return tuple(
-        OwnerRow(entity, coded.acting.principals[owner], coded.ownerships[label])
+        OwnerRow(entity, coded.memberships.principals[owner], coded.ownerships[label])
         for owner, label in coded.owners.of(id)
     )
 
 
 def put(
-    desk: Desk,
+    transaction: WriteTransaction,
     realm: str,
     text: str,
     parent: str | None = None,
@@ -121,21 +121,21 @@ def put(
     Without a parent it lies where its name says. Owners are a principal and an ownership type,
     empty for none. Raises `BadInput`, `Unknown`, `Conflict` as the kernel's changes do.
     """
-    refused = control.refused_in(desk, "entity.put", realm, entity=text)
+    refused = control.refused_in(transaction, "entity.put", realm, entity=text)
     if refused is not None:
         return refused
     _refuse_control(realm)
-    found = desk.realm(realm)
+    found = transaction.realm(realm)
     entity = _named(found, text)
     above = found.system.spelling.parent(entity) if parent is None else _named(found, parent)
     coded = found.matrix.snapshot.coded
     if not coded.is_known(entity):
-        desk.change(realm, EntityAdded(entity, above))
+        transaction.change(realm, EntityAdded(entity, above))
     elif parent is not None and _stored(found, entity).parent != above:
-        desk.change(realm, EntityMoved(entity, above))
+        transaction.change(realm, EntityMoved(entity, above))
     if owners is not None:
-        desk.change(realm, *_owning(desk.realm(realm), entity, owners))
-    return _stored(desk.realm(realm), entity)
+        transaction.change(realm, *_owning(transaction.realm(realm), entity, owners))
+    return _stored(transaction.realm(realm), entity)
 
 
 def _owning(
@@ -150,16 +150,16 @@ def _owning(
     return [*gone, *(OwnerChanged(row, True) for row in sorted(wanted - there))]
 
 
-def drop(desk: Desk, realm: str, text: str) -> Denied | None:
+def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     """Takes an entity away with what goes with it; one that is not stored is gone already."""
-    refused = control.refused_in(desk, "entity.drop", realm, entity=text)
+    refused = control.refused_in(transaction, "entity.drop", realm, entity=text)
     if refused is not None:
         return refused
     _refuse_control(realm)
-    found = desk.realm(realm)
+    found = transaction.realm(realm)
     entity = _named(found, text)
     if found.matrix.snapshot.coded.is_known(entity):
-        desk.change(realm, EntityDropped(entity))
+        transaction.change(realm, EntityDropped(entity))
     return None
 
 

@@ -17,8 +17,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement import Effect, On, Statement
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 
 
 class Word(NamedTuple):
@@ -59,12 +59,12 @@ def takers(state: RealmState, on: Entity) -> frozenset[Principal]:
     return frozenset[Principal]().union(*found)
 
 
-def give(desk: Desk, realm: str, to: Principal, given: Given) -> None:
+def give(transaction: WriteTransaction, realm: str, to: Principal, given: Given) -> None:
     """Gives the principal privileges on entities; what it has already it has once.
 
     That nothing is allowed and denied at once is the caller's to see to.
     """
-    desk.change(realm, *giving(desk.realm(realm), to, given))
+    transaction.change(realm, *giving(transaction.realm(realm), to, given))
 
 
 def giving(state: RealmState, to: Principal, given: Given) -> Iterator[Change]:
@@ -80,12 +80,14 @@ def giving(state: RealmState, to: Principal, given: Given) -> Iterator[Change]:
                 yield StatementAdded(replace(own, privileges=own.privileges | privileges))
 
 
-def take(desk: Desk, realm: str, holder: Principal, on: Entity, words: Iterable[Word]) -> None:
+def take(
+    transaction: WriteTransaction, realm: str, holder: Principal, on: Entity, words: Iterable[Word]
+) -> None:
     """Takes privileges on an entity from the principal, whatever they were spelt.
 
     What it has not been given stays so.
     """
-    state = desk.realm(realm)
+    state = transaction.realm(realm)
     spelling = spelling_of(state.system.model)
     gone = {Word(spelling(word.privilege), word.effect) for word in words}
     changes: list[Change] = []
@@ -98,7 +100,7 @@ def take(desk: Desk, realm: str, holder: Principal, on: Entity, words: Iterable[
         if statement.scope == On(on) and kept != statement.privileges:
             new = [change.statement.id for change in changes if isinstance(change, StatementAdded)]
             changes += _less(state, statement, holder, kept, new)
-    desk.change(realm, *changes)
+    transaction.change(realm, *changes)
 
 
 def without(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change]:
@@ -114,10 +116,12 @@ def without(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change
             yield StatementRemoved(id)
 
 
-def replace_all(desk: Desk, realm: str, holder: Principal, wanted: Given) -> None:
+def replace_all(
+    transaction: WriteTransaction, realm: str, holder: Principal, wanted: Given
+) -> None:
     """Makes `wanted` all that the principal has been given."""
-    desk.change(realm, *without(desk.realm(realm), frozenset({holder})))
-    give(desk, realm, holder, wanted)
+    transaction.change(realm, *without(transaction.realm(realm), frozenset({holder})))
+    give(transaction, realm, holder, wanted)
 
 
 def spelling_of(model: Model) -> Callable[[str], str]:
@@ -154,7 +158,7 @@ def _less(
 def _in_force(state: RealmState, to: Principal) -> list[Statement]:
     """The statements in force that name the principal, by id."""
     snapshot = state.matrix.snapshot
-    id = snapshot.coded.acting.ids.get(to)
+    id = snapshot.coded.memberships.ids.get(to)
     if id is None:
         return []
     table = snapshot.table

@@ -1,7 +1,7 @@
 """Invitations: words with which people sign up, and take the role that goes with them.
 
 An invitation is good for a week, for whoever has the word, until another one takes its place.
-One that names a user is good for that name alone, and once: see `lakewarden.service.known_names`.
+One that names a user is good for that name alone, and once: see `lakewarden.service.reserved_names`.
 Of the word its digest is kept, and, where there is a key for secrets, itself sealed, so that it
 can be shown again. Source: datahub reference 6.3.
 """
@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import token as tokens
 from lakewarden.service.credential import INVITATION, LINK, Credential
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import canonical
 from lakewarden.service.ports import Reading
-from lakewarden.service.sealing import Sealing
+from lakewarden.service.sealed_properties import Sealing
+from lakewarden.service.write_transaction import WriteTransaction
 
 GOOD: Final = 7 * tokens.DAY
 """How long an invitation is good, in seconds."""
@@ -37,24 +37,30 @@ class Invitation(NamedTuple):
 
 
 def make(
-    desk: Desk, realm: str, role: str, sealing: Sealing | None, *, replaces: bool, user: str = ""
+    transaction: WriteTransaction,
+    realm: str,
+    role: str,
+    sealing: Sealing | None,
+    *,
+    replaces: bool,
+    user: str = "",
 ) -> str:
     """A new invitation's word; with `replaces` earlier ones to the role are good no more.
 
     One for a `user` (a URN) takes the place of the one for the same user, and is not shown again.
     """
-    for credential in desk.store.credentials(realm, INVITATION):
+    for credential in transaction.store.credentials(realm, INVITATION):
         there = _read(credential)
         same = there.user == user if user else (there.role, there.user) == (role, "")
-        if not credential.is_good(desk.now) or (replaces and same):
-            desk.store.drop_credentials(realm, credential.entity)
+        if not credential.is_good(transaction.now) or (replaces and same):
+            transaction.store.drop_credentials(realm, credential.entity)
     word = tokens.new_text()
-    entity, until = _entity(word), desk.now + GOOD
-    desk.store.put_credential(
+    entity, until = _entity(word), transaction.now + GOOD
+    transaction.store.put_credential(
         realm, Credential(entity, INVITATION, canonical({"role": role, "user": user}), until)
     )
     if sealing is not None and not user:
-        desk.store.put_credential(realm, Credential(entity, LINK, sealing.seal(word), until))
+        transaction.store.put_credential(realm, Credential(entity, LINK, sealing.seal(word), until))
     return word
 
 
@@ -87,10 +93,10 @@ def named(reading: Reading, realm: str, now: float) -> list[str]:
     return [there.user for there in map(_read, found) if there.user]
 
 
-def use(desk: Desk, realm: str, invited: Invitation) -> None:
+def use(transaction: WriteTransaction, realm: str, invited: Invitation) -> None:
     """One that names a user is good no more once it was taken."""
     if invited.user:
-        desk.store.drop_credentials(realm, invited.entity)
+        transaction.store.drop_credentials(realm, invited.entity)
 
 
 def _entity(word: str) -> Entity:

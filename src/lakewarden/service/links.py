@@ -17,11 +17,11 @@ from lakewarden.names.canonical import check_text
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import LinkChanged
 from lakewarden.service.link import MAX_CLASS, Asset, Link, LinkChanges, Links, link
 from lakewarden.service.realm import CONTROL, people_of
 from lakewarden.service.state import RealmState, State
+from lakewarden.service.write_transaction import WriteTransaction
 
 MAX_KEEPER: Final = 64
 
@@ -59,41 +59,43 @@ def asset(state: State, named: Named) -> Asset:
     return Asset(realm, found)
 
 
-def put(desk: Desk, one: Named, other: Named, keeper: str = "") -> Link | Denied:
+def put(transaction: WriteTransaction, one: Named, other: Named, keeper: str = "") -> Link | Denied:
     """Links the two; a link that is there is kept by `keeper` from now on.
 
     Raises `Unknown` for what is not stored where names are not judged, `BadInput` for ends that
     never meet, `LimitExceeded` where too many entities would be one asset.
     """
-    refused = _refused(desk, "link.put", one, other)
+    refused = _refused(transaction, "link.put", one, other)
     if refused is not None:
         return refused
     _check_keeper(keeper)
-    new = link(asset(desk.state, one), asset(desk.state, other))
-    directory = _directory(desk.state, new)
+    new = link(asset(transaction.state, one), asset(transaction.state, other))
+    directory = _directory(transaction.state, new)
     for end in new:
-        _check_there(desk.state.realm(end.realm), end)
-    _check_size(desk.state.links, [new])
-    if desk.state.links.keeper(new) != keeper:
-        desk.change(people_of(directory), LinkChanged(new, keeper))
+        _check_there(transaction.state.realm(end.realm), end)
+    _check_size(transaction.state.links, [new])
+    if transaction.state.links.keeper(new) != keeper:
+        transaction.change(people_of(directory), LinkChanged(new, keeper))
     return new
 
 
-def remove(desk: Desk, one: Named, other: Named) -> Denied | None:
+def remove(transaction: WriteTransaction, one: Named, other: Named) -> Denied | None:
     """Takes a link away, whoever keeps it; one that is not there is gone already."""
-    refused = _refused(desk, "link.remove", one, other)
+    refused = _refused(transaction, "link.remove", one, other)
     if refused is not None:
         return refused
-    old = link(asset(desk.state, one), asset(desk.state, other))
-    if desk.state.links.keeper(old) is not None:
-        desk.change(people_of(_directory(desk.state, old)), LinkChanged(old, None))
+    old = link(asset(transaction.state, one), asset(transaction.state, other))
+    if transaction.state.links.keeper(old) is not None:
+        transaction.change(people_of(_directory(transaction.state, old)), LinkChanged(old, None))
     return None
 
 
-def _refused(desk: Desk, operation: str, one: Named, other: Named) -> Denied | None:
+def _refused(
+    transaction: WriteTransaction, operation: str, one: Named, other: Named
+) -> Denied | None:
     told = {"one": ":".join(one), "other": ":".join(other)}
     for realm in sorted({one[0], other[0]}):
-        refused = control.refused_in(desk, operation, realm, **told)
+        refused = control.refused_in(transaction, operation, realm, **told)
         if refused is not None:
             return refused
     return None
@@ -142,7 +144,11 @@ def _check_size(links: Links, new: Iterable[Link]) -> None:
 
 
 def bring(
-    desk: Desk, rows: Sequence[tuple[Named, Named]], keeper: str, *, prune: bool = False
+    transaction: WriteTransaction,
+    rows: Sequence[tuple[Named, Named]],
+    keeper: str,
+    *,
+    prune: bool = False,
 ) -> Gap | Denied:
     """Makes the links those of the rows, as far as `keeper` keeps them; errors as `put`.
 
@@ -151,33 +157,35 @@ def bring(
     if not keeper:
         raise BadInput("links that are loaded need a keeper")
     _check_keeper(keeper)
-    mine = {found for found, by in desk.state.links.all() if by == keeper}
+    mine = {found for found, by in transaction.state.links.all() if by == keeper}
     realms = {end[0] for row in rows for end in row}
     if prune:
         realms |= {end.realm for found in mine for end in found}
     for realm in sorted(realms):
         for operation in ("link.put", "link.remove") if prune else ("link.put",):
             told = {"keeper": keeper, "links": len(rows)}
-            refused = control.refused_in(desk, operation, realm, **told)
+            refused = control.refused_in(transaction, operation, realm, **told)
             if refused is not None:
                 return refused
-    wanted = {link(asset(desk.state, one), asset(desk.state, other)) for one, other in rows}
-    there = desk.state.links
+    wanted = {
+        link(asset(transaction.state, one), asset(transaction.state, other)) for one, other in rows
+    }
+    there = transaction.state.links
     new = sorted(found for found in wanted if there.keeper(found) is None)
     gone = sorted(mine - wanted)
     for found in new:
-        _directory(desk.state, found)
+        _directory(transaction.state, found)
         for end in found:
-            _check_there(desk.state.realm(end.realm), end)
+            _check_there(transaction.state.realm(end.realm), end)
     _check_size(_without(there, gone) if prune else there, new)
     effects = [LinkChanged(found, keeper) for found in new]
     if prune:
         effects = [*(LinkChanged(found, None) for found in gone), *effects]
     by_directory: dict[str, list[LinkChanged]] = {}
     for effect in effects:
-        by_directory.setdefault(_directory(desk.state, effect.link), []).append(effect)
+        by_directory.setdefault(_directory(transaction.state, effect.link), []).append(effect)
     for directory, found_effects in sorted(by_directory.items()):
-        desk.change(people_of(directory), *found_effects)
+        transaction.change(people_of(directory), *found_effects)
     left = sum(there.keeper(found) not in (None, keeper) for found in wanted)
     return Gap(len(new), len(gone), left, prune)
 

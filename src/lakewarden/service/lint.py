@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lakewarden.analysis.lint.estate import Estate
 from lakewarden.analysis.lint.finding import Finding, Rule
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
@@ -20,4 +20,4 @@ def linted(
     refused = control.denied_in(state, actor, "realm.lint", realm, now)
     if refused is not None:
         return refused
-    return lint(realm, Estate(state.realm(realm).matrix.snapshot), rules)
+    return lint(realm, LintContext(state.realm(realm).matrix.snapshot), rules)

@@ -38,17 +38,17 @@ from lakewarden.kernel.relations import (
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
-from lakewarden.service.collector import uncollected
 from lakewarden.service.control import Denied
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect, RealmChanged
+from lakewarden.service.garbage_collection import uncollected
 from lakewarden.service.nesting import check_nesting
-from lakewarden.service.plane import Plane
 from lakewarden.service.policy import CONFIGURED
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.statements import MARK
 from lakewarden.service.system import System
+from lakewarden.service.write_transaction import WriteTransaction
 
 Row = TypeVar("Row")
 
@@ -87,7 +87,13 @@ class _Moved(Exception):
 
 
 def bring(
-    plane: Plane, actor: Actor, realm: str, system: System, facts: Facts, *, prune: bool = False
+    service: DecisionService,
+    actor: Actor,
+    realm: str,
+    system: System,
+    facts: Facts,
+    *,
+    prune: bool = False,
 ) -> Brought | Denied:
     """Makes the realm hold the rows, as one revision; with `prune` nothing beside them.
 
@@ -96,19 +102,19 @@ def bring(
     than the realm, or do not hold together.
     """
     with uncollected():
-        return _brought(plane, actor, realm, system, facts, prune=prune)
+        return _brought(service, actor, realm, system, facts, prune=prune)
 
 
 def _brought(
-    plane: Plane, actor: Actor, realm: str, system: System, facts: Facts, *, prune: bool
+    service: DecisionService, actor: Actor, realm: str, system: System, facts: Facts, *, prune: bool
 ) -> Brought | Denied:
     _check_whole(facts, system)
     for first in (False, False, False, True):
         try:
-            found = plane.write(
+            found = service.write(
                 actor,
-                lambda desk, first=first: _bring(  # type: ignore[misc]  # binds it now
-                    desk, realm, system, facts, prune=prune, lock_first=first
+                lambda transaction, first=first: _bring(  # type: ignore[misc]  # binds it now
+                    transaction, realm, system, facts, prune=prune, lock_first=first
                 ),
                 late=True,
             )
@@ -116,36 +122,44 @@ def _brought(
             continue
         if isinstance(found, Denied):
             return found
-        return Brought(found, prune, plane.state.revision)
+        return Brought(found, prune, service.state.revision)
     raise Conflict(f"realm `{realm}` was changed by others all the while")
 
 
 def _bring(
-    desk: Desk, realm: str, system: System, facts: Facts, *, prune: bool, lock_first: bool
+    transaction: WriteTransaction,
+    realm: str,
+    system: System,
+    facts: Facts,
+    *,
+    prune: bool,
+    lock_first: bool,
 ) -> Gap | Denied:
-    refused = control.refused_in(desk, "realm.import", realm, prune=prune)
+    refused = control.refused_in(transaction, "realm.import", realm, prune=prune)
     if refused is not None:
         return refused
-    known = desk.realm(realm)
+    known = transaction.realm(realm)
     _check_alike(known.realm, known.system.model, system.model)
     if lock_first:
-        desk.store.lock()
-    start = desk.store.revision
-    stored = desk.store.facts(realm, known.system)
+        transaction.store.lock()
+    start = transaction.store.revision
+    stored = transaction.store.facts(realm, known.system)
     found = gap(
         stored,
         facts,
         system.model,
         prune=prune,
-        kept=_kept(desk, realm),
-        administrators=_administrators(desk, known.system),
+        kept=_kept(transaction, realm),
+        administrators=_administrators(transaction, known.system),
     )
     found = replace(found, effects=(*found.effects, *_deletions(known.realm, found, system)))
     if found.effects:
-        _check_together(desk, known, Facts() if prune else stored, facts)
-        desk.change(realm, *found.effects)
-        desk.store.lock()
-        if desk.store.revision != start and any(r.scope == realm for r in desk.store.feed(start)):
+        _check_together(transaction, known, Facts() if prune else stored, facts)
+        transaction.change(realm, *found.effects)
+        transaction.store.lock()
+        if transaction.store.revision != start and any(
+            r.scope == realm for r in transaction.store.feed(start)
+        ):
             raise _Moved
     return found
 
@@ -155,10 +169,12 @@ def _check_whole(facts: Facts, system: System) -> None:
     check_nesting(None, code(facts, system.model, system.spelling))
 
 
-def _check_together(desk: Desk, known: RealmState, stored: Facts, wanted: Facts) -> None:
+def _check_together(
+    transaction: WriteTransaction, known: RealmState, stored: Facts, wanted: Facts
+) -> None:
     """Refuses rows that would close a circle, or nest too deep, only with those that stay."""
     places = {**dict(stored.entities), **dict(wanted.entities)}
-    shared = desk.state.people.get(known.realm.directory, People()).spelled(known.system)
+    shared = transaction.state.people.get(known.realm.directory, People()).spelled(known.system)
     others = {*stored.memberships, *shared.memberships}
     if len(places) == len(wanted.entities) and others <= set(wanted.memberships):
         return  # looked at already
@@ -185,21 +201,23 @@ def _check_alike(realm: Realm, stored: Model, given: Model) -> None:
         raise BadInput(f"realm `{realm.name}` has another edition of model `{stored.name}`")
 
 
-def _kept(desk: Desk, realm: str) -> Callable[[Collection[str]], frozenset[str]]:
+def _kept(transaction: WriteTransaction, realm: str) -> Callable[[Collection[str]], frozenset[str]]:
     """Which of some statements others keep."""
 
     def kept(ids: Collection[str]) -> frozenset[str]:
-        documents = desk.store.documents(realm, sorted(ids))
+        documents = transaction.store.documents(realm, sorted(ids))
         return frozenset(str(id) for id, body in documents.items() if body.get(MARK))
 
     return kept
 
 
-def _administrators(desk: Desk, system: System) -> frozenset[Principal]:
+def _administrators(transaction: WriteTransaction, system: System) -> frozenset[Principal]:
     """Who administers lakewarden, as the realm's system spells them."""
-    if CONTROL not in desk.state.realms:
+    if CONTROL not in transaction.state.realms:
         return frozenset()
-    return frozenset(map(system.spelled, control.administrators(desk.state, desk.now)))
+    return frozenset(
+        map(system.spelled, control.administrators(transaction.state, transaction.now))
+    )
 
 
 def _deletions(realm: Realm, found: Gap, system: System) -> Iterator[Effect]:

@@ -14,12 +14,12 @@ from lakewarden.names import datahub
 from lakewarden.service import aspects, logical_parent
 from lakewarden.service.aspect_guard import Guard, Switches
 from lakewarden.service.aspects import Value, Write
-from lakewarden.service.desk import Desk
 from lakewarden.service.logical_parent import LOGICAL
+from lakewarden.service.write_transaction import WriteTransaction
 
 
 def link(
-    desk: Desk,
+    transaction: WriteTransaction,
     realm: str,
     child: Entity,
     parent: Entity,
@@ -36,25 +36,27 @@ def link(
     for of_parent, of_child in columns.items():
         wanted[_field(child, of_child)] = _field(parent, of_parent)
     for one, above in wanted.items():
-        guard = Guard(desk, realm, one, switches)
+        guard = Guard(transaction, realm, one, switches)
         guard.ask("logical_parent.set", targets={"logical": above})
-    left = [one for one in _linked(desk, realm, child) if one not in wanted]
+    left = [one for one in _linked(transaction, realm, child) if one not in wanted]
     for one in left:
-        Guard(desk, realm, one, switches).ask("logical_parent.clear")
+        Guard(transaction, realm, one, switches).ask("logical_parent.clear")
     writes = [Write(one, LOGICAL, _value(one, above)) for one, above in wanted.items()]
-    logical_parent.check(desk, realm, writes)
+    logical_parent.check(transaction, realm, writes)
     writes += [Write(one, LOGICAL, {}) for one in left]
-    aspects.write(desk, realm, writes, actor.name)
+    aspects.write(transaction, realm, writes, actor.name)
 
 
-def unlink(desk: Desk, realm: str, child: Entity, actor: Entity, switches: Switches) -> None:
+def unlink(
+    transaction: WriteTransaction, realm: str, child: Entity, actor: Entity, switches: Switches
+) -> None:
     """Takes the logical parent from a dataset and its columns. Raises `NotAllowed`."""
-    linked = [child, *(one for one in _linked(desk, realm, child) if one != child)]
+    linked = [child, *(one for one in _linked(transaction, realm, child) if one != child)]
     for one in linked:
-        Guard(desk, realm, one, switches).ask("logical_parent.clear")
-    snapshot = desk.realm(realm).matrix.snapshot
+        Guard(transaction, realm, one, switches).ask("logical_parent.clear")
+    snapshot = transaction.realm(realm).matrix.snapshot
     there = [one for one in linked if snapshot.coded.is_known(one)]
-    aspects.write(desk, realm, [Write(one, LOGICAL, {}) for one in there], actor.name)
+    aspects.write(transaction, realm, [Write(one, LOGICAL, {}) for one in there], actor.name)
 
 
 def _value(child: Entity, parent: Entity) -> Value:
@@ -65,9 +67,9 @@ def _field(dataset: Entity, path: str) -> Entity:
     return datahub.parse("schemaField", f"urn:li:schemaField:({dataset.name},{path})")
 
 
-def _linked(desk: Desk, realm: str, child: Entity) -> Iterator[Entity]:
+def _linked(transaction: WriteTransaction, realm: str, child: Entity) -> Iterator[Entity]:
     """The dataset and those of its columns that have a logical parent."""
-    snapshot = desk.realm(realm).matrix.snapshot
+    snapshot = transaction.realm(realm).matrix.snapshot
     tree = snapshot.coded.tree
     id = tree.find(child)
     for below in () if id is None else tree.subtree(id):

@@ -20,7 +20,7 @@ from lakewarden.names import datahub
 from lakewarden.names.canonical import quoted
 from lakewarden.service import aspects
 from lakewarden.service.aspects import Aspect, Write
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 
 LOGICAL: Final = "logicalParent"
 """The aspect."""
@@ -36,12 +36,12 @@ SOURCE: datahub-project/datahub, bootstrap_mcps/data-platforms.yaml.
 Found = Mapping[Entity, Mapping[str, Aspect]]
 
 
-def check(desk: Desk, realm: str, writes: Iterable[Write]) -> None:
+def check(transaction: WriteTransaction, realm: str, writes: Iterable[Write]) -> None:
     """Raises `BadInput` for a write of a parent that is none. Judged by what is stored.
 
     To be asked after authorization, for it tells what is there.
     """
-    edges = [edge for write in writes if (edge := _edge(desk, realm, write)) is not None]
+    edges = [edge for write in writes if (edge := _edge(transaction, realm, write)) is not None]
     if not edges:
         return
     wanted: set[Entity] = set()
@@ -51,7 +51,7 @@ def check(desk: Desk, realm: str, writes: Iterable[Write]) -> None:
         model = _dataset(parent)
         platform = datahub.parse("dataPlatform", datahub.key_parts(model.name)[0])
         wanted |= {model, platform, *((_dataset(child),) if child.type == "schemaField" else ())}
-    found = aspects.read(desk.store, desk.realm(realm), sorted(wanted))
+    found = aspects.read(transaction.store, transaction.realm(realm), sorted(wanted))
     columns = {one: _columns(kept) for one, kept in found.items()}
     for child, parent in edges:
         _check_platform(found, parent)
@@ -59,11 +59,11 @@ def check(desk: Desk, realm: str, writes: Iterable[Write]) -> None:
             _check_column(columns, column)
 
 
-def _edge(desk: Desk, realm: str, write: Write) -> tuple[Entity, Entity] | None:
+def _edge(transaction: WriteTransaction, realm: str, write: Write) -> tuple[Entity, Entity] | None:
     """The child and the parent that a write sets."""
     if write.aspect != LOGICAL or not write.value:
         return None
-    model = desk.realm(realm).system.model
+    model = transaction.realm(realm).system.model
     for fact in stated(write.entity, LOGICAL, write.value, model, datahub):
         if isinstance(fact, RelationRow):
             return write.entity, fact.target

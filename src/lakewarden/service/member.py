@@ -21,9 +21,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.service.desk import Desk
 from lakewarden.service.owner import owned_by
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 
 
 def principal_of(state: RealmState, entity: Entity) -> Principal:
@@ -42,23 +42,23 @@ def container_of(state: RealmState, entity: Entity) -> Entity:
     return container
 
 
-def add(desk: Desk, realm: str, record: Entity) -> None:
+def add(transaction: WriteTransaction, realm: str, record: Entity) -> None:
     """Enters the user or group that `record` names. Raises `Conflict` where it is there already."""
-    state = desk.realm(realm)
+    state = transaction.realm(realm)
     principal, container = principal_of(state, record), container_of(state, record)
     effects: list[Change] = [EntityAdded(record, container), PrincipalChanged(principal, True)]
     if principal.kind == USER and container.type in state.system.model.membership_types:
         row = MembershipRow(principal, members_of(container.name))
         effects.append(MembershipChanged(row, True))
-    desk.change(realm, *effects)
+    transaction.change(realm, *effects)
 
 
-def remove(desk: Desk, realm: str, record: Entity) -> None:
+def remove(transaction: WriteTransaction, realm: str, record: Entity) -> None:
     """Takes the user or group out, with its roles and ownerships in the container.
 
     Raises `Unknown` where it is not there.
     """
-    state = desk.realm(realm)
+    state = transaction.realm(realm)
     principal, container = principal_of(state, record), container_of(state, record)
     effects: list[Change] = [
         *(MembershipChanged(row, False) for row in _memberships(state, principal, container)),
@@ -67,7 +67,7 @@ def remove(desk: Desk, realm: str, record: Entity) -> None:
     ]
     if not is_elsewhere(state, principal, {record}):
         effects.append(PrincipalChanged(principal, False))
-    desk.change(realm, *effects)
+    transaction.change(realm, *effects)
 
 
 def roles_of(state: RealmState, principal: Principal, container: Entity) -> list[Entity]:
@@ -83,10 +83,10 @@ def _memberships(
     state: RealmState, principal: Principal, container: Entity
 ) -> Iterator[MembershipRow]:
     """The principal's own memberships in the container and in its roles."""
-    acting = state.matrix.snapshot.coded.acting
-    id = acting.ids.get(principal)
-    groups = frozenset[int]() if id is None else acting.of.get(id, frozenset())
-    for of in sorted(acting.principals[group] for group in groups):
+    memberships = state.matrix.snapshot.coded.memberships
+    id = memberships.ids.get(principal)
+    groups = frozenset[int]() if id is None else memberships.of.get(id, frozenset())
+    for of in sorted(memberships.principals[group] for group in groups):
         role = _role(of)
         inside = role is not None and container_of(state, role) == container
         if inside or of == members_of(container.name):

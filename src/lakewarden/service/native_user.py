@@ -24,20 +24,20 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names import datahub
 from lakewarden.names.canonical import check_text, check_user_name
 from lakewarden.names.confusable import folded_name
-from lakewarden.service import aspects, invitation, known_names, session
+from lakewarden.service import aspects, invitation, reserved_names, session
 from lakewarden.service import token as tokens
+from lakewarden.service.account_status import ROOT, SAYING, SYSTEM, TYPE, is_known_user, refusal_of
 from lakewarden.service.actor import ANONYMOUS
 from lakewarden.service.aspect_guard import CREDENTIAL, CREDENTIAL_PREFIX
 from lakewarden.service.aspects import Write
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.credential import PASSWORD, RESET, Credential
-from lakewarden.service.desk import Desk
 from lakewarden.service.invitation import Invitation
 from lakewarden.service.ports import Reading
-from lakewarden.service.presence import ROOT, SAYING, SYSTEM, TYPE, is_there, turned_away
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.token import Issued
+from lakewarden.service.write_transaction import WriteTransaction
 
 RESET_SECONDS: Final = tokens.DAY
 """How long a word to choose a new password with is good."""
@@ -75,36 +75,36 @@ def password_of(reading: Reading, found: RealmState, user: str) -> str | None:
     credential = reading.credential(found.realm.name, entity, PASSWORD)
     values = aspects.read(reading, found, [entity]).get(entity, {})
     told = (values[name].value if name in values else {} for name in SAYING)
-    there = is_there(found, user)
-    if credential is None or turned_away(user, *told, is_there=there):
+    there = is_known_user(found, user)
+    if credential is None or refusal_of(user, *told, is_there=there):
         return None
     return credential.value
 
 
-def enter(desk: Desk, realm: str, user: str, hashed: str) -> Issued:
+def enter(transaction: WriteTransaction, realm: str, user: str, hashed: str) -> Issued:
     """A session of a user whose password was compared with the hash.
 
     Raises `Refused` where it is no longer the user's, or the user may no longer come in.
     """
-    found = desk.realm(realm)
-    if password_of(desk.store, found, user) != hashed:
+    found = transaction.realm(realm)
+    if password_of(transaction.store, found, user) != hashed:
         raise Refused("invalid credentials")
-    _record(desk, realm, "user.log_in", user, "allow", "password")
-    return session.begin(desk, realm, directory_name(found.realm, user))
+    _record(transaction, realm, "user.log_in", user, "allow", "password")
+    return session.begin(transaction, realm, directory_name(found.realm, user))
 
 
-def turn_down(desk: Desk, realm: str, operation: str, user: str) -> None:
+def turn_down(transaction: WriteTransaction, realm: str, operation: str, user: str) -> None:
     """Leaves a trace of somebody who did not have the right word."""
-    _record(desk, realm, operation, user, "deny", "credentials")
+    _record(transaction, realm, operation, user, "deny", "credentials")
 
 
-def leave(desk: Desk, realm: str) -> None:
+def leave(transaction: WriteTransaction, realm: str) -> None:
     """Ends the session with which the caller came, if it came with one."""
-    found = session.of(desk.state, desk.actor)
+    found = session.of(transaction.state, transaction.actor)
     if found is not None and found.realm == realm:
         user = datahub.user_urn(found.user)
-        _record(desk, realm, "user.log_out", user, "allow", "session")
-        session.end(desk, desk.realm(realm).realm, [found])
+        _record(transaction, realm, "user.log_out", user, "allow", "session")
+        session.end(transaction, transaction.realm(realm).realm, [found])
 
 
 # Signing up
@@ -157,18 +157,18 @@ def may_claim(
     *,
     invited: bool = False,
 ) -> bool:
-    """Whether somebody may become the user of this URN: see `lakewarden.service.known_names`.
+    """Whether somebody may become the user of this URN: see `lakewarden.service.reserved_names`.
 
     `invited`: by an invitation that names it. Then what is said in this realm of just this name
     stands in nobody's way.
     """
     name, directory = datahub.name_of(user), found.realm.directory
     nobodys = (*map(datahub.name_of, _NOBODYS), ANONYMOUS, *reserved)
-    if folded_name(name).startswith(SERVICE) or is_there(found, user):
+    if folded_name(name).startswith(SERVICE) or is_known_user(found, user):
         return False
-    if known_names.is_taken(state, directory, name, nobodys):
+    if reserved_names.is_taken(state, directory, name, nobodys):
         return False
-    said = known_names.spoken_about(state, directory, name)
+    said = reserved_names.spoken_about(state, directory, name)
     return not said or (invited and said == {found.realm.name: {name}})
 
 
@@ -177,18 +177,23 @@ def _reads_like(name: str, users: Iterable[str]) -> bool:
 
 
 def sign_up(
-    desk: Desk, realm: str, form: Form, word: str, hashed: str, reserved: Iterable[str] = ()
+    transaction: WriteTransaction,
+    realm: str,
+    form: Form,
+    word: str,
+    hashed: str,
+    reserved: Iterable[str] = (),
 ) -> Issued:
     """Makes the user, with the role that the invitation gives, and opens a session.
 
     Raises `Refused` where the invitation is good no more, and as `check` does.
     """
-    invited = invitation.find(desk.store, realm, word, desk.now)
+    invited = invitation.find(transaction.store, realm, word, transaction.now)
     if invited is None:
         raise Refused("the invitation is not valid")
-    check(desk.store, desk.state, realm, form, invited, desk.now, reserved)
+    check(transaction.store, transaction.state, realm, form, invited, transaction.now, reserved)
     entity = Entity(TYPE, form.user)
-    now = int(desk.now * 1_000)
+    now = int(transaction.now * 1_000)
     info = {
         "active": True,
         "displayName": form.full_name,
@@ -200,28 +205,30 @@ def sign_up(
     writes = [Write(entity, "corpUserInfo", info), Write(entity, "corpUserStatus", status)]
     if invited.role:
         writes.append(Write(entity, "roleMembership", {"roles": [invited.role]}))
-    aspects.write(desk, realm, writes, form.user)
-    desk.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
-    invitation.use(desk, realm, invited)
+    aspects.write(transaction, realm, writes, form.user)
+    transaction.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
+    invitation.use(transaction, realm, invited)
     told = {"invitation": invited.entity.name, "role": invited.role}
-    _record(desk, realm, "user.sign_up", form.user, "allow", "invitation", **told)
-    return session.begin(desk, realm, directory_name(desk.realm(realm).realm, form.user))
+    _record(transaction, realm, "user.sign_up", form.user, "allow", "invitation", **told)
+    return session.begin(
+        transaction, realm, directory_name(transaction.realm(realm).realm, form.user)
+    )
 
 
 # New passwords
 
 
-def let_choose(desk: Desk, realm: str, user: str) -> str:
+def let_choose(transaction: WriteTransaction, realm: str, user: str) -> str:
     """A word with which the user may choose a new password, once, within a day.
 
     Raises `BadInput` for whoever has no password here.
     """
     entity = Entity(TYPE, user)
-    if user in _NOBODYS or desk.store.credential(realm, entity, PASSWORD) is None:
+    if user in _NOBODYS or transaction.store.credential(realm, entity, PASSWORD) is None:
         raise BadInput(f"`{user}` has no password that is kept here")
     word = tokens.new_text()
-    until = desk.now + RESET_SECONDS
-    desk.store.put_credential(realm, Credential(entity, RESET, tokens.digest(word), until))
+    until = transaction.now + RESET_SECONDS
+    transaction.store.put_credential(realm, Credential(entity, RESET, tokens.digest(word), until))
     return word
 
 
@@ -241,44 +248,44 @@ def who_may_choose(
     return None
 
 
-def choose(desk: Desk, realm: str, word: str, email: str, hashed: str) -> Issued:
+def choose(transaction: WriteTransaction, realm: str, word: str, email: str, hashed: str) -> Issued:
     """Gives the user of the word the new password, ends its sessions, and opens one.
 
     Raises `Refused` where the word is good no more, or the user may not come in.
     """
-    found = desk.realm(realm)
-    user = who_may_choose(desk.store, found, word, email, desk.now)
-    if user is None or password_of(desk.store, found, user) is None:
+    found = transaction.realm(realm)
+    user = who_may_choose(transaction.store, found, word, email, transaction.now)
+    if user is None or password_of(transaction.store, found, user) is None:
         raise Refused("the word is not valid")
-    put(desk, realm, user, hashed, "word")
-    return session.begin(desk, realm, directory_name(found.realm, user))
+    put(transaction, realm, user, hashed, "word")
+    return session.begin(transaction, realm, directory_name(found.realm, user))
 
 
-def put(desk: Desk, realm: str, user: str, hashed: str, why: str) -> None:
+def put(transaction: WriteTransaction, realm: str, user: str, hashed: str, why: str) -> None:
     """Gives a user a password, in place of the one there is; sessions are over."""
     entity = Entity(TYPE, user)
-    desk.store.drop_credentials(realm, entity)
-    desk.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
-    ended = session.end_all(desk, desk.realm(realm).realm, datahub.name_of(user))
-    _record(desk, realm, "user.password", user, "allow", why, sessions_ended=ended)
+    transaction.store.drop_credentials(realm, entity)
+    transaction.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
+    ended = session.end_all(transaction, transaction.realm(realm).realm, datahub.name_of(user))
+    _record(transaction, realm, "user.password", user, "allow", why, sessions_ended=ended)
 
 
 def known(found: RealmState, name: str) -> str:
     """The URN of somebody who may be given a password by the operator; raises `Unknown`."""
     user = datahub.user_urn(name)
-    if user == SYSTEM or (user != ROOT and not is_there(found, user)):
+    if user == SYSTEM or (user != ROOT and not is_known_user(found, user)):
         raise Unknown("user", name)
     return user
 
 
-def forget(desk: Desk, realm: str, user: str, why: str) -> bool:
+def forget(transaction: WriteTransaction, realm: str, user: str, why: str) -> bool:
     """Takes a user's password away, and ends its sessions; False: there was none."""
     entity = Entity(TYPE, user)
-    if desk.store.credential(realm, entity, PASSWORD) is None:
+    if transaction.store.credential(realm, entity, PASSWORD) is None:
         return False
-    desk.store.drop_credentials(realm, entity)
-    session.end_all(desk, desk.realm(realm).realm, datahub.name_of(user))
-    _record(desk, realm, "user.password", user, "allow", why, removed=True)
+    transaction.store.drop_credentials(realm, entity)
+    session.end_all(transaction, transaction.realm(realm).realm, datahub.name_of(user))
+    _record(transaction, realm, "user.password", user, "allow", why, removed=True)
     return True
 
 
@@ -294,21 +301,21 @@ def is_of_directory(state: State, found: RealmState, user: str) -> bool:
     return any(Principal(USER, name) in people.principals for name in names)
 
 
-def end_tokens(desk: Desk, realm: str, user: str) -> None:
+def end_tokens(transaction: WriteTransaction, realm: str, user: str) -> None:
     """Ends all that is good in this realm alone of a user: who is gone comes with none of it.
 
     What is good elsewhere is the directory's.
     """
-    found = desk.realm(realm).realm
+    found = transaction.realm(realm).realm
     theirs = [
         token
-        for token in desk.state.tokens.values()
+        for token in transaction.state.tokens.values()
         if token.realm == realm
         and datahub.user_urn(found.spellings.get(token.user, token.user)) == user
     ]
-    session.end(desk, found, theirs)
+    session.end(transaction, found, theirs)
     for token in theirs:
-        aspects.drop(desk, realm, Entity(CREDENTIAL, f"{CREDENTIAL_PREFIX}{token.id}"))
+        aspects.drop(transaction, realm, Entity(CREDENTIAL, f"{CREDENTIAL_PREFIX}{token.id}"))
 
 
 def directory_name(realm: Realm, user: str) -> str:
@@ -326,12 +333,18 @@ def _check_text(text: str, what: str) -> None:
 
 
 def _record(
-    desk: Desk, realm: str, operation: str, user: str, outcome: str, reason: str, **told: object
+    transaction: WriteTransaction,
+    realm: str,
+    operation: str,
+    user: str,
+    outcome: str,
+    reason: str,
+    **told: object,
 ) -> None:
-    actor = desk.actor
-    desk.record(
+    actor = transaction.actor
+    transaction.record(
         AuditEvent(
-            time=desk.now,
+            time=transaction.now,
             actor=actor.recorded,
             operation=operation,
             target=f"{TYPE}:{user}",

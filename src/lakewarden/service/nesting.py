@@ -48,15 +48,19 @@ def _deep(coded: Coded | None) -> set[str]:
 
 
 def _inert(coded: Coded | None) -> set[str]:
-    return set() if coded is None else _people(coded, {member for member, _ in coded.acting.inert})
+    return (
+        set()
+        if coded is None
+        else _people(coded, {member for member, _ in coded.memberships.inert})
+    )
 
 
 def _beyond(coded: Coded | None) -> set[str]:
-    return set() if coded is None else _people(coded, coded.acting.beyond)
+    return set() if coded is None else _people(coded, coded.memberships.beyond)
 
 
 def _people(coded: Coded, ids: Iterable[int]) -> set[str]:
-    return _texts(coded.acting.principals[id] for id in ids)
+    return _texts(coded.memberships.principals[id] for id in ids)
 
 
 def _texts(named: Iterable[Entity | Principal]) -> set[str]:

@@ -8,8 +8,8 @@ from lakewarden.kernel.change import OwnerChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import OwnerRow
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 
 
 def owners_of(state: RealmState, entity: Entity) -> list[OwnerRow]:
@@ -18,7 +18,7 @@ def owners_of(state: RealmState, entity: Entity) -> list[OwnerRow]:
     id = coded.tree.find(entity)
     found = () if id is None else coded.owners.of(id)
     return [
-        OwnerRow(entity, coded.acting.principals[owner], coded.ownerships[label])
+        OwnerRow(entity, coded.memberships.principals[owner], coded.ownerships[label])
         for owner, label in found
     ]
 
@@ -26,7 +26,7 @@ def owners_of(state: RealmState, entity: Entity) -> list[OwnerRow]:
 def owned_by(state: RealmState, owner: Principal, container: Entity) -> Iterator[OwnerRow]:
     """The rows that say what the owner owns of the container and of what lies below it."""
     snapshot = state.matrix.snapshot
-    id, place = snapshot.coded.acting.ids.get(owner), snapshot.coded.tree.find(container)
+    id, place = snapshot.coded.memberships.ids.get(owner), snapshot.coded.tree.find(container)
     if id is None or place is None or id not in snapshot.owned_by:
         return
     tree = snapshot.coded.tree
@@ -34,9 +34,9 @@ def owned_by(state: RealmState, owner: Principal, container: Entity) -> Iterator
         yield from (row for row in owners_of(state, tree.entity(owned)) if row.owner == owner)
 
 
-def set_owner(desk: Desk, realm: str, entity: Entity, owner: Principal) -> None:
+def set_owner(transaction: WriteTransaction, realm: str, entity: Entity, owner: Principal) -> None:
     """Makes the principal the entity's only owner. Raises `Unknown` where it is not stored."""
     new = OwnerRow(entity, owner)
-    rows = owners_of(desk.realm(realm), entity)
+    rows = owners_of(transaction.realm(realm), entity)
     gone = (OwnerChanged(row, False) for row in rows if row != new)
-    desk.change(realm, *gone, OwnerChanged(new, True))
+    transaction.change(realm, *gone, OwnerChanged(new, True))

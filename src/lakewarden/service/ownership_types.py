@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from lakewarden.kernel.change import OwnerChanged
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.relations import OwnerRow
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 
 
-def forget(desk: Desk, realm: str, urn: str) -> None:
+def forget(transaction: WriteTransaction, realm: str, urn: str) -> None:
     """Who owned something by this type owns it by none from now on.
 
     Policies for owners of some types do not count for them any more, those for all owners do.
     """
-    for row in list(_owners(desk.realm(realm).matrix.snapshot.coded, urn)):
+    for row in list(_owners(transaction.realm(realm).matrix.snapshot.coded, urn)):
         untyped = OwnerRow(row.entity, row.owner, "")
-        desk.change(realm, OwnerChanged(row, False), OwnerChanged(untyped, True))
+        transaction.change(realm, OwnerChanged(row, False), OwnerChanged(untyped, True))
 
 
 def _owners(coded: Coded, urn: str) -> Iterator[OwnerRow]:
@@ -27,4 +27,4 @@ def _owners(coded: Coded, urn: str) -> Iterator[OwnerRow]:
     for owner, sources in coded.owners.inverted().items():
         for source in sources:
             if (owner, label) in coded.owners.of(source):
-                yield OwnerRow(coded.tree.entity(source), coded.acting.principals[owner], urn)
+                yield OwnerRow(coded.tree.entity(source), coded.memberships.principals[owner], urn)

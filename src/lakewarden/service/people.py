@@ -25,10 +25,10 @@ from lakewarden.names.canonical import check_segment, check_text, check_user_nam
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import Effect, TokenChanged
 from lakewarden.service.realm import CONTROL, check_realm_name, people_of
 from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.write_transaction import WriteTransaction
 
 _URN = "urn:li:"
 _CONTAINERS = {GROUP: frozenset({USER, GROUP}), ROLE: frozenset({USER, GROUP, ROLE})}
@@ -44,7 +44,7 @@ def people(state: State, actor: Actor, directory: str, now: float) -> People | D
     return state.people.get(directory, People()) if refused is None else refused
 
 
-def add(desk: Desk, directory: str, person: Principal) -> Denied | None:
+def add(transaction: WriteTransaction, directory: str, person: Principal) -> Denied | None:
     """Adds a user or a group to a directory; who is there already stays.
 
     Raises `BadInput` for a name that no new user may have.
@@ -52,39 +52,41 @@ def add(desk: Desk, directory: str, person: Principal) -> Denied | None:
     check_realm_name(directory)
     _check_person(person)
     told = {"person": principal_text(person)}
-    refused = control.refused(desk, "person.add", control.directory(directory), **told)
-    if refused is None and person not in _known(desk, directory).principals:
-        desk.change(people_of(directory), PrincipalChanged(person, True))
+    refused = control.refused(transaction, "person.add", control.directory(directory), **told)
+    if refused is None and person not in _known(transaction, directory).principals:
+        transaction.change(people_of(directory), PrincipalChanged(person, True))
     return refused
 
 
-def remove(desk: Desk, directory: str, person: Principal) -> Denied | None:
+def remove(transaction: WriteTransaction, directory: str, person: Principal) -> Denied | None:
     """Removes a user or a group, with its memberships, statements, ownerships and tokens.
 
     Of somebody who is only named, what names them goes as well. Raises `Conflict` for the last
     administrator and for the only owner of something.
     """
     check_realm_name(directory)
-    powerful = control.is_powerful(desk.state, directory, person)
+    powerful = control.is_powerful(transaction.state, directory, person)
     operation = "person.remove_powerful" if powerful else "person.remove"
     told = {"person": principal_text(person)}
-    refused = control.refused(desk, operation, control.directory(directory), **told)
+    refused = control.refused(transaction, operation, control.directory(directory), **told)
     if refused is not None:
         return refused
-    before = control.administrators(desk.state, desk.now)
-    for name in sorted(desk.state.realms):
-        found = desk.state.realms[name]
+    before = control.administrators(transaction.state, transaction.now)
+    for name in sorted(transaction.state.realms):
+        found = transaction.state.realms[name]
         if found.realm.directory == directory:
             spelled = found.system.spelled(person)
-            desk.change(name, *_forgotten(found, spelled, stays=False))
-            _forget_credentials(desk, found, spelled)
-    desk.change(people_of(directory), *_left(_known(desk, directory), person))
-    desk.change(people_of(directory), *_tokens_of(desk.state, directory, person))
-    control.keep_an_administrator(desk, before)
+            transaction.change(name, *_forgotten(found, spelled, stays=False))
+            _forget_credentials(transaction, found, spelled)
+    transaction.change(people_of(directory), *_left(_known(transaction, directory), person))
+    transaction.change(people_of(directory), *_tokens_of(transaction.state, directory, person))
+    control.keep_an_administrator(transaction, before)
     return None
 
 
-def enter(desk: Desk, directory: str, member: Principal, group: Principal) -> Denied | None:
+def enter(
+    transaction: WriteTransaction, directory: str, member: Principal, group: Principal
+) -> Denied | None:
     """Makes the user or group a member of the group; both become known, if they were not.
 
     Raises `BadInput` for what cannot be a member, and where a group would contain itself.
@@ -94,39 +96,41 @@ def enter(desk: Desk, directory: str, member: Principal, group: Principal) -> De
     for person in row:
         _check_person(person)
     _check_kinds(row)
-    refused = _refused_membership(desk, "membership.add", directory, row)
-    known = _known(desk, directory)
+    refused = _refused_membership(transaction, "membership.add", directory, row)
+    known = _known(transaction, directory)
     if refused is not None or row in known.memberships:
         return refused
     _refuse_circle(known, row)
     new = [PrincipalChanged(person, True) for person in row if person not in known.principals]
-    desk.change(people_of(directory), *new, MembershipChanged(row, True))
+    transaction.change(people_of(directory), *new, MembershipChanged(row, True))
     return None
 
 
-def leave(desk: Desk, directory: str, member: Principal, group: Principal) -> Denied | None:
+def leave(
+    transaction: WriteTransaction, directory: str, member: Principal, group: Principal
+) -> Denied | None:
     """Ends the membership, if there is one. Raises `Conflict` for the last administrator."""
     row = MembershipRow(member, group)
     check_realm_name(directory)
-    refused = _refused_membership(desk, "membership.remove", directory, row)
-    if refused is None and row in _known(desk, directory).memberships:
-        before = control.administrators(desk.state, desk.now)
-        desk.change(people_of(directory), MembershipChanged(row, False))
-        control.keep_an_administrator(desk, before)
+    refused = _refused_membership(transaction, "membership.remove", directory, row)
+    if refused is None and row in _known(transaction, directory).memberships:
+        before = control.administrators(transaction.state, transaction.now)
+        transaction.change(people_of(directory), MembershipChanged(row, False))
+        control.keep_an_administrator(transaction, before)
     return refused
 
 
 def _refused_membership(
-    desk: Desk, operation: str, directory: str, row: MembershipRow
+    transaction: WriteTransaction, operation: str, directory: str, row: MembershipRow
 ) -> Denied | None:
-    if control.is_powerful(desk.state, directory, row.of):
+    if control.is_powerful(transaction.state, directory, row.of):
         operation = "membership.change_powerful"
     told = {"member": principal_text(row.member), "of": principal_text(row.of)}
-    return control.refused(desk, operation, control.directory(directory), **told)
+    return control.refused(transaction, operation, control.directory(directory), **told)
 
 
-def _known(desk: Desk, directory: str) -> People:
-    return desk.state.people.get(directory, People())
+def _known(transaction: WriteTransaction, directory: str) -> People:
+    return transaction.state.people.get(directory, People())
 
 
 def _tokens_of(state: State, directory: str, person: Principal) -> list[TokenChanged]:
@@ -147,8 +151,8 @@ def principals(
     refused = control.denied_in(state, actor, "person.list", realm, now)
     if refused is not None:
         return refused
-    acting = state.realm(realm).matrix.snapshot.coded.acting
-    return tuple(sorted(acting.principals[id] for id in acting.stored))
+    memberships = state.realm(realm).matrix.snapshot.coded.memberships
+    return tuple(sorted(memberships.principals[id] for id in memberships.stored))
 
 
 def memberships(
@@ -163,86 +167,86 @@ def memberships(
     return tuple(sorted(found.own.memberships | shared.memberships))
 
 
-def add_own(desk: Desk, realm: str, text: str) -> Denied | None:
+def add_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     """Adds a user, group or role (`kind:name`) to what a realm has of its own."""
-    refused = control.refused_in(desk, "person.add", realm, person=text)
+    refused = control.refused_in(transaction, "person.add", realm, person=text)
     if refused is not None:
         return refused
-    found = desk.realm(realm)
+    found = transaction.realm(realm)
     person = _own(found, text)
     if person not in found.own.principals:
-        desk.change(realm, PrincipalChanged(person, True))
+        transaction.change(realm, PrincipalChanged(person, True))
     return None
 
 
-def remove_own(desk: Desk, realm: str, text: str) -> Denied | None:
+def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     """Removes what a realm has of its own of somebody: record, memberships, statements, owning.
 
     Of somebody who is in the realm's directory only the realm's own record and memberships go.
     Raises `Conflict` for the only owner of something, and the last administrator.
     """
-    refused = control.refused_in(desk, "person.remove", realm, person=text)
+    refused = control.refused_in(transaction, "person.remove", realm, person=text)
     if refused is not None:
         return refused
-    found = desk.realm(realm)
+    found = transaction.realm(realm)
     person = found.system.principal(text)
-    before = control.administrators(desk.state, desk.now)
-    shared = desk.state.people.get(found.realm.directory, People()).spelled(found.system)
+    before = control.administrators(transaction.state, transaction.now)
+    shared = transaction.state.people.get(found.realm.directory, People()).spelled(found.system)
     stays = person in shared.principals
     if stays or person in found.own.principals:
-        desk.change(realm, *_forgotten(found, person, stays=stays))
-        _forget_credentials(desk, found, person)
-        control.keep_an_administrator(desk, before)
+        transaction.change(realm, *_forgotten(found, person, stays=stays))
+        _forget_credentials(transaction, found, person)
+        control.keep_an_administrator(transaction, before)
     return None
 
 
-def enter_own(desk: Desk, realm: str, member: str, of: str) -> Denied | None:
+def enter_own(transaction: WriteTransaction, realm: str, member: str, of: str) -> Denied | None:
     """Makes a member of a group, a role or an implied set, in this realm only."""
-    refused = control.refused_in(desk, "membership.add", realm, member=member, of=of)
+    refused = control.refused_in(transaction, "membership.add", realm, member=member, of=of)
     if refused is not None:
         return refused
-    found = desk.realm(realm)
+    found = transaction.realm(realm)
     row = MembershipRow(_own(found, member), _own_set(found, of))
     if row in found.own.memberships:
         return None
     _check_kinds(row)
     _refuse_circle(found.own, row)
-    known = found.matrix.snapshot.coded.acting
+    known = found.matrix.snapshot.coded.memberships
     stored = {known.principals[id] for id in known.stored}
     new = [PrincipalChanged(p, True) for p in row if p.kind != IMPLIED and p not in stored]
-    desk.change(realm, *new, MembershipChanged(row, True))
+    transaction.change(realm, *new, MembershipChanged(row, True))
     return None
 
 
-def leave_own(desk: Desk, realm: str, member: str, of: str) -> Denied | None:
+def leave_own(transaction: WriteTransaction, realm: str, member: str, of: str) -> Denied | None:
     """Ends a membership that the realm has of its own, if there is one."""
-    refused = control.refused_in(desk, "membership.remove", realm, member=member, of=of)
+    refused = control.refused_in(transaction, "membership.remove", realm, member=member, of=of)
     if refused is not None:
         return refused
-    found = desk.realm(realm)
+    found = transaction.realm(realm)
     row = MembershipRow(found.system.principal(member), _own_set(found, of))
     if row in found.own.memberships:
-        before = control.administrators(desk.state, desk.now)
-        desk.change(realm, MembershipChanged(row, False))
-        control.keep_an_administrator(desk, before)
+        before = control.administrators(transaction.state, transaction.now)
+        transaction.change(realm, MembershipChanged(row, False))
+        control.keep_an_administrator(transaction, before)
     return None
 
 
-def administer(desk: Desk, user: str, directory: str) -> None:
+def administer(transaction: WriteTransaction, user: str, directory: str) -> None:
     """Makes a user an administrator of lakewarden. Asks nobody: for a first start.
 
     Raises `BadInput` for a user of another directory than the control realm's.
     """
-    control_realm = desk.realm(CONTROL)
+    control_realm = transaction.realm(CONTROL)
     if control_realm.realm.directory != directory:
         raise BadInput(f"administrators are people of `{control_realm.realm.directory}`")
     person = Principal(USER, user)
     _check_person(person)
     row = MembershipRow(control_realm.system.spelled(person), SERVICE_ADMINS)
-    if person not in _known(desk, directory).principals:
-        desk.change(people_of(directory), PrincipalChanged(person, True))
+    if person not in _known(transaction, directory).principals:
+        transaction.change(people_of(directory), PrincipalChanged(person, True))
     if row not in control_realm.own.memberships:
-        desk.change(CONTROL, MembershipChanged(row, True))
+        transaction.change(CONTROL, MembershipChanged(row, True))
 
 
 # What both share
@@ -318,11 +322,13 @@ def _forgotten(found: RealmState, person: Principal, *, stays: bool) -> Sequence
     return [*_disowned(found, person), *_unnamed(found, person), *effects]
 
 
-def _forget_credentials(desk: Desk, found: RealmState, person: Principal) -> None:
+def _forget_credentials(
+    transaction: WriteTransaction, found: RealmState, person: Principal
+) -> None:
     """What the person signs in with in this realm goes along."""
     for name, type in sorted(found.system.model.types.items()):
         if person.kind == USER and type.principal == USER:
-            desk.store.drop_credentials(found.realm.name, Entity(name, person.name))
+            transaction.store.drop_credentials(found.realm.name, Entity(name, person.name))
 
 
 def _unnamed(found: RealmState, person: Principal) -> Iterator[Effect]:
@@ -339,7 +345,7 @@ def _unnamed(found: RealmState, person: Principal) -> Iterator[Effect]:
 def _disowned(found: RealmState, person: Principal) -> Iterator[Effect]:
     snapshot = found.matrix.snapshot
     coded = snapshot.coded
-    number = coded.acting.ids.get(person)
+    number = coded.memberships.ids.get(person)
     owned = () if number is None else snapshot.owned_by.get(number, ())
     for id in owned:
         owners = coded.owners.of(id)

@@ -34,7 +34,7 @@ from lakewarden.names.canonical import check_text
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import (
     About,
     Document,
@@ -42,13 +42,13 @@ from lakewarden.service.effect import (
     Effect,
     RealmChanged,
 )
-from lakewarden.service.plane import Plane
-from lakewarden.service.planned import Edit, Plan
+from lakewarden.service.plan_result import Edit, Plan
 from lakewarden.service.policy import Part, Policy, read
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, people_of
 from lakewarden.service.state import RealmState
 from lakewarden.service.statements import MARK, stored
+from lakewarden.service.write_transaction import WriteTransaction
 
 KEEPER: Final = "policy"
 """The name of the keeper when nobody says another one."""
@@ -68,7 +68,7 @@ class Applied(NamedTuple):
 
 
 def plan(
-    plane: Plane,
+    service: DecisionService,
     actor: Actor,
     realm: str,
     parts: Sequence[Part],
@@ -82,14 +82,14 @@ def plan(
     `Unknown` for a realm that is not there, `BadInput` for a malformed file, `Conflict` for a
     statement that somebody else keeps.
     """
-    state = plane.catch_up()
-    now = plane.clock()
+    state = service.catch_up()
+    now = service.clock()
     refused = control.denied_in(state, actor, "realm.plan", realm, now)
     if refused is not None:
         return refused
-    with plane.reading() as reading:
+    with service.reading() as reading:
         if reading.revision != state.revision:
-            state = plane.catch_up(reading.revision)
+            state = service.catch_up(reading.revision)
         found = state.realm(realm)
         wanted = read(parts, found)
         made, _ = _planned(
@@ -99,7 +99,7 @@ def plan(
 
 
 def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
-    plane: Plane,
+    service: DecisionService,
     actor: Actor,
     realm: str,
     parts: Sequence[Part],
@@ -115,32 +115,32 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
     ask for something else than the plan showed; and as `plan`.
     """
 
-    def task(desk: Desk) -> Applied | Denied:
+    def task(transaction: WriteTransaction) -> Applied | Denied:
         told = {"keeper": keeper, "plan": digest}
-        refused = control.refused_in(desk, "realm.apply", realm, **told)
+        refused = control.refused_in(transaction, "realm.apply", realm, **told)
         if refused is not None:
             return refused
-        found = desk.realm(realm)
-        if revision > desk.store.revision or _moved_on(desk.store, found, revision):
+        found = transaction.realm(realm)
+        if revision > transaction.store.revision or _moved_on(transaction.store, found, revision):
             raise Conflict(
                 f"realm `{realm}` or its people have changed since revision {revision}, for which"
                 " the plan was made; plan again"
             )
         wanted = read(parts, found)
-        before = control.administrators(desk.state, desk.now)
-        newest = desk.store.revision
+        before = control.administrators(transaction.state, transaction.now)
+        newest = transaction.store.revision
         made, pending = _planned(
-            found, desk.store, wanted, newest, desk.now, keeper=keeper, adopts=adopts
+            found, transaction.store, wanted, newest, transaction.now, keeper=keeper, adopts=adopts
         )
         if made.digest_at(revision) != digest:
             raise Conflict("the files ask for something else than the plan showed; plan again")
         for effects in _in_turn(pending):
-            desk.change(realm, *effects)
+            transaction.change(realm, *effects)
         if realm == CONTROL:
-            control.keep_an_administrator(desk, before)
-        return Applied(made, desk.state.revision)
+            control.keep_an_administrator(transaction, before)
+        return Applied(made, transaction.state.revision)
 
-    return plane.write(actor, task, large=True)
+    return service.write(actor, task, large=True)
 
 
 def _in_turn(effects: Sequence[Effect]) -> Iterator[Sequence[Effect]]:
@@ -342,8 +342,8 @@ def _people_effects(realm: RealmState, people: _People) -> Iterator[Effect]:
         yield PrincipalChanged(role, True)
     known = realm.own.principals
     named = {p for row in people.new_members for p in row if p.kind not in (IMPLIED, ROLE)}
-    acting = realm.matrix.snapshot.coded.acting
-    there = {acting.principals[id] for id in acting.stored} | known
+    memberships = realm.matrix.snapshot.coded.memberships
+    there = {memberships.principals[id] for id in memberships.stored} | known
     for principal in sorted(named - there):
         yield PrincipalChanged(principal, True)
     for row in people.new_members:

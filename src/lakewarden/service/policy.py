@@ -23,7 +23,6 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.principal import IMPLIED, MASTER, ROLE, SERVICE_ADMINS, Principal
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import (
     check_realm,
@@ -32,6 +31,7 @@ from lakewarden.kernel.statement_file import (
     read_statements,
     write_statement,
 )
+from lakewarden.kernel.toml_section import Section
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from lakewarden.aspects.words import Term
+from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
 from lakewarden.service.audit import AuditEvent, AuditRow, Head

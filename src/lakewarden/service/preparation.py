@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
-from lakewarden.aspects.words import Term
+from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.change import EntityDropped, EntityRenamed, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts

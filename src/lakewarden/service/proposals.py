@@ -15,26 +15,26 @@ from itertools import chain, groupby, zip_longest
 from typing import Final, NamedTuple
 
 from lakewarden.aspects import domains, keys
-from lakewarden.aspects.begun import begun
 from lakewarden.aspects.change import Change
+from lakewarden.aspects.empty_records import begun
 from lakewarden.aspects.patch import Begin, Patched
 from lakewarden.aspects.record_names import check_name, is_known
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service import (
+    account_status,
     aspects,
     logical_parent,
     native_user,
-    presence,
     references,
     timeseries,
 )
 from lakewarden.service.aspect_guard import CREDENTIAL_PREFIX, ORIGINAL, Guard, Switches
 from lakewarden.service.aspects import Aspect, Value, Write
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import people_of
 from lakewarden.service.references import Reference
+from lakewarden.service.write_transaction import WriteTransaction
 
 _DECIDING: Final = frozenset(("querySubjects",))
 """Aspects that say who may make an entity."""
@@ -55,7 +55,11 @@ class Proposal(NamedTuple):
 
 
 def propose(
-    desk: Desk, realm: str, proposals: Iterable[Proposal], actor: Entity, switches: Switches
+    transaction: WriteTransaction,
+    realm: str,
+    proposals: Iterable[Proposal],
+    actor: Entity,
+    switches: Switches,
 ) -> list[Entity]:
     """Writes all of it, and returns the entities that were written.
 
@@ -70,7 +74,7 @@ def propose(
         by_entity.setdefault(one.entity, []).append(one)
     runs = [[list(run) for _, run in groupby(own, _removes)] for own in by_entity.values()]
     for together in zip_longest(*runs, fillvalue=()):
-        _take(desk, realm, [run for run in together if run], actor, switches)
+        _take(transaction, realm, [run for run in together if run], actor, switches)
     return list(by_entity)
 
 
@@ -87,7 +91,11 @@ def _check_aspect(proposal: Proposal, switches: Switches) -> None:
 
 
 def _take(
-    desk: Desk, realm: str, runs: Iterable[Sequence[Proposal]], actor: Entity, switches: Switches
+    transaction: WriteTransaction,
+    realm: str,
+    runs: Iterable[Sequence[Proposal]],
+    actor: Entity,
+    switches: Switches,
 ) -> None:
     """Removes or writes many entities, each of which stands in one of the runs.
 
@@ -96,15 +104,17 @@ def _take(
     """
     guarded: list[_Guarded] = []
     for run in runs:
-        one = _Guarded(desk, realm, run[0].entity, switches, run, actor.name)
+        one = _Guarded(transaction, realm, run[0].entity, switches, run, actor.name)
         if _removes(run[0]):
             one.remove()
         else:
             guarded.append(one)
-    read = aspects.read(desk.store, desk.realm(realm), [one.entity for one in guarded])
+    read = aspects.read(
+        transaction.store, transaction.realm(realm), [one.entity for one in guarded]
+    )
     for one in guarded:
         one.ask(read.get(one.entity))
-    write = partial(aspects.write, desk, realm, actor=actor.name, values=switches.values)
+    write = partial(aspects.write, transaction, realm, actor=actor.name, values=switches.values)
     write([seed for one in guarded for seed in one.seeds()])
     for one in guarded:
         one.ask_seeded()
@@ -112,26 +122,26 @@ def _take(
         one.propose()
     for one in guarded:
         one.check()
-    logical_parent.check(desk, realm, [each for one in guarded for each in one.parents()])
+    logical_parent.check(transaction, realm, [each for one in guarded for each in one.parents()])
     write([each for one in guarded for each in one.writes()])
 
 
-def remove(desk: Desk, realm: str, entity: Entity, switches: Switches) -> bool:
+def remove(transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches) -> bool:
     """Takes an entity away; False: it was not there. Raises `NotAllowed`."""
-    return _Guarded(desk, realm, entity, switches).remove()
+    return _Guarded(transaction, realm, entity, switches).remove()
 
 
 def referring(
-    desk: Desk, realm: str, entity: Entity, switches: Switches, *, forget: bool
+    transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches, *, forget: bool
 ) -> list[Reference]:
     """What refers to an entity, for whoever may delete it; `forget`: no longer.
 
     Raises `NotAllowed`.
     """
-    Guard(desk, realm, entity, switches).ask("entity.delete")
+    Guard(transaction, realm, entity, switches).ask("entity.delete")
     if forget:
-        return references.forget(desk, realm, entity)
-    return references.references(desk.realm(realm).matrix.snapshot, entity)
+        return references.forget(transaction, realm, entity)
+    return references.references(transaction.realm(realm).matrix.snapshot, entity)
 
 
 def _removes(proposal: Proposal) -> bool:
@@ -147,7 +157,7 @@ class _Guarded:
 
     def __init__(
         self,
-        desk: Desk,
+        transaction: WriteTransaction,
         realm: str,
         entity: Entity,
         switches: Switches,
@@ -159,11 +169,11 @@ class _Guarded:
         for one in proposals:
             self._by_aspect.setdefault(one.aspect, []).append(one)
         self._applied: set[str] = set()
-        self._desk = desk
+        self._desk = transaction
         self._realm = realm
         self._switches = switches
-        self._guard = Guard(desk, realm, entity, switches)
-        self._begin = partial(begun, stamp={"time": int(desk.now * 1_000), "actor": actor})
+        self._guard = Guard(transaction, realm, entity, switches)
+        self._begin = partial(begun, stamp={"time": int(transaction.now * 1_000), "actor": actor})
         self._is_there = False
         self._before: Mapping[str, Aspect] = {}
         self._after: dict[str, Aspect] = {}
@@ -176,7 +186,7 @@ class _Guarded:
         self._guard.check_credential()
         self._guard.check_mutable()
         self._revoke()
-        if self.entity.type == presence.TYPE:
+        if self.entity.type == account_status.TYPE:
             native_user.end_tokens(self._desk, self._realm, self.entity.name)
         return aspects.drop(self._desk, self._realm, self.entity)
 

@@ -20,11 +20,11 @@ from lakewarden.kernel.privileges import operations_of, privileges_of
 from lakewarden.kernel.request import Decision, Reason, Request
 from lakewarden.kernel.statement import Statement, Where
 from lakewarden.kernel.who import who as who_may
-from lakewarden.service import asking, control
+from lakewarden.service import control, question_text
 from lakewarden.service.actor import Actor
-from lakewarden.service.asking import Words
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
+from lakewarden.service.question_text import Words
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
@@ -49,7 +49,7 @@ class Asked:
     def notes(self) -> tuple[str, ...]:
         """Remarks beside the answer, as far as the asker may know."""
         system, matrix = self.realm.system, self.realm.matrix
-        return asking.remarks(self.words, self.request, system, matrix, stored=self.sees)
+        return question_text.remarks(self.words, self.request, system, matrix, stored=self.sees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,10 @@ def _ask(rights: Rights, words: Words, own: str, other: str) -> Asked | Denied:
         return refused
     found = rights.state.realm(rights.realm)
     if not about_self:
-        request = asking.read(words, found.system, found.matrix, rights.now)
+        request = question_text.read(words, found.system, found.matrix, rights.now)
         return Asked(found, words, request, rights.sees)
     words = replace(words, principal=_own_text(rights.actor, found))
-    request = asking.read(words, found.system, found.matrix, rights.now)
+    request = question_text.read(words, found.system, found.matrix, rights.now)
     return Asked(found, words, _own(rights, found, request), rights.sees)
 
 
@@ -257,7 +257,7 @@ def access(
 
 def _about_everybody(rights: Rights, words: Words) -> Asked:
     found = rights.state.realm(rights.realm)
-    request = asking.read(words, found.system, found.matrix, rights.now)
+    request = question_text.read(words, found.system, found.matrix, rights.now)
     return Asked(found, words, request, rights.sees)
 
 
@@ -279,11 +279,11 @@ def reasons(state: State, actor: Actor, asked: Asked) -> Reasons:
     named = _statements(asked, found)
     notes: tuple[str, ...] = ()
     if asked.sees and _may_read_statements(state, actor, asked):
-        notes = asking.out_of_time(asked.realm.matrix, asked.request)
+        notes = question_text.out_of_time(asked.realm.matrix, asked.request)
     else:
         found = _veiled(asked, found, actor)
         named = [_narrowed(asked, one) for one in _statements(asked, found) if _is_plain(one)]
-    chains = ((s.id, asking.reaching(asked.realm.matrix, asked.request, s)) for s in named)
+    chains = ((s.id, question_text.reaching(asked.realm.matrix, asked.request, s)) for s in named)
     reaching = {id: chain for id, chain in chains if chain is not None}
     return Reasons(found, tuple(named), reaching, notes)
 

@@ -14,11 +14,11 @@ from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import SERVER, Denied
 from lakewarden.service.defaults import default_statements
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import RealmChanged, TokenChanged
 from lakewarden.service.realm import CONTROL, DIRECTORY, Realm, check_realm_name, people_of
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.system import load_system
+from lakewarden.service.write_transaction import WriteTransaction
 
 CONTROL_MODEL = "control"
 """The model of the control realm, and of no other."""
@@ -45,7 +45,7 @@ def load(state: State, actor: Actor, name: str, now: float) -> RealmState | Deni
     return state.realm(name) if refused is None else refused
 
 
-def create(desk: Desk, realm: Realm) -> Realm | Denied:
+def create(transaction: WriteTransaction, realm: Realm) -> Realm | Denied:
     """A new realm with the default statements of its system.
 
     Raises `BadInput` for a malformed name or setting, `Unknown` for a model that is not
@@ -57,53 +57,53 @@ def create(desk: Desk, realm: Realm) -> Realm | Denied:
         raise BadInput(f"the model `{CONTROL_MODEL}` is that of the realm `{CONTROL}` alone")
     target = control.directory(realm.directory)
     told = {"name": realm.name, "model": realm.model}
-    refused = control.refused(desk, "realm.create", target, **told)
+    refused = control.refused(transaction, "realm.create", target, **told)
     if refused is not None:
         return refused
-    establish(desk, realm)
+    establish(transaction, realm)
     return realm
 
 
-def establish(desk: Desk, realm: Realm) -> None:
+def establish(transaction: WriteTransaction, realm: Realm) -> None:
     """Makes the realm. Asks nobody: for a first start, which begins with the control realm.
 
     Errors as `create`.
     """
-    if realm.name in desk.state.realms:
+    if realm.name in transaction.state.realms:
         raise Conflict(f"realm `{realm.name}` is there already")
     system = load_system(realm.model, realm.settings)
     defaults = default_statements(system, realm.deleted)
     added = (StatementAdded(statement) for statement in defaults)
-    desk.change(realm.name, RealmChanged(realm.name, realm), *added)
-    _enter_in_control(desk, realm)
+    transaction.change(realm.name, RealmChanged(realm.name, realm), *added)
+    _enter_in_control(transaction, realm)
 
 
-def establish_control(desk: Desk, directory: str = DIRECTORY) -> None:
+def establish_control(transaction: WriteTransaction, directory: str = DIRECTORY) -> None:
     """Makes the control realm, with an entity for every realm there is already."""
-    establish(desk, Realm(CONTROL, CONTROL_MODEL, directory))
-    for name in sorted(desk.state.realms):
-        _enter_in_control(desk, desk.state.realms[name].realm)
+    establish(transaction, Realm(CONTROL, CONTROL_MODEL, directory))
+    for name in sorted(transaction.state.realms):
+        _enter_in_control(transaction, transaction.state.realms[name].realm)
 
 
-def _enter_in_control(desk: Desk, realm: Realm) -> None:
+def _enter_in_control(transaction: WriteTransaction, realm: Realm) -> None:
     """Stores the realm, its directory and the server as entities of the control realm."""
-    if CONTROL not in desk.state.realms:
+    if CONTROL not in transaction.state.realms:
         return
     above = control.directory(realm.directory)
     chain = [(SERVER, None), (above, SERVER)]
     # The rights over lakewarden lie in no directory: they are the server's.
     chain.append((control.realm(realm.name), SERVER if realm.name == CONTROL else above))
     for entity, parent in chain:
-        if not _is_stored(desk, entity):
-            desk.change(CONTROL, EntityAdded(entity, parent))
+        if not _is_stored(transaction, entity):
+            transaction.change(CONTROL, EntityAdded(entity, parent))
 
 
-def _is_stored(desk: Desk, entity: Entity) -> bool:
-    return desk.realm(CONTROL).matrix.snapshot.coded.is_known(entity)
+def _is_stored(transaction: WriteTransaction, entity: Entity) -> bool:
+    return transaction.realm(CONTROL).matrix.snapshot.coded.is_known(entity)
 
 
 def alter(
-    desk: Desk,
+    transaction: WriteTransaction,
     name: str,
     *,
     settings: Mapping[str, str] | None = None,
@@ -115,12 +115,12 @@ def alter(
     `BadInput` for what the model does not declare, `Unknown` for a realm that is not there.
     """
     told = {"settings": dict(settings or {}), "spellings": len(spellings or {})}
-    refused = control.refused_in(desk, "realm.alter", name, **told)
+    refused = control.refused_in(transaction, "realm.alter", name, **told)
     if refused is not None:
         return refused
     if name == CONTROL:
         raise BadInput(f"the realm `{CONTROL}` has nothing to set")
-    before = desk.realm(name)
+    before = transaction.realm(name)
     realm = replace(
         before.realm,
         settings=before.realm.settings if settings is None else dict(settings),
@@ -131,7 +131,7 @@ def alter(
     kept = frozenset(id for id in realm.deleted if _is_default(system.model.defaults, id))
     realm = replace(realm, deleted=kept)
     new = {s.id: s for s in default_statements(system, realm.deleted)}
-    desk.change(name, RealmChanged(name, realm), *_following(before, old, new))
+    transaction.change(name, RealmChanged(name, realm), *_following(before, old, new))
     return realm
 
 
@@ -149,31 +149,31 @@ def _following(
     return [*map(StatementRemoved, gone), *map(StatementAdded, come)]
 
 
-def drop(desk: Desk, name: str) -> Denied | None:
+def drop(transaction: WriteTransaction, name: str) -> Denied | None:
     """Drops the realm, the tokens that were good only there, and all rights over it.
 
     Raises `Unknown` for a realm that is not there, `Conflict` for the control realm.
     """
-    refused = control.refused(desk, "realm.drop", control.realm(name), name=name)
+    refused = control.refused(transaction, "realm.drop", control.realm(name), name=name)
     if refused is not None:
         return refused
     if name == CONTROL:
         raise Conflict(f"the realm `{CONTROL}` cannot be dropped")
-    found = desk.state.realms.get(name)
+    found = transaction.state.realms.get(name)
     if found is None:
         raise Unknown("realm", name)
     directory = found.realm.directory
-    tokens = [t for t in desk.state.tokens.values() if t.realm == name]
-    desk.change(name, RealmChanged(name, None))
-    desk.change(people_of(directory), *(TokenChanged(token.id, None) for token in tokens))
+    tokens = [t for t in transaction.state.tokens.values() if t.realm == name]
+    transaction.change(name, RealmChanged(name, None))
+    transaction.change(people_of(directory), *(TokenChanged(token.id, None) for token in tokens))
     entity = control.realm(name)
-    if _is_stored(desk, entity):
-        desk.change(CONTROL, EntityDropped(entity))
+    if _is_stored(transaction, entity):
+        transaction.change(CONTROL, EntityDropped(entity))
     # Statements may also hold on to a name that was never stored.
     anchored = [
         id
-        for id, statement in desk.realm(CONTROL).matrix.snapshot.table.statements.items()
+        for id, statement in transaction.realm(CONTROL).matrix.snapshot.table.statements.items()
         if statement.scope == On(entity)
     ]
-    desk.change(CONTROL, *map(StatementRemoved, anchored))
+    transaction.change(CONTROL, *map(StatementRemoved, anchored))
     return None

@@ -24,8 +24,8 @@ from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.names import datahub
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import Effect
+from lakewarden.service.write_transaction import WriteTransaction
 
 _ASPECTS: Final = {
     "asset": "dataProductProperties",
@@ -66,11 +66,11 @@ def references(snapshot: Snapshot, entity: Entity) -> list[Reference]:
     return sorted(found, key=lambda one: (one.source, one.aspect))
 
 
-def forget(desk: Desk, realm: str, entity: Entity) -> list[Reference]:
+def forget(transaction: WriteTransaction, realm: str, entity: Entity) -> list[Reference]:
     """Takes all references to the entity away, and says which they were."""
-    found = references(desk.realm(realm).matrix.snapshot, entity)
+    found = references(transaction.realm(realm).matrix.snapshot, entity)
     if found:
-        desk.change(realm, *(one.effect for one in found))
+        transaction.change(realm, *(one.effect for one in found))
     return found
 
 
@@ -105,7 +105,7 @@ def _of_actor(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
     coded = snapshot.coded
     named = snapshot.model.principal_kind(entity)
     actor = None if named is None else Principal(*named)
-    id = None if actor is None else coded.acting.ids.get(actor)
+    id = None if actor is None else coded.memberships.ids.get(actor)
     if actor is None or id is None:
         return
     for source in coded.owners.sources_of(BitMap([id])):
@@ -114,8 +114,8 @@ def _of_actor(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
             if owner == id:
                 row = OwnerRow(owned, actor, coded.ownerships[label])
                 yield Reference(owned, "ownership", OwnerChanged(row, False))
-    for member in coded.acting.members.get(id, ()) if actor.kind == GROUP else ():
-        principal = coded.acting.principals[member]
+    for member in coded.memberships.members.get(id, ()) if actor.kind == GROUP else ():
+        principal = coded.memberships.principals[member]
         who = Entity("corpuser", principal.name)
         gone = MembershipChanged(MembershipRow(principal, actor), False)
         yield Reference(who, "groupMembership", gone)

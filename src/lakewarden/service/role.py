@@ -15,20 +15,22 @@ from lakewarden.kernel.change import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
-from lakewarden.service.desk import Desk
 from lakewarden.service.grant import Given, giving, without
 from lakewarden.service.member import container_of, principal_of
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 
 
-def create(desk: Desk, realm: str, role: Entity, owner: Principal, given: Given) -> None:
+def create(
+    transaction: WriteTransaction, realm: str, role: Entity, owner: Principal, given: Given
+) -> None:
     """Makes a role with these privileges, that nobody holds yet.
 
     Raises `Conflict` where it is there already.
     """
-    state = desk.realm(realm)
+    state = transaction.realm(realm)
     principal = principal_of(state, role)
-    desk.change(
+    transaction.change(
         realm,
         EntityAdded(role, container_of(state, role)),
         PrincipalChanged(principal, True),
@@ -37,13 +39,13 @@ def create(desk: Desk, realm: str, role: Entity, owner: Principal, given: Given)
     )
 
 
-def delete(desk: Desk, realm: str, role: Entity) -> None:
+def delete(transaction: WriteTransaction, realm: str, role: Entity) -> None:
     """Deletes a role: nobody holds it any more, and nothing is granted to it.
 
     One that is made again under the same name starts empty. Raises `Unknown` where it is not
     stored.
     """
-    state = desk.realm(realm)
+    state = transaction.realm(realm)
     principal = principal_of(state, role)
     effects: list[Change] = [
         *(MembershipChanged(row, False) for row in holdings(state, principal)),
@@ -51,37 +53,43 @@ def delete(desk: Desk, realm: str, role: Entity) -> None:
         EntityDropped(role),
         PrincipalChanged(principal, False),
     ]
-    desk.change(realm, *effects)
+    transaction.change(realm, *effects)
 
 
-def hand_out(desk: Desk, realm: str, roles: Iterable[Entity], to: Principal) -> None:
+def hand_out(
+    transaction: WriteTransaction, realm: str, roles: Iterable[Entity], to: Principal
+) -> None:
     """Lets a user or group hold the roles; those held already stay held."""
-    _hold(desk, realm, roles, to, True)
+    _hold(transaction, realm, roles, to, True)
 
 
-def take_back(desk: Desk, realm: str, roles: Iterable[Entity], holder: Principal) -> None:
+def take_back(
+    transaction: WriteTransaction, realm: str, roles: Iterable[Entity], holder: Principal
+) -> None:
     """Takes the roles from a user or group; those not held stay not held."""
-    _hold(desk, realm, roles, holder, False)
+    _hold(transaction, realm, roles, holder, False)
 
 
-def _hold(desk: Desk, realm: str, roles: Iterable[Entity], to: Principal, present: bool) -> None:
-    state = desk.realm(realm)
-    acting = state.matrix.snapshot.coded.acting
-    id = acting.ids.get(to)
-    groups = frozenset[int]() if id is None else acting.of.get(id, frozenset())
-    held = {acting.principals[group] for group in groups}
+def _hold(
+    transaction: WriteTransaction, realm: str, roles: Iterable[Entity], to: Principal, present: bool
+) -> None:
+    state = transaction.realm(realm)
+    memberships = state.matrix.snapshot.coded.memberships
+    id = memberships.ids.get(to)
+    groups = frozenset[int]() if id is None else memberships.of.get(id, frozenset())
+    held = {memberships.principals[group] for group in groups}
     asked = sorted({principal_of(state, role) for role in roles})
     changed = (MembershipRow(to, role) for role in asked if (role in held) is not present)
-    desk.change(realm, *(MembershipChanged(row, present) for row in changed))
+    transaction.change(realm, *(MembershipChanged(row, present) for row in changed))
 
 
 def holdings(state: RealmState, role: Principal) -> Iterable[MembershipRow]:
     """Who holds the role, and what the role itself belongs to."""
-    acting = state.matrix.snapshot.coded.acting
-    id = acting.ids.get(role)
+    memberships = state.matrix.snapshot.coded.memberships
+    id = memberships.ids.get(role)
     if id is None:
         return
-    for member in sorted(acting.principals[i] for i in acting.members.get(id, ())):
+    for member in sorted(memberships.principals[i] for i in memberships.members.get(id, ())):
         yield MembershipRow(member, role)
-    for of in sorted(acting.principals[i] for i in acting.of.get(id, ())):
+    for of in sorted(memberships.principals[i] for i in memberships.of.get(id, ())):
         yield MembershipRow(role, of)

@@ -14,11 +14,11 @@ from typing import Final
 
 from lakewarden.service import token as tokens
 from lakewarden.service.actor import Actor
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import Realm, Token, people_of
 from lakewarden.service.state import State
 from lakewarden.service.token import Issued
+from lakewarden.service.write_transaction import WriteTransaction
 
 LENGTH: Final = 8 * 3_600.0
 IDLE: Final = 30 * 60.0
@@ -42,43 +42,43 @@ def is_session(token: Token) -> bool:
     return token.id.startswith(tokens.SESSIONS)
 
 
-def begin(desk: Desk, realm: str, user: str) -> Issued:
+def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
     """A new session of a user of the realm's directory. Asks nobody: a password was right.
 
     What is over of the realm's sessions goes.
     """
-    found = desk.realm(realm).realm
-    own = sorted(_sessions(desk.state, found, user), key=lambda one: (one.created, one.id))
-    gone = [one for one in _sessions(desk.state, found) if one.expires <= desk.now]
+    found = transaction.realm(realm).realm
+    own = sorted(_sessions(transaction.state, found, user), key=lambda one: (one.created, one.id))
+    gone = [one for one in _sessions(transaction.state, found) if one.expires <= transaction.now]
     gone += own[: max(0, len(own) - MOST + 1)]
-    end(desk, found, gone)
+    end(transaction, found, gone)
     text = tokens.new_text()
     token = Token(
         id=f"{tokens.SESSIONS}{secrets.token_hex(12)}",
         digest=tokens.digest(text),
         user=user,
-        created=desk.now,
-        expires=desk.now + IDLE,
+        created=transaction.now,
+        expires=transaction.now + IDLE,
         directory=found.directory,
         realm=found.name,
         title="session",
-        unproven=desk.actor.unproven or None,
+        unproven=transaction.actor.unproven or None,
     )
-    desk.change(people_of(found.directory), TokenChanged(token.id, token))
+    transaction.change(people_of(found.directory), TokenChanged(token.id, token))
     return Issued(token, text)
 
 
-def end(desk: Desk, realm: Realm, ended: Iterable[Token]) -> None:
+def end(transaction: WriteTransaction, realm: Realm, ended: Iterable[Token]) -> None:
     """From now on the tokens are good no more."""
     ids = dict.fromkeys(token.id for token in ended)
     if ids:
-        desk.change(people_of(realm.directory), *(TokenChanged(id, None) for id in ids))
+        transaction.change(people_of(realm.directory), *(TokenChanged(id, None) for id in ids))
 
 
-def end_all(desk: Desk, realm: Realm, user: str) -> int:
+def end_all(transaction: WriteTransaction, realm: Realm, user: str) -> int:
     """Ends all sessions of a user in the realm; how many there were."""
-    theirs = list(_sessions(desk.state, realm, user))
-    end(desk, realm, theirs)
+    theirs = list(_sessions(transaction.state, realm, user))
+    end(transaction, realm, theirs)
     return len(theirs)
 
 
@@ -90,12 +90,12 @@ def of(state: State, actor: Actor) -> Token | None:
     return next((one for one in state.tokens.values() if one.id == id), None)
 
 
-def keep_alive(desk: Desk, token: Token) -> None:
+def keep_alive(transaction: WriteTransaction, token: Token) -> None:
     """Puts off the end of a session, where it is not over by now."""
-    newest = desk.state.tokens.get(token.digest)
-    kept = None if newest is None else kept_alive(newest, desk.now)
-    if kept is not None and newest is not None and desk.now < newest.expires:
-        desk.change(people_of(kept.directory), TokenChanged(kept.id, kept))
+    newest = transaction.state.tokens.get(token.digest)
+    kept = None if newest is None else kept_alive(newest, transaction.now)
+    if kept is not None and newest is not None and transaction.now < newest.expires:
+        transaction.change(people_of(kept.directory), TokenChanged(kept.id, kept))
 
 
 def kept_alive(token: Token, now: float) -> Token | None:

@@ -24,7 +24,6 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
-from lakewarden.service.collector import uncollected
 from lakewarden.service.effect import (
     DocumentChanged,
     Effect,
@@ -34,6 +33,7 @@ from lakewarden.service.effect import (
     TokenChanged,
     ValueChanged,
 )
+from lakewarden.service.garbage_collection import uncollected
 from lakewarden.service.link import Asset, LinkChanges, Links
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import Realm, Token, people_of

@@ -19,10 +19,10 @@ from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
+from lakewarden.service.write_transaction import WriteTransaction
 
 MARK = "mark"
 """The member of a statement's document that says who keeps it."""
@@ -45,62 +45,64 @@ def stored(realm: RealmState) -> Mapping[str, Statement]:
     return {id: found for id, found in table.items() if not id.startswith(IMPLIED_ID)}
 
 
-def put(desk: Desk, realm: str, table: Mapping[str, object], mark: str = "") -> Statement | Denied:
+def put(
+    transaction: WriteTransaction, realm: str, table: Mapping[str, object], mark: str = ""
+) -> Statement | Denied:
     """Stores a statement, written as in a statement file; it replaces the one with its id.
 
     Raises `BadInput` for a malformed one, `Conflict` for an id that the system keeps for
     itself or that somebody else keeps, and for taking the last administrator's rights.
     """
     id = str(table.get("id", ""))
-    refused = control.refused_in(desk, "statement.put", realm, statement=id)
+    refused = control.refused_in(transaction, "statement.put", realm, statement=id)
     if refused is not None:
         return refused
-    found = desk.realm(realm)
+    found = transaction.realm(realm)
     system = found.system
     (statement,) = read_statements([table], system.model, system.spelling, "body")
     _check(statement)
     _check_default(found, statement.id)
-    effects = _marked(desk, realm, statement.id, mark)
-    before = control.administrators(desk.state, desk.now)
+    effects = _marked(transaction, realm, statement.id, mark)
+    before = control.administrators(transaction.state, transaction.now)
     if stored(found).get(statement.id) != statement:
         effects.insert(0, StatementAdded(statement))
     if statement.id in found.realm.deleted:
         declared = replace(found.realm, deleted=found.realm.deleted - {statement.id})
         effects.append(RealmChanged(realm, declared))
-    desk.change(realm, *effects)
+    transaction.change(realm, *effects)
     if realm == CONTROL:
-        control.keep_an_administrator(desk, before)
+        control.keep_an_administrator(transaction, before)
     return statement
 
 
-def remove(desk: Desk, realm: str, id: str, mark: str = "") -> Denied | None:
+def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -> Denied | None:
     """Takes a statement away; one that is not there is gone already.
 
     A default statement stays away. Raises `Conflict` for one that the system needs or that
     somebody else keeps, and for taking the last administrator's rights.
     """
-    refused = control.refused_in(desk, "statement.remove", realm, statement=id)
+    refused = control.refused_in(transaction, "statement.remove", realm, statement=id)
     if refused is not None:
         return refused
-    found = desk.realm(realm)
+    found = transaction.realm(realm)
     if id not in stored(found):
         return None
     _check_default(found, id)
-    _check_mark(desk, realm, id, mark)
-    before = control.administrators(desk.state, desk.now)
+    _check_mark(transaction, realm, id, mark)
+    before = control.administrators(transaction.state, transaction.now)
     effects: list[Effect] = [StatementRemoved(id)]
     if any(table["id"] == id for table in found.system.model.defaults):
         declared = replace(found.realm, deleted=found.realm.deleted | {id})
         effects.append(RealmChanged(realm, declared))
-    desk.change(realm, *effects)
+    transaction.change(realm, *effects)
     if realm == CONTROL:
-        control.keep_an_administrator(desk, before)
+        control.keep_an_administrator(transaction, before)
     return None
 
 
-def mark_of(desk: Desk, realm: str, id: str) -> str:
+def mark_of(transaction: WriteTransaction, realm: str, id: str) -> str:
     """Who keeps the statement; empty: nobody in particular."""
-    document = desk.store.documents(realm, [id]).get(id, {})
+    document = transaction.store.documents(realm, [id]).get(id, {})
     return str(document.get(MARK, ""))
 
 
@@ -127,16 +129,16 @@ def _is_editable(found: RealmState, id: str) -> bool:
     return any(t["id"] == id and t.get("editable", False) for t in found.system.model.defaults)
 
 
-def _check_mark(desk: Desk, realm: str, id: str, mark: str) -> None:
-    keeper = mark_of(desk, realm, id)
-    if keeper != mark and (keeper or id in stored(desk.realm(realm))):
+def _check_mark(transaction: WriteTransaction, realm: str, id: str, mark: str) -> None:
+    keeper = mark_of(transaction, realm, id)
+    if keeper != mark and (keeper or id in stored(transaction.realm(realm))):
         kept = f"is kept by `{keeper}`" if keeper else "bears no mark"
         raise Conflict(f"statement `{id}` {kept}; name its mark to change it")
 
 
-def _marked(desk: Desk, realm: str, id: str, mark: str) -> list[Effect]:
-    _check_mark(desk, realm, id, mark)
-    if mark and mark_of(desk, realm, id) != mark:
+def _marked(transaction: WriteTransaction, realm: str, id: str, mark: str) -> list[Effect]:
+    _check_mark(transaction, realm, id, mark)
+    if mark and mark_of(transaction, realm, id) != mark:
         check_text(mark, "the mark")
         return [DocumentChanged(id, {MARK: mark})]
     return []

@@ -19,9 +19,9 @@ from typing import Any, Final, NamedTuple
 from lakewarden.aspects.record_names import TIMESERIES
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import Effect, ValueChanged, ValuePlace, ValueRow
 from lakewarden.service.ports import Reading
+from lakewarden.service.write_transaction import WriteTransaction
 
 Value = Mapping[str, Any]
 
@@ -65,7 +65,12 @@ def is_timed(aspect: str) -> bool:
 
 
 def written(
-    desk: Desk, realm: str, entity: Entity, aspect: str, value: Value, system: Value
+    transaction: WriteTransaction,
+    realm: str,
+    entity: Entity,
+    aspect: str,
+    value: Value,
+    system: Value,
 ) -> None:
     """Keeps one value more, in the place of one that is the same.
 
@@ -73,13 +78,15 @@ def written(
     """
     time = _time(aspect, value)
     body = {"value": dict(value), "system": dict(system)}
-    desk.change(realm, ValueChanged(entity, aspect, time, mark_of(value), body))
+    transaction.change(realm, ValueChanged(entity, aspect, time, mark_of(value), body))
 
 
-def trimmed(desk: Desk, realm: str, entity: Entity, aspect: str, kept: int) -> None:
+def trimmed(
+    transaction: WriteTransaction, realm: str, entity: Entity, aspect: str, kept: int
+) -> None:
     """Takes the oldest values away, those beyond so many."""
-    rows = desk.store.values(realm, entity, aspect, FIRST, LAST, _ALL, kept)
-    _take_away(desk, realm, aspect, rows)
+    rows = transaction.store.values(realm, entity, aspect, FIRST, LAST, _ALL, kept)
+    _take_away(transaction, realm, aspect, rows)
 
 
 def _time(aspect: str, value: Value) -> int:
@@ -96,27 +103,33 @@ def mark_of(value: Value) -> str:
     return blake2b(text.encode(), digest_size=_MARK_BYTES).hexdigest()
 
 
-def dropped(desk: Desk, realm: str, entity: Entity, aspect: str, window: Window = EVER) -> int:
+def dropped(
+    transaction: WriteTransaction, realm: str, entity: Entity, aspect: str, window: Window = EVER
+) -> int:
     """Takes values away, and says how many there were."""
-    rows = desk.store.values(realm, entity, aspect, *window, _ALL)
-    _take_away(desk, realm, aspect, rows)
+    rows = transaction.store.values(realm, entity, aspect, *window, _ALL)
+    _take_away(transaction, realm, aspect, rows)
     return len(rows)
 
 
-def truncated(desk: Desk, realm: str, type: str, aspect: str, window: Window) -> int:
+def truncated(
+    transaction: WriteTransaction, realm: str, type: str, aspect: str, window: Window
+) -> int:
     """Takes the values of all entities of a type away, and says how many there were."""
-    rows = list(desk.store.values_of(realm, type, aspect, *window, None))
-    _take_away(desk, realm, aspect, rows)
+    rows = list(transaction.store.values_of(realm, type, aspect, *window, None))
+    _take_away(transaction, realm, aspect, rows)
     return len(rows)
 
 
-def _take_away(desk: Desk, realm: str, aspect: str, rows: Sequence[ValueRow]) -> None:
+def _take_away(
+    transaction: WriteTransaction, realm: str, aspect: str, rows: Sequence[ValueRow]
+) -> None:
     for start in range(0, len(rows), _MOST):
         part = rows[start : start + _MOST]
         gone: list[Effect] = [
             ValueChanged(one.entity, aspect, one.time, one.mark, None) for one in part
         ]
-        desk.change(realm, *gone)
+        transaction.change(realm, *gone)
 
 
 def values(

@@ -15,10 +15,10 @@ from lakewarden.names.canonical import check_text, check_user_name
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import DIRECTORY, Token, check_realm_name, people_of
 from lakewarden.service.state import People, State
+from lakewarden.service.write_transaction import WriteTransaction
 
 DAY: Final = 86_400.0
 """How long a token is good unless its maker says otherwise, in seconds."""
@@ -63,7 +63,7 @@ def digest(text: str) -> str:
 
 
 def create(
-    desk: Desk,
+    transaction: WriteTransaction,
     user: str,
     directory: str = DIRECTORY,
     *,
@@ -83,16 +83,16 @@ def create(
     id = _new_id(user, directory)
     told = {"token": id, "user": user, "directory": directory, "good_in": realm or ""}
     refused = control.refused(
-        desk, _creating(desk, user, directory), control.directory(directory), **told
+        transaction, _creating(transaction, user, directory), control.directory(directory), **told
     )
     if refused is not None:
         return refused
-    if not (new or is_stored(desk.state, user, directory)):
+    if not (new or is_stored(transaction.state, user, directory)):
         hint = f"not in directory `{directory}` nor its realms: add the user, or say `--new`"
         raise Unknown("user", user, hint)
-    if realm is not None and desk.realm(realm).realm.directory != directory:
+    if realm is not None and transaction.realm(realm).realm.directory != directory:
         raise BadInput(f"the people of realm `{realm}` are in another directory than `{directory}`")
-    return _issued(desk, id, user, directory, seconds=seconds, realm=realm, title=title)
+    return _issued(transaction, id, user, directory, seconds=seconds, realm=realm, title=title)
 
 
 def is_stored(state: State, user: str, directory: str) -> bool:
@@ -101,26 +101,28 @@ def is_stored(state: State, user: str, directory: str) -> bool:
         return True
     for found in state.realms.values():
         if found.realm.directory == directory:
-            acting = found.matrix.snapshot.coded.acting
+            memberships = found.matrix.snapshot.coded.memberships
             person = Actor(user, directory).principal(found.realm, found.system)
-            if acting.ids.get(person) in acting.stored:
+            if memberships.ids.get(person) in memberships.stored:
                 return True
     return False
 
 
-def issue(desk: Desk, user: str, realm: str, *, seconds: float, title: str = "") -> Issued:
+def issue(
+    transaction: WriteTransaction, user: str, realm: str, *, seconds: float, title: str = ""
+) -> Issued:
     """A token that is good in one realm. Asks nobody: the realm's own rules have been asked.
 
     Raises `BadInput` and `LimitExceeded` as `create` does.
     """
     _check(user, seconds, title)
-    directory = desk.realm(realm).realm.directory
+    directory = transaction.realm(realm).realm.directory
     id = _new_id(user, directory)
-    return _issued(desk, id, user, directory, seconds=seconds, realm=realm, title=title)
+    return _issued(transaction, id, user, directory, seconds=seconds, realm=realm, title=title)
 
 
 def _issued(
-    desk: Desk,
+    transaction: WriteTransaction,
     id: str,
     user: str,
     directory: str,
@@ -134,14 +136,14 @@ def _issued(
         id=id,
         digest=digest(text),
         user=user,
-        created=desk.now,
-        expires=desk.now + seconds,
+        created=transaction.now,
+        expires=transaction.now + seconds,
         directory=directory,
         realm=realm,
         title=title,
-        unproven=desk.actor.unproven or None,
+        unproven=transaction.actor.unproven or None,
     )
-    desk.change(people_of(directory), TokenChanged(id, token))
+    transaction.change(people_of(directory), TokenChanged(id, token))
     return Issued(token, text)
 
 
@@ -183,10 +185,10 @@ def _is_own(actor: Actor, user: str, directory: str) -> bool:
     return (actor.user, actor.directory) == (user, directory)
 
 
-def _creating(desk: Desk, user: str, directory: str) -> str:
-    if _is_own(desk.actor, user, directory):
+def _creating(transaction: WriteTransaction, user: str, directory: str) -> str:
+    if _is_own(transaction.actor, user, directory):
         return "token.create_own"
-    powerful = control.is_powerful(desk.state, directory, Principal(USER, user))
+    powerful = control.is_powerful(transaction.state, directory, Principal(USER, user))
     return "token.create_powerful" if powerful else "token.create"
 
 
@@ -208,7 +210,7 @@ def listed(
     return sorted(found, key=lambda token: (token.created, token.id))
 
 
-def revoke(desk: Desk, id: str, directory: str | None = None) -> Denied | None:
+def revoke(transaction: WriteTransaction, id: str, directory: str | None = None) -> Denied | None:
     """From now on the token is good no more; one that is not there is none already.
 
     Its owner gets the same answer however often; to others a token that is gone, one that is
@@ -216,16 +218,16 @@ def revoke(desk: Desk, id: str, directory: str | None = None) -> Denied | None:
 
     `directory` says where somebody else's token is looked for; None: the caller's.
     """
-    home = directory or desk.actor.directory
-    found = next((token for token in desk.state.tokens.values() if token.id == id), None)
+    home = directory or transaction.actor.directory
+    found = next((token for token in transaction.state.tokens.values() if token.id == id), None)
     if found is None:
-        own = _was_own(desk.actor, id)
+        own = _was_own(transaction.actor, id)
     else:
-        own = _is_own(desk.actor, found.user, found.directory)
+        own = _is_own(transaction.actor, found.user, found.directory)
     operation = "token.revoke_own" if own else "token.revoke"
-    refused = control.refused(desk, operation, control.directory(home), token=id)
+    refused = control.refused(transaction, operation, control.directory(home), token=id)
     if refused is not None:
         return refused
     if found is not None and found.directory == home:
-        desk.change(people_of(home), TokenChanged(id, None))
+        transaction.change(people_of(home), TokenChanged(id, None))
     return None

@@ -135,7 +135,9 @@ class Warden:
         new = OwnerRow(entity, self.system.principal(owner), ownership)
         id = coded.tree.find(entity)
         old = [] if id is None else coded.owners.of(id)
-        rows = [OwnerRow(entity, coded.acting.principals[o], coded.ownerships[n]) for o, n in old]
+        rows = [
+            OwnerRow(entity, coded.memberships.principals[o], coded.ownerships[n]) for o, n in old
+        ]
         gone: list[Change] = [OwnerChanged(row, False) for row in rows if row != new]
         self.apply([*gone, OwnerChanged(new, True)])
 

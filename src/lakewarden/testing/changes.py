@@ -48,8 +48,8 @@ from lakewarden.kernel.relations import (
 )
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.service.system import System
-from lakewarden.testing.draft import OWNERSHIPS, Draft
-from lakewarden.testing.granting import Granting
+from lakewarden.testing.statement_generator import Granting
+from lakewarden.testing.world_draft import OWNERSHIPS, Draft
 
 T = TypeVar("T")
 

@@ -20,8 +20,8 @@ from lakewarden.kernel.statement import (
     Scope,
     Statement,
 )
-from lakewarden.testing.draft import ANY_SUBRESOURCE, NOW, Draft
-from lakewarden.testing.meeting import privileges_in
+from lakewarden.testing.rule_satisfaction import privileges_in
+from lakewarden.testing.world_draft import ANY_SUBRESOURCE, NOW, Draft
 from lakewarden.testing.worlds import World
 
 

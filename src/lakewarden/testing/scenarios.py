@@ -33,13 +33,13 @@ from lakewarden.kernel.relations import (
     OwnerRow,
     RelationRow,
 )
-from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement_file import (
     principal_text,
     read_entity,
     read_principal,
     read_statements,
 )
+from lakewarden.kernel.toml_section import Section
 from lakewarden.service.defaults import built_in, default_statements
 from lakewarden.service.system import System, load_system
 

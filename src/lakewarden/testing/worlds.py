@@ -43,9 +43,9 @@ from lakewarden.kernel.relations import (
 from lakewarden.kernel.request import Request
 from lakewarden.service.defaults import built_in, default_statements
 from lakewarden.service.system import System
-from lakewarden.testing.draft import ANY_SUBRESOURCE, OWNERSHIPS, Draft
-from lakewarden.testing.granting import Granting
-from lakewarden.testing.meeting import Aim, Meeting, privileges_in
+from lakewarden.testing.rule_satisfaction import RuleSatisfier, Target, privileges_in
+from lakewarden.testing.statement_generator import Granting
+from lakewarden.testing.world_draft import ANY_SUBRESOURCE, OWNERSHIPS, Draft
 
 _VALUES = ("high", "low", "1.0", "true", "")
 
@@ -266,8 +266,8 @@ class _Maker:
             on = self._rng.choice(list(operation.rules))
             rule = operation.rules[on]
         target = self._self_target(rule, on, user) or draft.target(on)
-        aim = Aim(user, name, target)
-        meeting = Meeting(draft, self._granting, aim)
+        aim = Target(user, name, target)
+        meeting = RuleSatisfier(draft, self._granting, aim)
         if operation is None:
             meeting.meet(rule, target, None)
         elif draft.often(0.85):

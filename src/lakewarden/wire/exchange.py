@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from lakewarden.kernel.request import Request
     from lakewarden.service.actor import Actor
     from lakewarden.service.audit import AuditEvent
-    from lakewarden.service.desk import Desk
+    from lakewarden.service.decision_service import DecisionService
     from lakewarden.service.live import Live
     from lakewarden.service.password import Hashing
-    from lakewarden.service.plane import Plane
-    from lakewarden.service.sealing import Sealing
+    from lakewarden.service.sealed_properties import Sealing
     from lakewarden.service.state import RealmState, State
+    from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
 
@@ -194,7 +194,7 @@ class Exchange:
     realm: str
     state: State
     now: float
-    plane: Plane
+    service: DecisionService
     services: Services
     address: str = ""
 
@@ -219,25 +219,25 @@ class Exchange:
             return
         row = replace(event, details={**event.details, "reads": count})
         with suppress(Unavailable):  # denied it is in any case
-            self.write(lambda desk: desk.record(row))
+            self.write(lambda transaction: transaction.record(row))
 
     @property
     def realm_state(self) -> RealmState:
         return self.state.realm(self.realm)
 
-    def write(self, task: Callable[[Desk], T], *, late: bool = False) -> T:
+    def write(self, task: Callable[[WriteTransaction], T], *, late: bool = False) -> T:
         """Runs the task as one write; afterwards `state` has it.
 
-        Write through here, not through `plane`: the reply then names the new revision. The task
-        may run more than once, so it must do nothing but what it does on its desk.
+        Write through here, not through `service`: the reply then names the new revision. The task
+        may run more than once, so it must do nothing but what it does on its transaction.
         """
-        result = self.plane.write(
+        result = self.service.write(
             self.actor,
             task,
             late=late,
             large=len(self.body) > LARGE_BYTES,
         )
-        self.state = self.plane.state
+        self.state = self.service.state
         return result
 
 

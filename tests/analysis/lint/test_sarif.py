@@ -8,13 +8,13 @@ from lakewarden.analysis.lint.catalogue import RULES, rule
 from lakewarden.analysis.lint.finding import Finding
 from lakewarden.analysis.lint.run import lint
 from lakewarden.analysis.lint.sarif import FINGERPRINT, SCHEMA, sarif
-from tests.analysis.lint.worlds import estate, example
+from tests.analysis.lint.worlds import context, example
 
 LEVELS = {"none", "note", "warning", "error"}
 
 
 def findings(id: str) -> tuple[Finding, ...]:
-    return lint("realm", estate(example(id, "violating")), [rule(id)])
+    return lint("realm", context(example(id, "violating")), [rule(id)])
 
 
 def log(id: str, **files: str) -> dict[str, Any]:

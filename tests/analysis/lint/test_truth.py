@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.analysis.lint.catalogue import RULES
-from lakewarden.analysis.lint.estate import of_facts
 from lakewarden.analysis.lint.finding import Finding, Rule
+from lakewarden.analysis.lint.lint_context import of_facts
 from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.matrix import Matrix
@@ -60,8 +60,8 @@ def useless(finding: Finding, facts: Facts) -> list[str]:
 
 
 def check(system: System, facts: Facts, rules: list[Rule], names: list[str]) -> int:
-    estate = of_facts(facts, system.model, system.spelling, now=NOW)
-    found = lint("realm", estate, rules)
+    context = of_facts(facts, system.model, system.spelling, now=NOW)
+    found = lint("realm", context, rules)
     users = sorted(p for p in facts.principals if p.kind == USER)
     # A stranger is whoever was never stored; who is asked about on behalf of nobody.
     users.append(Principal(USER, "urn:li:corpuser:stranger"))
@@ -111,8 +111,8 @@ def test_every_rule_gets_through_every_world(name: str) -> None:
     system = load_system(name)
     for seed in SEEDS:
         facts = make(system, seed, SIZE).facts
-        estate = of_facts(facts, system.model, system.spelling, now=NOW)
-        first = lint("realm", estate, RULES.values())
+        context = of_facts(facts, system.model, system.spelling, now=NOW)
+        first = lint("realm", context, RULES.values())
         again = of_facts(
             replace(facts, statements=facts.statements[::-1]),
             system.model,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lakewarden.analysis.lint.catalogue import rule
-from lakewarden.analysis.lint.estate import Estate, SetAside, of_facts
+from lakewarden.analysis.lint.lint_context import LintContext, SetAside, of_facts
 from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, Principal
@@ -53,14 +53,14 @@ def example(id: str, name: str) -> dict[str, Any]:
 def found(id: str, world: World | str) -> list[Seen]:
     """What a rule finds in a world, or in an example of its own."""
     table = example(id, world) if isinstance(world, str) else world
-    findings = lint("realm", estate(table), [rule(id)])
+    findings = lint("realm", context(table), [rule(id)])
     return [Seen(str(one.place), one.says, one.severity.word) for one in findings]
 
 
 def fixes(id: str, world: World | str = "violating") -> list[str]:
     """What a rule advises."""
     table = example(id, world) if isinstance(world, str) else world
-    return [one.fix for one in lint("realm", estate(table), [rule(id)])]
+    return [one.fix for one in lint("realm", context(table), [rule(id)])]
 
 
 def changed(id: str, name: str = "violating", **parts: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def changed(id: str, name: str = "violating", **parts: Any) -> dict[str, Any]:
     return {**example(id, name), **parts}
 
 
-def estate(world: World) -> Estate:
+def context(world: World) -> LintContext:
     """The world, for the rules."""
     system = load_system(world["model"], world.get("settings", {}))
     rows = facts(world, system)

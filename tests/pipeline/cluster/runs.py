@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import lakewarden
 from lakewarden.pipeline.product import MANIFEST, folder_of, read_manifest
 from lakewarden.service.system import load_system
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.pipeline.cluster import launch
 from tests.pipeline.cluster.machines import Cluster, Process, unconfigured

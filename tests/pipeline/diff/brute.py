@@ -11,7 +11,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.pipeline.diff.question import OPERATION, PRIVILEGE, Question
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 
 
 class Fact(NamedTuple):

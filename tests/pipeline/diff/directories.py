@@ -10,7 +10,7 @@ from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.directory import load
 from lakewarden.service.system import System
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from tests.pipeline.directories import write_directory
 
 

@@ -16,13 +16,19 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.grants import touched
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import Snapshot, compile
-from lakewarden.pipeline.diff.crowd import Crowd, Everyone, Stated, asking, everyone
-from lakewarden.pipeline.diff.judging import Change, changes
+from lakewarden.pipeline.diff.block_diff import Change, changes
 from lakewarden.pipeline.diff.part import Comparison
 from lakewarden.pipeline.diff.question import OPERATION, PRIVILEGE, Question
+from lakewarden.pipeline.diff.user_numbering import (
+    Everyone,
+    Stated,
+    UserNumbering,
+    asking,
+    everyone,
+)
 from lakewarden.service.system import System
 from lakewarden.service.warden import Warden
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
@@ -40,19 +46,19 @@ def compiled(system: System, facts: Facts) -> Snapshot:
 
 def with_all(snapshot: Snapshot, users: Everyone) -> Snapshot:
     coded = snapshot.coded
-    return replace(snapshot, coded=replace(coded, acting=asking(coded.acting, users)))
+    return replace(snapshot, coded=replace(coded, memberships=asking(coded.memberships, users)))
 
 
 def stated_by(snapshot: Snapshot, users: Everyone) -> Stated:
     table = snapshot.table
     in_force = {id: s for id, s in table.statements.items() if table.in_force(id)}
-    return Stated(in_force, Crowd(snapshot, users))
+    return Stated(in_force, UserNumbering(snapshot, users))
 
 
 def compared(
     before: Snapshot, after: Snapshot, about: frozenset[str] | None = None
 ) -> tuple[Everyone, list[Change]]:
-    users = everyone(before.coded.acting, after.coded.acting)
+    users = everyone(before.coded.memberships, after.coded.memberships)
     old, new = with_all(before, users), with_all(after, users)
     comparison = Comparison(before.model, stated_by(old, users), stated_by(new, users))
     everything = BitMap(range(len(old.coded.tree)))

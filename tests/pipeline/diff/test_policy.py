@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Reach
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
@@ -18,8 +18,8 @@ from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pipeline.diff.policy import Placed, after, check_anchors, policy_of, turned_on
-from lakewarden.pipeline.index.estate import Estate
 from lakewarden.pipeline.index.index import KIND, Index
+from lakewarden.pipeline.index.task_context import TaskContext
 from lakewarden.pipeline.product import Manifest
 from lakewarden.service.policy import Policy
 from lakewarden.service.system import load_system
@@ -42,16 +42,16 @@ def reading(id: str, to: str = "user:ana", **more: object) -> dict[str, object]:
 STATED = statements(reading("one"), reading("two", "group:staff"))
 
 
-def estate(stated: Iterable[Statement] = (*STATED, LAKE)) -> Estate:
-    acting = Acting.build([ANA, BEN, STAFF, READERS], [(ANA, STAFF)], [])
-    return Estate("gravitino", {}, acting, ("",), tuple(stated), 0.0, 17, 10)
+def estate(stated: Iterable[Statement] = (*STATED, LAKE)) -> TaskContext:
+    memberships = Memberships.build([ANA, BEN, STAFF, READERS], [(ANA, STAFF)], [])
+    return TaskContext("gravitino", {}, memberships, ("",), tuple(stated), 0.0, 17, 10)
 
 
-def put(policy: Policy, *, only: bool = False) -> Estate:
+def put(policy: Policy, *, only: bool = False) -> TaskContext:
     return after(estate(), STATED, policy, SYSTEM, only=only)
 
 
-def ids(found: Estate) -> list[str]:
+def ids(found: TaskContext) -> list[str]:
     return [statement.id for statement in found.statements]
 
 
@@ -85,9 +85,9 @@ def test_what_nobody_may_change_stays() -> None:
 def test_roles_and_members_are_added() -> None:
     eve, role = Principal(USER, "eve"), Principal(ROLE, "lk:writers")
     wanted = Policy({}, frozenset({role}), frozenset({MembershipRow(eve, role)}))
-    acting = put(wanted).acting
-    assert role in {acting.principals[id] for id in acting.acts_as(eve)}
-    assert {acting.ids[eve], acting.ids[role]} <= acting.stored
+    memberships = put(wanted).memberships
+    assert role in {memberships.principals[id] for id in memberships.acts_as(eve)}
+    assert {memberships.ids[eve], memberships.ids[role]} <= memberships.stored
 
 
 def test_a_role_that_nobody_stored_has_no_members() -> None:

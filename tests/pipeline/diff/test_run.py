@@ -32,7 +32,7 @@ from lakewarden.pipeline.product import folder_of, read_manifest
 from lakewarden.pipeline.session import Deferred
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import change
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
 from tests.pipeline.diff.brute import Fact, allowed, split
@@ -123,7 +123,7 @@ def triples(out: Path, before: Tree, after: Tree) -> set[tuple[bool, Fact]]:
 
 
 def expected(before: Snapshot, after: Snapshot) -> set[tuple[bool, Fact]]:
-    actings = before.coded.acting, after.coded.acting
+    actings = before.coded.memberships, after.coded.memberships
     known = {a.principals[id] for a in actings for id in a.stored}
     users = [SOMEBODY, *sorted(p for p in known if p.kind == USER)]
     return split(allowed(before, users), allowed(after, users))

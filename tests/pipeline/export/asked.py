@@ -14,16 +14,16 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.pipeline.export.crowd import Crowds
-from lakewarden.pipeline.export.declaring import VIEWS, sql
+from lakewarden.pipeline.export.block_export import DECISION, TYPE, unroll
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
-from lakewarden.pipeline.export.unrolling import DECISION, TYPE, unroll
-from lakewarden.pipeline.index.estate import Estate, Judged
+from lakewarden.pipeline.export.sql_declarations import VIEWS, sql
+from lakewarden.pipeline.export.user_sets import UserSets
+from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.finding import Plan, teller, telling
 from lakewarden.pipeline.review.question import Chosen, told
 from lakewarden.pipeline.review.residue import Told
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import World
 from tests.pipeline.index import worlds
 
@@ -66,8 +66,12 @@ _UNROLLED: Final = {
 def decided(matrix: Matrix) -> set[Pair]:
     """Every pair that the kernel allows, asked one by one."""
     snapshot, found = matrix.snapshot, set()
-    acting, tree = snapshot.coded.acting, snapshot.coded.tree
-    users = [p for id, p in enumerate(acting.principals) if id in acting.stored and p.kind == USER]
+    memberships, tree = snapshot.coded.memberships, snapshot.coded.tree
+    users = [
+        p
+        for id, p in enumerate(memberships.principals)
+        if id in memberships.stored and p.kind == USER
+    ]
     for type in ("", *(kind for kind in tree.kinds if kind)):
         entities = [tree.entity(id) for id in snapshot.of_type(type)] if type else [NO_RESOURCE]
         for matter in Chosen().agenda(snapshot.model, type).matters:
@@ -92,8 +96,8 @@ def unrolled(world: World, snapshot: Snapshot) -> dict[str, pa.Table]:
     """The tables of a world, block by block."""
     coded = snapshot.coded
     blocks = list(worlds.judged(snapshot, world.system))
-    people = People(coded.acting, coded.ownerships, snapshot.table)
-    crowds = Crowds(people, _telling(world, blocks))
+    people = People(coded.memberships, coded.ownerships, snapshot.table)
+    crowds = UserSets(people, _telling(world, blocks))
     plan = Plan(Chosen(), crowds.telling)
     found = pa.Table.from_batches([b for block in blocks for b in unroll(block, plan, crowds)])
     rows = found.select(["what", "type", "word"]).to_pylist()
@@ -109,11 +113,11 @@ def unrolled(world: World, snapshot: Snapshot) -> dict[str, pa.Table]:
     return {**dict(small.all()), "entities": _entities(snapshot), **_large(found, small)}
 
 
-def _estate(world: World, snapshot: Snapshot) -> Estate:
-    return Estate(
+def _estate(world: World, snapshot: Snapshot) -> TaskContext:
+    return TaskContext(
         model=world.system.model.name,
         settings=world.system.model.settings,
-        acting=snapshot.coded.acting,
+        memberships=snapshot.coded.memberships,
         ownerships=snapshot.coded.ownerships,
         statements=tuple(snapshot.table.statements.values()),
         now=NOW,
@@ -122,7 +126,7 @@ def _estate(world: World, snapshot: Snapshot) -> Estate:
     )
 
 
-def _telling(world: World, blocks: Iterable[Judged]) -> dict[Told, BitMap]:
+def _telling(world: World, blocks: Iterable[CompiledBlock]) -> dict[Told, BitMap]:
     questions = told(world.system.model)
     tell = teller(questions)
     said = [row for block in blocks for batch in tell(block) for row in batch.to_pylist()]

@@ -9,11 +9,11 @@ import duckdb
 import pytest
 
 import lakewarden
-from lakewarden.cli.tables import STAGES as SHOWN
-from lakewarden.pipeline.export.declaring import VIEWS, sql
+from lakewarden.cli.pipeline.export import STAGES as SHOWN
 from lakewarden.pipeline.export.people import table
 from lakewarden.pipeline.export.run import STAGES
 from lakewarden.pipeline.export.schemas import SCHEMAS
+from lakewarden.pipeline.export.sql_declarations import VIEWS, sql
 
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "jobs.md"
 VIEWED = re.findall(r"CREATE OR REPLACE TEMPORARY VIEW (\w+)", sql()[VIEWS])

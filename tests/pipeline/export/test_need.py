@@ -10,8 +10,8 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.pipeline.export.meeting import Meeting
 from lakewarden.pipeline.export.need import NOTHING, Need, Needs, Tie, need_of, need_text
+from lakewarden.pipeline.export.need_matching import NeedMatcher
 from lakewarden.pipeline.review.audience import Audience, People
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.residue import Admins, Itself, Owned, Residues, Told
@@ -32,7 +32,7 @@ def snapshot() -> Snapshot:
 
 
 def people_of(snapshot: Snapshot) -> People:
-    return People(snapshot.coded.acting, snapshot.coded.ownerships, snapshot.table)
+    return People(snapshot.coded.memberships, snapshot.coded.ownerships, snapshot.table)
 
 
 def test_ties_come_together_where_all_parts_are_needed(snapshot: Snapshot) -> None:
@@ -67,12 +67,12 @@ def test_who_meets_a_need_has_every_tie(need: Need) -> None:
     found = 0
     for world in some("gravitino", 9_000, 3):
         snapshot = compiled(world)
-        acting, labels = snapshot.coded.acting, len(snapshot.coded.ownerships)
+        memberships, labels = snapshot.coded.memberships, len(snapshot.coded.ownerships)
         # Groups own much, so that some user owns by one group here and by another one there.
         edges = [
             (id, owner, owner % labels)
             for id in range(len(snapshot.coded.tree))
-            for owner, one in enumerate(acting.principals)
+            for owner, one in enumerate(memberships.principals)
             if one.kind != "role" and (id + owner) % 3
         ]
         owners = Edges.build(len(snapshot.coded.tree), edges)
@@ -85,7 +85,7 @@ def _as_one_by_one(snapshot: Snapshot, need: Need) -> int:
     """Compares with every user asked about every tie to every entity; how many meet the need."""
     people, reduction = people_of(snapshot), Reduction(snapshot, Residues())
     ids = np.array(snapshot.coded.tree.stored, dtype=np.int32)
-    met = Meeting(reduction, people).of(need, ids)
+    met = NeedMatcher(reduction, people).of(need, ids)
     said = {
         (entity, user)
         for exactly, pairs in met.items()
@@ -104,13 +104,13 @@ def _as_one_by_one(snapshot: Snapshot, need: Need) -> int:
 
 def _has(snapshot: Snapshot, tie: Tie, id: int, user: int) -> bool:
     coded = snapshot.coded
-    acts = coded.acting.acts_as(coded.acting.principals[user])
+    acts = coded.memberships.acts_as(coded.memberships.principals[user])
     at = int(snapshot.path(tie.path)[id])
     if at < 0:
         return False
     if isinstance(tie, Itself):
         kind = coded.model.principal_kind(coded.tree.entity(at))
-        return kind is not None and any(coded.acting.principals[one] == kind for one in acts)
+        return kind is not None and any(coded.memberships.principals[one] == kind for one in acts)
     return any(
         owner in acts and (tie.types is None or coded.ownerships[label] in tie.types)
         for owner, label in coded.owners.of(at)

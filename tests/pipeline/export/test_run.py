@@ -12,10 +12,10 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.pipeline import written
-from lakewarden.pipeline.export.declaring import DUCKDB, FOLDER, SPARK, VIEWS
+from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.export.run import STAGES, Result, make_export
 from lakewarden.pipeline.export.schemas import SCHEMAS
+from lakewarden.pipeline.export.sql_declarations import DUCKDB, FOLDER, SPARK, VIEWS
 from lakewarden.pipeline.product import MANIFEST, folder_of
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.export.asked import WHO_CAN, decided
@@ -127,7 +127,7 @@ def test_a_run_that_fails_leaves_what_was_there_and_the_same_index_makes_no_vers
     ):
         make_export(source, made.out, spark=spark, classes=1)
     with monkeypatch.context() as patched:
-        patched.setattr(written, "contents", broken)
+        patched.setattr(parquet_output, "contents", broken)
         with pytest.raises(OSError, match="no space"):
             make_export(source, made.out, spark=spark)
     assert (made.out / MANIFEST).read_bytes() == before

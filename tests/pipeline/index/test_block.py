@@ -14,8 +14,8 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.snapshot import compile
 from lakewarden.pipeline.index import block as blocks
 from lakewarden.pipeline.index.matching import canonical
-from lakewarden.testing.draft import NOW
 from lakewarden.testing.questions import ask
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples

@@ -25,11 +25,11 @@ from lakewarden.kernel.statement import Condition, Criterion, Effect, Statement,
 from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
-from lakewarden.pipeline.index.own import own_rows
+from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.product import MANIFEST
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
@@ -98,11 +98,11 @@ def _other_people(facts: Facts, rng: random.Random) -> Facts:
 
 def _meanings(found: Snapshot) -> dict[str, object]:
     """What is compiled, whatever the numbers of principals, which nobody sees."""
-    acting, owners = found.coded.acting, found.coded.owners
-    name = acting.principals.__getitem__
-    of = {name(m): {name(g) for g in groups} for m, groups in acting.of.items() if groups}
+    memberships, owners = found.coded.memberships, found.coded.owners
+    name = memberships.principals.__getitem__
+    of = {name(m): {name(g) for g in groups} for m, groups in memberships.of.items() if groups}
     return {
-        "stored": {name(id) for id in acting.stored},
+        "stored": {name(id) for id in memberships.stored},
         "of": of,
         "owners": [
             {(name(p), label) for p, label in owners.of(i)} for i in found.block.everything()

@@ -13,17 +13,17 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import compile
-from lakewarden.pipeline import directory_manifest, small
+from lakewarden.pipeline import directory_manifest, local_mode
 from lakewarden.pipeline.directory import Loaded, load
-from lakewarden.pipeline.index import gathering
+from lakewarden.pipeline.index import block_rows
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.numbering import BLOCK_BITS
 from lakewarden.pipeline.index.run import Result, make_index
 from lakewarden.pipeline.session import Deferred
 from lakewarden.service.system import System
-from lakewarden.testing.draft import NOW
 from lakewarden.testing.questions import ask
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World, make
 from tests.agreement import harness
 from tests.oracle.oracle import Oracle
@@ -107,7 +107,7 @@ def test_an_estate_of_one_block_gives_the_same_index_without_spark(
     system = harness.system(name)
     worlds.directory(tmp_path / "lake", system, a_world(system, 1, LARGE).facts)
     with monkeypatch.context() as patch:
-        patch.setattr(small, "ROWS", -1)
+        patch.setattr(local_mode, "ROWS", -1)
         by_spark = made(spark, tmp_path, bits=BLOCK_BITS)
     here = made(nowhere(), tmp_path, bits=BLOCK_BITS)
     assert list(here.report["seconds"]) == ["read", "gather", "match"]
@@ -127,7 +127,7 @@ def test_many_rows_and_several_blocks_are_for_spark(
     worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
     with pytest.raises(AssertionError, match="Spark was started"):
         made(nowhere(), tmp_path)
-    monkeypatch.setattr(small, "ROWS", 10)
+    monkeypatch.setattr(local_mode, "ROWS", 10)
     with pytest.raises(AssertionError, match="Spark was started"):
         made(nowhere(), tmp_path, bits=BLOCK_BITS)
 
@@ -146,7 +146,7 @@ def test_a_run_that_was_cut_short_goes_on_behind_the_stages_that_it_had_finished
 ) -> None:
     system = harness.system("gravitino")
     worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
-    for module, name in ((gathering, "guests_of"), (job, "each_block")):
+    for module, name in ((block_rows, "guests_of"), (job, "each_block")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, _killed)
             with pytest.raises(Killed):

@@ -23,9 +23,9 @@ from lakewarden.pipeline.directory_manifest import Manifest as Directory
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, Block, People, block_of
-from lakewarden.pipeline.index.estate import Judged
 from lakewarden.pipeline.index.guests import looked_at, told_of_subjects
 from lakewarden.pipeline.index.matching import matches
+from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import Content, Manifest, draft
 from lakewarden.service.system import System
@@ -159,14 +159,14 @@ def _common(coded: Coded, table: Table) -> Iterator[int]:
             yield id
 
 
-def judged(snapshot: Snapshot, system: System, bits: int = BITS) -> Iterator[Judged]:
+def judged(snapshot: Snapshot, system: System, bits: int = BITS) -> Iterator[CompiledBlock]:
     """The blocks of a realm, each compiled by itself."""
     coded = snapshot.coded
-    people = People(coded.acting, coded.ownerships)
+    people = People(coded.memberships, coded.ownerships)
     for number, table in sorted(blocks(coded, snapshot.table, bits).items()):
         own = number << bits, min((number + 1) << bits, len(coded.tree))
         block: Block = block_of(table, own, system, people)
-        yield Judged(number, block, assemble(block.coded, snapshot.table, 0))
+        yield CompiledBlock(number, block, assemble(block.coded, snapshot.table, 0))
 
 
 def index(
@@ -180,7 +180,7 @@ def index(
 ) -> Manifest:
     """An index of the realm, as the job makes it; `facts` are put among those of its manifest."""
     coded, table = snapshot.coded, snapshot.table
-    acting = coded.acting
+    memberships = coded.memberships
     told = {
         **{"realm": "lake", "revision": None, "store": "", "bits": bits, "count": len(coded.tree)},
         "model": system.model.name,
@@ -203,9 +203,12 @@ def index(
         )
         found = [batch for each in judged(snapshot, system, bits) for batch in matches(each)]
         _put(one.folder / indexes.MATCHES, [pa.Table.from_batches(found)])
-        people = [(p.kind, p.name, id in acting.stored) for id, p in enumerate(acting.principals)]
+        people = [
+            (p.kind, p.name, id in memberships.stored)
+            for id, p in enumerate(memberships.principals)
+        ]
         _put(one.folder / indexes.PRINCIPALS, [_table(people, indexes.PRINCIPAL_COLUMNS)])
-        pairs = {(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert
+        pairs = {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
         _put(one.folder / indexes.MEMBERSHIPS, [_table(sorted(pairs), indexes.MEMBERSHIP_COLUMNS)])
         content = dict.fromkeys((indexes.BLOCKS, indexes.MATCHES), Content(0, "0" * 32))
         manifest, _, _ = one.finish(Manifest(indexes.KIND, 0, (), {}, told, content), {})
@@ -241,7 +244,7 @@ def differences(one: Snapshot, other: Snapshot) -> list[str]:
         "ends": (a.tree.ends.tolist(), b.tree.ends.tolist()),
         "stored": (a.tree.stored, b.tree.stored),
         "deep": (a.tree.deep, b.tree.deep),
-        "acting": (a.acting, b.acting),
+        "acting": (a.memberships, b.memberships),
         "attributes": (a.attributes, b.attributes),
         "ownerships": (a.ownerships, b.ownerships),
         "owners": (_edges(a.owners), _edges(b.owners)),

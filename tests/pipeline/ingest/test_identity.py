@@ -6,7 +6,7 @@ import pytest
 
 from lakewarden.aspects.row import NOTES, Row
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.identity import NO_MEMBER, People
 from lakewarden.service.system import load_system
 

@@ -13,13 +13,13 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.extract.original import Credential
 from lakewarden.pipeline.ingest import run
 from lakewarden.pipeline.ingest.live import Live
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.tabular import Tabular
 from lakewarden.pipeline.ingest.version import Draft
-from lakewarden.pipeline.walk.original import Credential
-from tests.pipeline.walk.scripted import scripted
+from tests.pipeline.extract.scripted import scripted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -90,7 +90,7 @@ def test_a_stage_is_taken_over_only_for_the_same_input(
 ) -> None:
     source, out = lake(tmp_path / "in"), tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr("lakewarden.pipeline.check_here.check", stop)
+        patch.setattr("lakewarden.pipeline.check_local.check", stop)
         with pytest.raises(KeyboardInterrupt):
             ingest(source, out, spark=spark)
     settings: dict[str, str] = {}
@@ -141,7 +141,7 @@ def test_a_running_system_is_not_asked_again_for_what_it_answered(
     with scripted(SCRIPT) as server:
         source = Live("gravitino", server.address, Credential(token="s3cret-token"))
         with monkeypatch.context() as patch:
-            patch.setattr("lakewarden.pipeline.check_here.check", stop)
+            patch.setattr("lakewarden.pipeline.check_local.check", stop)
             with pytest.raises(KeyboardInterrupt):
                 ingest(source, out, spark=spark)
         asked = len(server.asked)

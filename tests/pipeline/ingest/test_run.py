@@ -244,7 +244,7 @@ def test_the_same_input_makes_no_new_version_and_failures_leave_the_old_one(
     assert read_manifest(out) == first.manifest
     assert load(out).manifest == first.manifest
     with monkeypatch.context() as patch:
-        patch.setattr("lakewarden.pipeline.check_here.check", lambda rows, _: list(rows)[:3])
+        patch.setattr("lakewarden.pipeline.check_local.check", lambda rows, _: list(rows)[:3])
         with pytest.raises(WardenError, match=r"rows do not add up: .* after the checks"):
             ingest(source, out, spark=unstarted, fresh=True)
     assert left(out) == ["manifest.json", "versions"]

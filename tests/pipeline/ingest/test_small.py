@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from lakewarden import sample
-from lakewarden.pipeline import small
+from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.ingest.cdap_file import CdapFile
 from lakewarden.pipeline.ingest.datahub_file import DatahubFile
 from lakewarden.pipeline.ingest.gravitino_file import GravitinoFile
@@ -56,8 +56,8 @@ def by_spark(
     monkeypatch: pytest.MonkeyPatch, source: Source, out: Path, spark: SparkSession
 ) -> Result:
     with monkeypatch.context() as patch:
-        patch.setattr(small, "ROWS", -1)
-        patch.setattr(small, "BYTES", -1)
+        patch.setattr(local_mode, "ROWS", -1)
+        patch.setattr(local_mode, "BYTES", -1)
         return ingest(source, out, spark=spark)
 
 
@@ -101,11 +101,11 @@ def source_of(kind: str, folder: Path) -> Source:
 
 def test_many_rows_are_for_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = lake(tmp_path / "in")
-    monkeypatch.setattr(small, "ROWS", 5)
+    monkeypatch.setattr(local_mode, "ROWS", 5)
     with pytest.raises(AssertionError, match="Spark was started"):
         ingest(source, tmp_path / "rows", spark=nowhere())
     monkeypatch.undo()
-    monkeypatch.setattr(small, "BYTES", 5)
+    monkeypatch.setattr(local_mode, "BYTES", 5)
     with pytest.raises(AssertionError, match="Spark was started"):
         ingest(source, tmp_path / "bytes", spark=nowhere())
 

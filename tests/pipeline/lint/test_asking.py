@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.analysis.lint.catalogue import RULES
-from lakewarden.analysis.lint.estate import Estate
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.pipeline.lint.asking import findings_of
 from lakewarden.pipeline.lint.names import Ids, Names, Register
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
@@ -40,7 +40,7 @@ def nameless(snapshot: Snapshot) -> tuple[Snapshot, Register]:
     return replace(snapshot, coded=replace(snapshot.coded, tree=bare), classes=None), register
 
 
-def check(estate: Estate) -> int:
+def check(estate: LintContext) -> int:
     """Asks both ways; how often names were looked up."""
     tree = estate.tree
     snapshot, register = nameless(estate.snapshot)
@@ -52,7 +52,7 @@ def check(estate: Estate) -> int:
         ids = {*register.asked_ids, *filter(None, map(tree.find, register.asked_entities))}
         register.learn([(id, tree.entity(id)) for id in ids])
 
-    bare = Estate(snapshot, set_aside=estate.set_aside, unknown=estate.unknown)
+    bare = LintContext(snapshot, set_aside=estate.set_aside, unknown=estate.unknown)
     rules = list(RULES.values())
     assert findings_of("realm", bare, rules, register, look_up) == lint("realm", estate, rules)
     return turns
@@ -74,7 +74,7 @@ def test_all_rules_find_the_same_in_random_worlds(name: str, seed: int) -> None:
         snapshot = compile(facts, system.model, system.spelling, now=NOW)
     except WardenError:
         return
-    check(Estate(snapshot))
+    check(LintContext(snapshot))
 
 
 def test_a_name_that_is_nowhere_is_looked_up_once() -> None:

@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakewarden.analysis.lint.catalogue import RULES, chosen
-from lakewarden.analysis.lint.estate import of_facts
 from lakewarden.analysis.lint.finding import Finding
+from lakewarden.analysis.lint.lint_context import of_facts
 from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.lint.run import FINDINGS, lint_index, set_aside
 from lakewarden.pipeline.product import folder_of
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
 from tests.pipeline.diff.directories import sayable, write_facts

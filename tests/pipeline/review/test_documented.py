@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lakewarden
-from lakewarden.cli.reviewing import STAGES as SHOWN
+from lakewarden.cli.pipeline.review import STAGES as SHOWN
 from lakewarden.kernel.model import WAYS
 from lakewarden.pipeline.review.run import STAGES
 from lakewarden.pipeline.review.schemas import GROUPS, SCHEMAS

@@ -17,7 +17,7 @@ from lakewarden.kernel.principal import USER
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.pipeline.review.audience import spoken
 from lakewarden.pipeline.review.residue import Free, Given, Itself, Owned, Residue
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from tests.agreement import harness
 from tests.pipeline.review.whole import At, Class, Group, Reviewed, grouped, review, some
 
@@ -43,8 +43,8 @@ def test_a_review_is_exact(name: str, form: str) -> None:
 
 def _classes_say_what_is_decided(found: Reviewed) -> None:
     snapshot = found.matrix.snapshot
-    acting, tree = snapshot.coded.acting, snapshot.coded.tree
-    users = [id for id in acting.stored if acting.principals[id].kind == "user"]
+    memberships, tree = snapshot.coded.memberships, snapshot.coded.tree
+    users = [id for id in memberships.stored if memberships.principals[id].kind == "user"]
     for type, number, question in found.questions():
         classes = found.classes.get((type, number), [])
         ids = list(snapshot.of_type(type)) if type else [0]
@@ -55,9 +55,9 @@ def _classes_say_what_is_decided(found: Reviewed) -> None:
             entity = tree.entity(id) if type else NO_RESOURCE
             kind = snapshot.model.principal_kind(entity)
             for user in users:
-                request = Request(acting.principals[user], question.name, entity, NOW)
+                request = Request(memberships.principals[user], question.name, entity, NOW)
                 decision = found.unowned.decide(request)
-                beyond = acting.is_beyond(acting.principals[user])
+                beyond = memberships.is_beyond(memberships.principals[user])
                 assert decision.reason is not Reason.ERROR or beyond, found.unowned.errors
                 said = bool(here) and user in here[0].users
                 is_self = kind is not None and kind in snapshot.subject(request.principal).named
@@ -73,8 +73,8 @@ def _classes_say_what_is_decided(found: Reviewed) -> None:
 
 def _assets_name_who_reaches_them(found: Reviewed) -> None:
     snapshot, model = found.matrix.snapshot, found.model
-    acting, tree = snapshot.coded.acting, snapshot.coded.tree
-    users = [id for id in sorted(acting.stored) if acting.principals[id].kind == USER]
+    memberships, tree = snapshot.coded.memberships, snapshot.coded.tree
+    users = [id for id in sorted(memberships.stored) if memberships.principals[id].kind == USER]
     assert found.people.keys() == set().union(*(snapshot.of_type(t) for t in found.census if t))
     for id, ways in found.people.items():
         for way, named in zip(WAYS, ways, strict=True):
@@ -83,18 +83,18 @@ def _assets_name_who_reaches_them(found: Reviewed) -> None:
             for user in users:
                 if operation is None or named is None:
                     continue
-                request = Request(acting.principals[user], operation, tree.entity(id), NOW)
+                request = Request(memberships.principals[user], operation, tree.entity(id), NOW)
                 assert (user in named) == found.matrix.decide(request).allow, request
 
 
 def _counts_are_those_of_listings(found: Reviewed) -> None:
     snapshot = found.matrix.snapshot
-    acting = snapshot.coded.acting
+    memberships = snapshot.coded.memberships
     for type, number, question in found.questions():
         classes = found.classes.get((type, number), [])
         gains = found.gains.get((type, number), {})
-        for user in acting.stored:
-            principal = acting.principals[user]
+        for user in memberships.stored:
+            principal = memberships.principals[user]
             if principal.kind != "user":
                 continue
             request = Request(principal, question.name, NO_RESOURCE, NOW)

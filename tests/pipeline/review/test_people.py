@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lakewarden.pipeline.parquet_output import writer
 from lakewarden.pipeline.review import people
 from lakewarden.pipeline.review.people import columns_of, paged, rows_at
 from lakewarden.pipeline.review.schemas import PEOPLE, SCHEMAS
-from lakewarden.pipeline.written import writer
 
 
 def rows(first: int, count: int) -> pa.Table:

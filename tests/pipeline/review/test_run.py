@@ -19,7 +19,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
-from lakewarden.pipeline import small
+from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.review import run as job
 from lakewarden.pipeline.review.question import CLASSES
@@ -27,10 +27,10 @@ from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, Result, make_re
 from lakewarden.pipeline.review.schemas import SCHEMAS
 from lakewarden.pipeline.review.sensitive import WORDS
 from lakewarden.pipeline.session import Deferred
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.index import worlds
-from tests.pipeline.review.test_use import SINCE, unused
+from tests.pipeline.review.test_activity import SINCE, unused
 from tests.pipeline.review.whole import compiled, some
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ def test_a_single_block_is_reviewed_here_as_spark_reviews_it(
     tables = []
     for name, session in (("here", Deferred(here, is_here=True)), ("spark", spark)):
         if session is spark:
-            monkeypatch.setattr(small, "ROWS", 0)
+            monkeypatch.setattr(local_mode, "ROWS", 0)
         made: Any = make_review(index, tmp_path / name, spark=session, operations=["none"])  # type: ignore[arg-type]  # stands for one
         tables.append(made.manifest.tables)
     assert tables[0] == tables[1]

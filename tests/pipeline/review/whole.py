@@ -16,7 +16,7 @@ from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.pipeline.index.estate import Judged
+from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.review.audience import Audience, People
 from lakewarden.pipeline.review.finding import Plan, find, teller, telling
 from lakewarden.pipeline.review.question import Chosen, Question, told
@@ -31,7 +31,7 @@ from lakewarden.pipeline.review.row import (
     PEOPLE,
     RESIDUE,
 )
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World, make
 from tests.agreement import harness
 from tests.pipeline.index import worlds
@@ -104,13 +104,13 @@ At = tuple[str, int]
 
 def _planned(
     world: World, chosen: Chosen | None, bits: int = worlds.BITS
-) -> tuple[list[Judged], People, Plan]:
+) -> tuple[list[CompiledBlock], People, Plan]:
     whole = compiled(world)
     blocks = list(worlds.judged(whole, world.system, bits))
     asked = told(world.system.model)
     said = [row for block in blocks for row in _rows(teller(asked)(block))]
     answers = telling(asked, [tuple(row.values()) for row in said])
-    people = People(whole.coded.acting, whole.coded.ownerships, whole.table)
+    people = People(whole.coded.memberships, whole.coded.ownerships, whole.table)
     return blocks, people, Plan(chosen or Chosen(), answers)
 
 

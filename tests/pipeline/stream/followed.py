@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from tests.pipeline.stream.realms import Estate
 from tests.pipeline.stream.worlds import fill, happen
-from tests.service.planes import opened
+from tests.service.opened_services import opened
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,8 +18,8 @@ _BITS = 5
 def write_followed(folder: Path, seed: int = 1) -> None:
     """Writes the folders `index` and `feed`: some writes in a few files, to a random realm."""
     folder.mkdir(parents=True)
-    with opened(folder, "datahub") as plane:
-        estate = Estate(plane, folder, cast("SparkSession", None))  # nothing here asks for it
+    with opened(folder, "datahub") as service:
+        estate = Estate(service, folder, cast("SparkSession", None))  # nothing here asks for it
         fill(estate, seed)
         estate.start(_BITS)
         for step in range(3):

@@ -31,7 +31,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.index.index import KIND, open_index
 from lakewarden.pipeline.product import Manifest, check_files
 from lakewarden.pipeline.stream.run import CHECKPOINT
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from tests.pipeline.stream.followed import write_followed
 
 _SECONDS: Final = 300

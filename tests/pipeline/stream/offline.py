@@ -16,14 +16,14 @@ from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import Snapshot, assemble, compile
 from lakewarden.pipeline.index import guests, matching
 from lakewarden.pipeline.index.block import ENTITY, block_of
-from lakewarden.pipeline.index.estate import Estate, Judge, Judged, prepared
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, Index, open_index
 from lakewarden.pipeline.index.matching import canonical
-from lakewarden.pipeline.stream import carrying
+from lakewarden.pipeline.index.task_context import CompiledBlock, Judge, TaskContext, prepared
+from lakewarden.pipeline.stream import reused_matches
 from lakewarden.pipeline.stream.plan import Plan
 from lakewarden.pipeline.stream.policy import Policy
 from lakewarden.service.system import System
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from tests.pipeline.index import worlds
 
 Row = tuple[Any, ...]
@@ -109,20 +109,20 @@ def matches(index: Index, plan: Plan) -> dict[tuple[int, int], bytes]:
     for scope, _, _, bits in table(index, MATCHES):
         if scope in plan.carried:
             ids = BitMap.deserialize(bits)
-            for block, part in carrying.parts(ids, plan.shift, plan.estate.bits):
+            for block, part in reused_matches.parts(ids, plan.shift, plan.estate.bits):
                 if block in plan.clean:
                     key = plan.carried[scope], block
                     found[key] = found.get(key, BitMap()) | part
     judged = list(_judged(index, plan, plan.estate, plan.dirty, matching.matches))
     if plan.anew:
         estate = replace(plan.estate, statements=plan.stated_anew, key="anew")
-        judged += _judged(index, plan, estate, plan.clean, carrying.only(plan.anew))
+        judged += _judged(index, plan, estate, plan.clean, reused_matches.only(plan.anew))
     told = {(scope, block): bits for scope, block, _, bits in judged}
     return {key: canonical(ids) for key, ids in found.items()} | told
 
 
 def _judged(
-    index: Index, plan: Plan, estate: Estate, blocks: frozenset[int], judge: Judge
+    index: Index, plan: Plan, estate: TaskContext, blocks: frozenset[int], judge: Judge
 ) -> Iterator[Row]:
     """As `each_block` judges these blocks."""
     known = prepared(estate)
@@ -134,7 +134,7 @@ def _judged(
         read = pa.table(arrays, schema=_SCHEMA)
         block = block_of(read, own, known.system, known.people)
         snapshot = assemble(block.coded, known.table, 0)
-        for batch in judge(Judged(number, block, snapshot)):
+        for batch in judge(CompiledBlock(number, block, snapshot)):
             yield from (tuple(row.values()) for row in batch.to_pylist())
 
 

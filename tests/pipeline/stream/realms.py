@@ -15,13 +15,13 @@ from lakewarden.pipeline.stream.feed import write_feed
 from lakewarden.pipeline.stream.run import Result, follow
 from lakewarden.pipeline.stream.source import Feed
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
-from lakewarden.service.plane import Plane
 from lakewarden.service.state import People
 from lakewarden.service.system import System
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from tests.pipeline.stream import offline
-from tests.service.planes import LAKE
+from tests.service.opened_services import LAKE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,15 +31,15 @@ BITS = 4
 
 @dataclass(frozen=True)
 class Estate:
-    """A plane, and the folder for everything that is made of its realm `lake`."""
+    """A decision service, and the folder for everything that is made of its realm `lake`."""
 
-    plane: Plane
+    service: DecisionService
     folder: Path
     spark: SparkSession
 
     @property
     def system(self) -> System:
-        return self.plane.state.realm(LAKE).system
+        return self.service.state.realm(LAKE).system
 
     @property
     def index(self) -> Path:
@@ -51,7 +51,7 @@ class Estate:
 
     def start(self, bits: int = BITS) -> None:
         """Makes the index of all that is stored now, without Spark; the feed begins here."""
-        with self.plane.reading() as reading:
+        with self.service.reading() as reading:
             found = snapshot(reading, LAKE)
         known = found.facts
         people = People(frozenset(known.principals), frozenset(known.memberships))
@@ -68,7 +68,7 @@ class Estate:
     def whole(self) -> Manifest:
         """The index that all rows of now come to, by the jobs `ingest` and `index`."""
         directory = self.folder / "directory"
-        with self.plane.reading() as reading:
+        with self.service.reading() as reading:
             source = Stored("store", snapshot(reading, LAKE))
         ingest(source, directory, spark=self.spark)
         made = make_index(directory, self.folder / "whole", spark=self.spark, now=NOW, bits=BITS)
@@ -81,11 +81,11 @@ class Estate:
 
     def happens(self, *effects: Effect, scope: str = LAKE) -> None:
         """One write."""
-        self.plane.write(SYSTEM, lambda desk: desk.change(scope, *effects))
+        self.service.write(SYSTEM, lambda transaction: transaction.change(scope, *effects))
 
     def lines(self) -> list[Line]:
         """What happened since the last file of the feed, or since the beginning."""
-        with self.plane.reading() as reading:
+        with self.service.reading() as reading:
             written = write_feed(reading, LAKE, self.feed)
         return [] if written is None else lines_of(written.file)
 

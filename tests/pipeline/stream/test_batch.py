@@ -16,10 +16,10 @@ from lakewarden.kernel.relations import OwnerRow
 from lakewarden.pipeline.product import REPORT, read_manifest
 from lakewarden.pipeline.stream import batch
 from lakewarden.pipeline.stream.batch import apply
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from tests.pipeline.stream.realms import Estate, alike
 from tests.pipeline.stream.worlds import fill, happen
-from tests.service.planes import furnish, opened
+from tests.service.opened_services import furnish, opened
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,8 +33,8 @@ pytestmark = pytest.mark.slow
     ["cdap", *(pytest.param(m, marks=pytest.mark.nightly) for m in ("gravitino", "datahub"))],
 )
 def test_it_is_what_all_rows_come_to(spark: SparkSession, tmp_path: Path, model: str) -> None:
-    with opened(tmp_path, model) as plane:
-        estate = Estate(plane, tmp_path, spark)
+    with opened(tmp_path, model) as service:
+        estate = Estate(service, tmp_path, spark)
         fill(estate, 1)
         estate.start()
         happen(estate, 7, 6)
@@ -45,9 +45,9 @@ def test_it_is_what_all_rows_come_to(spark: SparkSession, tmp_path: Path, model:
 
 
 def test_owners_keep_the_ids_and_reach_one_block(spark: SparkSession, tmp_path: Path) -> None:
-    with opened(tmp_path) as plane:
-        estate = Estate(plane, tmp_path, spark)
-        furnish(plane)
+    with opened(tmp_path) as service:
+        estate = Estate(service, tmp_path, spark)
+        furnish(service)
         estate.start(bits=2)
         estate.happens(_owned("ana"))
         lines = estate.lines()
@@ -74,9 +74,9 @@ def _killed(*_: object) -> None:
 def test_stopped_anywhere_the_stream_goes_on_to_the_same(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path) as plane:
-        estate = Estate(plane, tmp_path, spark)
-        furnish(plane)
+    with opened(tmp_path) as service:
+        estate = Estate(service, tmp_path, spark)
+        furnish(service)
         estate.start(bits=2)
         straight = tmp_path / "straight"
         shutil.copytree(estate.index, straight)

@@ -25,7 +25,7 @@ from lakewarden.service import realms
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.realm import DIRECTORY, people_of
 from tests.pipeline.stream.realms import Estate, lines_of
-from tests.service.planes import ADMIN, LAKE, furnish, opened
+from tests.service.opened_services import ADMIN, LAKE, furnish, opened
 
 ANA, STAFF = Principal(USER, "ana"), Principal(GROUP, "staff")
 SCHEMA = Entity("schema", "lk:c.s")
@@ -34,9 +34,9 @@ SCHEMA = Entity("schema", "lk:c.s")
 @pytest.fixture
 def estate(tmp_path: Path) -> Iterator[Estate]:
     """A small lake with an index; nothing happened since."""
-    with opened(tmp_path) as plane:
-        furnish(plane)
-        found = Estate(plane, tmp_path, None)  # type: ignore[arg-type]  # no job is run
+    with opened(tmp_path) as service:
+        furnish(service)
+        found = Estate(service, tmp_path, None)  # type: ignore[arg-type]  # no job is run
         found.start(bits=2)
         yield found
 
@@ -134,25 +134,27 @@ def test_what_is_missing_is_noticed(estate: Estate) -> None:
 
 
 def test_a_realm_that_is_not_there_and_a_revision_to_come_are_refused(estate: Estate) -> None:
-    with estate.plane.reading() as reading:
+    with estate.service.reading() as reading:
         with pytest.raises(Unknown, match="there are: lake"):
             write_feed(reading, "pond", estate.feed)
         with pytest.raises(BadInput, match="--after: expected a revision from 0 to"):
             write_feed(reading, LAKE, estate.feed, after=10_000)
     # The port has no pruning: only who keeps the store does that.
-    estate.plane.store.prune(estate.plane.state.revision)  # type: ignore[attr-defined]  # see above
-    with estate.plane.reading() as reading, pytest.raises(BadInput, match="does not reach back"):
+    estate.service.store.prune(estate.service.state.revision)  # type: ignore[attr-defined]  # see above
+    with estate.service.reading() as reading, pytest.raises(BadInput, match="does not reach back"):
         write_feed(reading, LAKE, estate.feed, after=0)
 
 
 def test_a_realm_that_was_made_again_is_another(estate: Estate) -> None:
-    estate.plane.write(ADMIN, lambda desk: realms.drop(desk, LAKE))
-    with estate.plane.reading() as reading, pytest.raises(Unknown):
+    estate.service.write(ADMIN, lambda transaction: realms.drop(transaction, LAKE))
+    with estate.service.reading() as reading, pytest.raises(Unknown):
         write_feed(reading, LAKE, estate.feed)
     from lakewarden.service.realm import Realm
 
-    estate.plane.write(ADMIN, lambda desk: realms.establish(desk, Realm(LAKE, "gravitino")))
-    with estate.plane.reading() as reading:
+    estate.service.write(
+        ADMIN, lambda transaction: realms.establish(transaction, Realm(LAKE, "gravitino"))
+    )
+    with estate.service.reading() as reading:
         written = write_feed(reading, LAKE, estate.feed)
     assert written is not None
     with pytest.raises(BadInput, match="was dropped; ingest and index anew"):

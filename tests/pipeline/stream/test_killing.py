@@ -10,7 +10,7 @@ import pytest
 
 from lakewarden.pipeline.stream.run import follow
 from lakewarden.pipeline.stream.source import Feed
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from tests.pipeline.stream import killing
 from tests.pipeline.stream.followed import write_followed
 

@@ -27,14 +27,14 @@ from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.pipeline.index.index import BLOCKS, MATCHES, STATEMENTS, Index
+from lakewarden.pipeline.stream import affected_blocks
 from lakewarden.pipeline.stream import plan as planning
-from lakewarden.pipeline.stream import reaching
 from lakewarden.pipeline.stream.events import Event, Stretch
 from lakewarden.pipeline.stream.plan import Plan, plan
 from lakewarden.pipeline.stream.policy import Policy, text_of
 from lakewarden.service.system import System
 from lakewarden.testing.changes import change
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
@@ -103,7 +103,7 @@ def wrong(index: Index, made: Plan, expected: Index) -> list[str]:
         "rows": (offline.rows(index, made), rows),
         "matches": (offline.matches(index, made), found),
         "statements": (told(text_of(made.policy.stated())), told(stated.read_text("utf-8"))),
-        "people": (made.estate.acting, expected.acting()),
+        "people": (made.estate.memberships, expected.memberships()),
     }
     return [name for name, (ours, theirs) in pairs.items() if ours != theirs]
 
@@ -126,7 +126,7 @@ def test_it_comes_to_what_compiling_everything_comes_to(name: str, seed: int, co
         events, later = happened(system, facts, seed, count)
         for one in (facts, later):
             edges = {(row.member, row.of) for row in one.memberships}
-            Policy(system, {}, set(one.principals), edges, set()).acting(())
+            Policy(system, {}, set(one.principals), edges, set()).closed_memberships(())
     except WardenError:
         return  # a world with a cycle, or a change that is refused
     with TemporaryDirectory() as folder:
@@ -148,7 +148,7 @@ def test_a_block_that_only_a_guest_reaches_must_not_be_forgotten(
     index = offline.indexed(tmp_path / "before", system, facts, at(1), BITS)
     expected = offline.indexed(tmp_path / "after", system, later, at(7), BITS)
     assert wrong(index, planned(index, events, 7), expected) == []
-    monkeypatch.setattr(reaching, "dirty", own_only)
+    monkeypatch.setattr(affected_blocks, "dirty", own_only)
     assert wrong(index, planned(index, events, 7), expected) == ["rows"]
 
 

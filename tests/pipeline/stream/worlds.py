@@ -14,7 +14,7 @@ from lakewarden.testing.changes import change
 from lakewarden.testing.worlds import Size, make
 from tests.pipeline.index.worlds import possible
 from tests.pipeline.stream.realms import Estate
-from tests.service.planes import ADMIN, LAKE
+from tests.service.opened_services import ADMIN, LAKE
 
 SIZE = Size(entities=60, users=8, groups=4, roles=3, statements=20, goals=5)
 
@@ -24,7 +24,7 @@ def fill(estate: Estate, seed: int) -> None:
     while True:
         facts = possible(estate.system, make(estate.system, seed, SIZE).facts)
         try:
-            if isinstance(bring(estate.plane, ADMIN, LAKE, estate.system, facts), Brought):
+            if isinstance(bring(estate.service, ADMIN, LAKE, estate.system, facts), Brought):
                 return
         except WardenError:
             pass  # a world with a cycle
@@ -34,7 +34,7 @@ def fill(estate: Estate, seed: int) -> None:
 def happen(estate: Estate, seed: int, count: int) -> None:
     """Some writes, one after the other."""
     for step in range(count):
-        with estate.plane.reading() as reading:
+        with estate.service.reading() as reading:
             stored = reading.facts(LAKE, estate.system)
         drawn = (change(estate.system, stored, seed * 1000 + step + n) for n in count_from(0, 100))
         estate.happens(next(made for made, _ in drawn if _is_possible(estate.system, made)))

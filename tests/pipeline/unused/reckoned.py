@@ -21,9 +21,9 @@ from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.unused import policy
 from lakewarden.pipeline.unused.finding import Finder, Findings, Said, sizes_of, together
 from lakewarden.pipeline.unused.proposal import Proposer
-from lakewarden.pipeline.unused.ways import Access, Ways
+from lakewarden.pipeline.unused.statement_paths import Access, Ways
 from lakewarden.service.system import System
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from tests.pipeline.index import worlds
 
 LAST = "2024-05-01"
@@ -50,8 +50,10 @@ def allowed(snapshot: Snapshot, names: Sequence[str], more: Sequence[Entity] = (
     unlisted = BitMap(range(len(tree))) - tree.stored
     others = {*(tree.entity(id) for id in unlisted), NO_RESOURCE, *more}
     found: set[Fact] = set()
-    for user in (p for p in map(coded.acting.principals.__getitem__, coded.acting.stored)):
-        if user.kind != USER or coded.acting.is_beyond(user):
+    for user in (
+        p for p in map(coded.memberships.principals.__getitem__, coded.memberships.stored)
+    ):
+        if user.kind != USER or coded.memberships.is_beyond(user):
             continue
         for name in names:
             ids = listing(matrix, Request(user, name, NO_RESOURCE, NOW))
@@ -108,12 +110,12 @@ def reckon(
     proposer = Proposer(
         system.model,
         system.spelling,
-        coded.acting,
+        coded.memberships,
         frozenset(whole.table.statements),
         frozenset(said.anchors() | {entity for entity in named if coded.is_known(entity)}),
         pieces,
     )
-    findings = Finder(whole.table, coded.acting, proposer, sizes, share).find(said)
+    findings = Finder(whole.table, coded.memberships, proposer, sizes, share).find(said)
     changed = policy.read(policy.tables(findings.changes), system, "proposal")
     proposed = policy.applied(facts.statements, changed)
     after = compiled(system, replace(facts, statements=proposed))
@@ -135,7 +137,7 @@ def home(snapshot: Snapshot, entity: Entity) -> int:
 
 def some(snapshot: Snapshot, done: set[Fact], rng: random.Random, count: int) -> list[Access]:
     """A few accesses, some of them before the window."""
-    ids = snapshot.coded.acting.ids
+    ids = snapshot.coded.memberships.ids
     chosen = rng.sample(sorted(done), min(count, len(done)))
     return [
         Access(number, ids[who], act, entity, rng.choice((0, 1, 3)), LAST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.pipeline.unused.formula import Cell, Cost, Formula, cells, least, weights
-from lakewarden.pipeline.unused.narrower import Narrower
+from lakewarden.pipeline.unused.narrower_scopes import Narrower
 from lakewarden.service.system import load_system
 
 READ: Cell = ("s", "READ", 1)

@@ -7,21 +7,25 @@ from pathlib import Path
 import pytest
 
 import lakewarden
-from lakewarden.pipeline.unused import normal, placing, proposal, run
+from lakewarden.pipeline.unused import block_assignment, normalized_access, proposal, run
+from lakewarden.pipeline.unused.access_record import BAD_LINE
 from lakewarden.pipeline.unused.finding import SCHEMAS
-from lakewarden.pipeline.unused.reading import SUFFIXES, USAGE_COLUMNS
-from lakewarden.pipeline.unused.touch import BAD_LINE
+from lakewarden.pipeline.unused.log_formats import SUFFIXES, USAGE_COLUMNS
 
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "jobs.md"
 
 NAMED = [
-    *(normal.UNKNOWN_PRINCIPAL, normal.UNKNOWN_OPERATION, normal.UNKNOWN_ENTITY),
-    *(normal.BAD_NAME, BAD_LINE, proposal.FIXED, proposal.UNSAYABLE, run.PROPOSAL),
+    *(
+        normalized_access.UNKNOWN_PRINCIPAL,
+        normalized_access.UNKNOWN_OPERATION,
+        normalized_access.UNKNOWN_ENTITY,
+    ),
+    *(normalized_access.BAD_NAME, BAD_LINE, proposal.FIXED, proposal.UNSAYABLE, run.PROPOSAL),
     *SUFFIXES,
     *run.STAGES,
     *SCHEMAS,
     *(name for schema in (*SCHEMAS.values(), USAGE_COLUMNS) for name in schema.names),
-    *(part.split()[0] for part in placing.QUARANTINE.split(", ")),
+    *(part.split()[0] for part in block_assignment.QUARANTINE.split(", ")),
 ]
 
 

@@ -55,7 +55,7 @@ def check(system: System, seed: int) -> None:
     made = reckon(system, facts, done, pieces=rng.choice((1, 3, 5)))
     after = allowed(made.snapshot, names, named)
     recent = {
-        (whole.coded.acting.principals[one.principal], one.operation, one.entity)
+        (whole.coded.memberships.principals[one.principal], one.operation, one.entity)
         for one in done
         if one.n
     }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow.parquet as pq
 import pytest
 
-from lakewarden.cli.at import opened
+from lakewarden.cli.admin_target import opened
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.matrix import Matrix
@@ -165,8 +165,8 @@ def test_plan_takes_the_proposal_and_nothing_that_was_done_is_lost(
     assert " lose see on " in access
     assert not any(line.lstrip().startswith("+") for line in access.splitlines())
     admin("apply", plan)
-    with opened(admin.url) as plane:
-        matrix = plane.state.realm("gravitino").matrix
+    with opened(admin.url) as service:
+        matrix = service.state.realm("gravitino").matrix
     check_less(ran, matrix)
 
 

@@ -20,11 +20,11 @@ from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.unused import policy, run
 from lakewarden.pipeline.unused.finding import SCHEMAS
-from lakewarden.pipeline.unused.reading import USAGE_COLUMNS
+from lakewarden.pipeline.unused.log_formats import USAGE_COLUMNS
 from lakewarden.pipeline.unused.run import Asked, Log, find_unused
-from lakewarden.pipeline.unused.ways import Access
+from lakewarden.pipeline.unused.statement_paths import Access
 from lakewarden.service.system import System
-from lakewarden.testing.draft import NOW
+from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
 from tests.pipeline.diff.directories import write_facts
@@ -59,7 +59,7 @@ def world(name: str, folder: Path) -> tuple[Path, Facts, Snapshot, list[Access]]
             whole, rng = compiled(system, facts), random.Random(seed)
         except WardenError:
             continue
-        if not worlds.is_plain(whole.coded) or not whole.coded.acting.stored:
+        if not worlds.is_plain(whole.coded) or not whole.coded.memberships.stored:
             continue
         tree = whole.coded.tree
         named = [r.target for r in made.aims if tree.find(r.target) is None]
@@ -77,7 +77,7 @@ def write(file: Path, whole: Snapshot, done: list[Access]) -> None:
         rows = csv.writer(out)
         rows.writerow(USAGE_COLUMNS.names)
         for one in done:
-            who = principal_text(whole.coded.acting.principals[one.principal])
+            who = principal_text(whole.coded.memberships.principals[one.principal])
             day = LAST if one.n else BEFORE
             rows.writerow((day, "main", who, one.operation, *one.entity, one.n or 1))
 

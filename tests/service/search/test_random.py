@@ -18,8 +18,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.service import aspects, realms
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aspects import Write, kept_in
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
 from lakewarden.service.search import scroll
 from lakewarden.service.search.facets import USUAL, Facets
@@ -27,6 +26,7 @@ from lakewarden.service.search.index import Index
 from lakewarden.service.search.question import Question
 from lakewarden.service.search.search import Search
 from lakewarden.service.search.texts import Texts
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore
 from tests.oracle.oracle import Oracle
 from tests.service.search.brute import Brute
@@ -40,35 +40,39 @@ ACTOR = USERS[0]
 
 
 class Server:
-    """A plane with an estate in it."""
+    """A decision service with an estate in it."""
 
     def __init__(self, store: SqlStore, seed: int, settings: Mapping[str, str] = SETTINGS) -> None:
         self.random = Random(seed)
         self.store = store
-        self.plane = Plane(store)
-        self.plane.open()
+        self.service = DecisionService(store)
+        self.service.open()
         realm = Realm(REALM, "datahub", settings=settings)
-        self.plane.write(SYSTEM, lambda desk: realms.establish(desk, realm))
+        self.service.write(SYSTEM, lambda transaction: realms.establish(transaction, realm))
         self.write(list(writes(self.random)))
 
     def write(self, stated: list[Write]) -> None:
-        self.plane.write(SYSTEM, lambda desk: aspects.write(desk, REALM, stated, ACTOR))
+        self.service.write(
+            SYSTEM, lambda transaction: aspects.write(transaction, REALM, stated, ACTOR)
+        )
 
     def change(self) -> None:
         """Takes some entities away, brings some back, says other things of some."""
 
-        def task(desk: Desk) -> None:
+        def task(transaction: WriteTransaction) -> None:
             gone = self.random.sample(entities(Random(self.random.random())), 6)
             for entity in gone:
                 if entity.type not in ("corpuser", "domain", "container"):
-                    aspects.drop(desk, REALM, entity)
-            aspects.write(desk, REALM, self.random.sample(list(writes(self.random)), 30), ACTOR)
+                    aspects.drop(transaction, REALM, entity)
+            aspects.write(
+                transaction, REALM, self.random.sample(list(writes(self.random)), 30), ACTOR
+            )
 
-        self.plane.write(SYSTEM, task)
+        self.service.write(SYSTEM, task)
 
     def brute(self) -> tuple[Brute, Oracle]:
         """What is stored, to be looked at one by one."""
-        system = self.plane.state.realm(REALM).system
+        system = self.service.state.realm(REALM).system
         with self.store.reading() as reading:
             facts: Facts = reading.facts(REALM, system)
             found = [row.entity for row in facts.entities]
@@ -81,10 +85,12 @@ class Server:
 
 
 @contextmanager
-def searching(plane: Plane, request: Request, asked: Question) -> Iterator[tuple[Search, Facets]]:
-    matrix = plane.state.realm(REALM).matrix
+def searching(
+    service: DecisionService, request: Request, asked: Question
+) -> Iterator[tuple[Search, Facets]]:
+    matrix = service.state.realm(REALM).matrix
     index = Index.of(matrix.snapshot)
-    with plane.reading() as reading:
+    with service.reading() as reading:
         texts = Texts(reading, REALM, index)
 
         def visible(type: str) -> BitMap:
@@ -93,21 +99,21 @@ def searching(plane: Plane, request: Request, asked: Question) -> Iterator[tuple
         yield Search(index, lambda: texts, visible, asked), Facets(index, lambda: texts)
 
 
-def check(server: Server, plane: Plane, questions: int) -> None:
-    """Compares the plane's answers with the literal ones."""
+def check(server: Server, service: DecisionService, questions: int) -> None:
+    """Compares the decision service's answers with the literal ones."""
     brute, oracle = server.brute()
     shown: dict[tuple[Principal, str], frozenset[Entity]] = {}
     met = 0
     for _ in range(questions):
         user = Principal(USER, server.random.choice(USERS))
-        request = Request(user, server.random.choice(OPERATIONS), now=plane.clock())
+        request = Request(user, server.random.choice(OPERATIONS), now=service.clock())
         visible = shown.get((user, request.operation))
         if visible is None:
             visible = shown[user, request.operation] = oracle.listing(request)
         asked = question(server.random)
         wanted = brute.results(asked, visible)
         met += len(wanted)
-        with searching(plane, request, asked) as (search, facets):
+        with searching(service, request, asked) as (search, facets):
             _check_pages(search, asked, wanted, server.random)
             for field in (*USUAL, "typeNames", "customProperties", "env"):
                 counted = {c.value: c.number for c in facets.of(field, search.results, 1000).counts}
@@ -138,11 +144,11 @@ def _check_pages(search: Search, asked: Question, wanted: list[Entity], random: 
 @pytest.mark.parametrize("seed", range(4))
 def test_pages_totals_and_facets_are_exact(store: SqlStore, seed: int) -> None:
     server = Server(store, seed, SETTINGS if seed % 2 == 0 else OPEN)
-    check(server, server.plane, QUESTIONS)
+    check(server, server.service, QUESTIONS)
     for _ in range(2):
         server.change()
-        check(server, server.plane, QUESTIONS // 4)
-    fresh = Plane(store)
+        check(server, server.service, QUESTIONS // 4)
+    fresh = DecisionService(store)
     fresh.open()
     check(server, fresh, QUESTIONS // 2)
 
@@ -150,21 +156,21 @@ def test_pages_totals_and_facets_are_exact(store: SqlStore, seed: int) -> None:
 def test_a_scroll_goes_on_where_it_was_whatever_came_and_went(store: SqlStore) -> None:
     server = Server(store, 1, OPEN)
     asked = Question("*", ("dataset", "tag", "corpuser"), removed=True)
-    request = Request(Principal(USER, ACTOR), "entity.view", now=server.plane.clock())
-    with searching(server.plane, request, asked) as (search, _):
+    request = Request(Principal(USER, ACTOR), "entity.view", now=server.service.clock())
+    with searching(server.service, request, asked) as (search, _):
         everything = list(search.page(0, 1000).entities)
         first = search.page(0, 4)
     assert first.place is not None
     gone = [*first.entities[2:], everything[5]]
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         for entity in gone:
-            aspects.drop(desk, REALM, entity)
+            aspects.drop(transaction, REALM, entity)
         new = [of("urn:li:corpuser:aaa"), of("urn:li:tag:zzz")]
-        aspects.write(desk, REALM, [Write(e, f"{e.type}Key", {}) for e in new], ACTOR)
+        aspects.write(transaction, REALM, [Write(e, f"{e.type}Key", {}) for e in new], ACTOR)
 
-    server.plane.write(SYSTEM, task)
-    with searching(server.plane, request, asked) as (search, _):
+    server.service.write(SYSTEM, task)
+    with searching(server.service, request, asked) as (search, _):
         rest = search.after(first.place, 1000).entities
     old = [entity for entity in rest if entity in everything]
     assert old == [entity for entity in everything[4:] if entity not in gone]

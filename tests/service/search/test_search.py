@@ -13,8 +13,8 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, Effect
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import Realm
 from lakewarden.service.search import texts as reading
 from lakewarden.service.search.facets import USUAL, Facets
@@ -29,12 +29,12 @@ REALM = "datahub"
 
 
 @pytest.fixture
-def plane(store: SqlStore) -> Plane:
-    """A plane with three datasets."""
-    found = Plane(store)
+def service(store: SqlStore) -> DecisionService:
+    """A decision service with three datasets."""
+    found = DecisionService(store)
     found.open()
     realm = Realm(REALM, "datahub", settings={"bootstrap": "closed"})
-    found.write(SYSTEM, lambda desk: realms.establish(desk, realm))
+    found.write(SYSTEM, lambda transaction: realms.establish(transaction, realm))
     change(
         found,
         *(EntityAdded(dataset(name), None) for name in ("a", "b", "c")),
@@ -44,20 +44,22 @@ def plane(store: SqlStore) -> Plane:
     return found
 
 
-def change(plane: Plane, *effects: Effect) -> None:
-    plane.write(SYSTEM, lambda desk: desk.change(REALM, *effects))
+def change(service: DecisionService, *effects: Effect) -> None:
+    service.write(SYSTEM, lambda transaction: transaction.change(REALM, *effects))
 
 
-def index_of(plane: Plane) -> Index:
-    return Index.of(plane.state.realm(REALM).matrix.snapshot)
+def index_of(service: DecisionService) -> Index:
+    return Index.of(service.state.realm(REALM).matrix.snapshot)
 
 
 def never() -> Texts:
     raise AssertionError("the store was asked")
 
 
-def asked(plane: Plane, question: Question, texts: Callable[[], Texts] = never) -> Search:
-    index = index_of(plane)
+def asked(
+    service: DecisionService, question: Question, texts: Callable[[], Texts] = never
+) -> Search:
+    index = index_of(service)
 
     def everything(type: str) -> BitMap:
         return index.of_type(type)
@@ -65,11 +67,11 @@ def asked(plane: Plane, question: Question, texts: Callable[[], Texts] = never) 
     return Search(index, texts, everything, question)
 
 
-def names(plane: Plane, question: Question) -> list[str]:
+def names(service: DecisionService, question: Question) -> list[str]:
     """What is found, by the last word of its name."""
-    with plane.reading() as store:
-        texts = Texts(store, REALM, index_of(plane))
-        page = asked(plane, question, lambda: texts).page(0, 100)
+    with service.reading() as store:
+        texts = Texts(store, REALM, index_of(service))
+        page = asked(service, question, lambda: texts).page(0, 100)
         return [entity.name for entity in page.entities]
 
 
@@ -77,66 +79,70 @@ def only(field: str, *values: str, condition: Condition = Condition.EQUAL) -> Qu
     return Question("*", ("dataset",), (((Criterion(field, values, condition),),),))
 
 
-def test_the_store_is_not_asked_where_no_words_are(plane: Plane) -> None:
+def test_the_store_is_not_asked_where_no_words_are(service: DecisionService) -> None:
     question = only("domains", DOMAINS[0])
-    search = asked(plane, question)
+    search = asked(service, question)
     assert [entity.name for entity in search.page(0, 5).entities] == [dataset("a").name]
-    facets = Facets(index_of(plane), never)
+    facets = Facets(index_of(service), never)
     assert {f: len(facets.of(f, search.results).counts) for f in USUAL}["domains"] == 1
-    assert asked(plane, Question("*", ("dataset",))).page(0, 2).total == 3
+    assert asked(service, Question("*", ("dataset",))).page(0, 2).total == 3
 
 
-def test_what_was_written_is_found_at_once(plane: Plane) -> None:
+def test_what_was_written_is_found_at_once(service: DecisionService) -> None:
     new = dataset("d", "kafka")
-    assert names(plane, Question("d", ("dataset",))) == []
-    change(plane, EntityAdded(new, None))
-    assert names(plane, Question("d", ("dataset",))) == [new.name]
-    assert names(plane, only("platform", "kafka")) == [new.name]
-    assert names(plane, Question("words", ("dataset",))) == []
+    assert names(service, Question("d", ("dataset",))) == []
+    change(service, EntityAdded(new, None))
+    assert names(service, Question("d", ("dataset",))) == [new.name]
+    assert names(service, only("platform", "kafka")) == [new.name]
+    assert names(service, Question("words", ("dataset",))) == []
     body = {"aspects": {"datasetProperties": {"value": {"description": "some words"}}}}
-    change(plane, DocumentChanged(new, body))  # by itself it makes no snapshot
-    assert names(plane, Question("words", ("dataset",))) == [new.name]
-    change(plane, EntityDropped(new))
-    assert names(plane, Question("words", ("dataset",))) == []
-    assert names(plane, only("platform", "kafka")) == []
+    change(service, DocumentChanged(new, body))  # by itself it makes no snapshot
+    assert names(service, Question("words", ("dataset",))) == [new.name]
+    change(service, EntityDropped(new))
+    assert names(service, Question("words", ("dataset",))) == []
+    assert names(service, only("platform", "kafka")) == []
 
 
-def test_many_results_are_looked_up_together(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_results_are_looked_up_together(
+    service: DecisionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "FEW", 2)
-    change(plane, *(EntityAdded(dataset(f"many.x{number}"), None) for number in range(30)))
+    change(service, *(EntityAdded(dataset(f"many.x{number}"), None) for number in range(30)))
     order = (Order("name", descending=True),)
-    assert len(names(plane, Question("x", ("dataset",)))) == 30
-    assert len(names(plane, Question("many", ("dataset",), order=order))) == 30
-    change(plane, *(EntityAdded(dataset(f"many.y{number}"), None) for number in range(30)))
-    assert len(names(plane, Question("many", ("dataset",)))) == 60
-    assert names(plane, Question("many", ("dataset",), order=order))[0] == dataset("many.y9").name
-    change(plane, EntityAdded(dataset("many.z"), None))
-    assert len(names(plane, Question("many", ("dataset",)))) == 61
+    assert len(names(service, Question("x", ("dataset",)))) == 30
+    assert len(names(service, Question("many", ("dataset",), order=order))) == 30
+    change(service, *(EntityAdded(dataset(f"many.y{number}"), None) for number in range(30)))
+    assert len(names(service, Question("many", ("dataset",)))) == 60
+    assert names(service, Question("many", ("dataset",), order=order))[0] == dataset("many.y9").name
+    change(service, EntityAdded(dataset("many.z"), None))
+    assert len(names(service, Question("many", ("dataset",)))) == 61
 
 
-def test_too_much_to_look_through_is_refused(plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_to_look_through_is_refused(
+    service: DecisionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "LOOKED_THROUGH", 0)
-    assert names(plane, only("description", "x", condition=Condition.CONTAIN)) == []
+    assert names(service, only("description", "x", condition=Condition.CONTAIN)) == []
     body = {"aspects": {"datasetProperties": {"value": {"description": "x"}}}}
 
-    change(plane, DocumentChanged(dataset("a"), body))
+    change(service, DocumentChanged(dataset("a"), body))
     with pytest.raises(LimitExceeded, match="expected a narrower question"):
-        names(plane, only("description", "x", condition=Condition.CONTAIN))
+        names(service, only("description", "x", condition=Condition.CONTAIN))
 
 
-def test_a_question_with_very_many_values_is_refused(plane: Plane) -> None:
+def test_a_question_with_very_many_values_is_refused(service: DecisionService) -> None:
     with pytest.raises(LimitExceeded):
-        asked(plane, only("urn", *(str(number) for number in range(20_000))))
+        asked(service, only("urn", *(str(number) for number in range(20_000))))
 
 
-def test_an_order_that_is_not_known_is_refused(plane: Plane) -> None:
+def test_an_order_that_is_not_known_is_refused(service: DecisionService) -> None:
     with pytest.raises(BadInput, match="expected one of: _entityType, _score, name"):
-        asked(plane, Question("*", ("dataset",), order=(Order("color"),)))
+        asked(service, Question("*", ("dataset",), order=(Order("color"),)))
 
 
-def test_a_type_that_is_never_searched_has_nothing(plane: Plane) -> None:
+def test_a_type_that_is_never_searched_has_nothing(service: DecisionService) -> None:
     secret = Entity("dataHubSecret", "urn:li:dataHubSecret:a")
-    change(plane, EntityAdded(secret, None))
-    assert len(index_of(plane).of_type("dataHubSecret")) == 0
-    assert asked(plane, Question("*", ("dataHubSecret",))).page(0, 5).total == 0
-    assert names(plane, Question(secret.name, ("dataHubSecret",))) == []
+    change(service, EntityAdded(secret, None))
+    assert len(index_of(service).of_type("dataHubSecret")) == 0
+    assert asked(service, Question("*", ("dataHubSecret",))).page(0, 5).total == 0
+    assert names(service, Question(secret.name, ("dataHubSecret",))) == []

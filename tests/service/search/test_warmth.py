@@ -18,8 +18,8 @@ def test_what_the_first_search_needs_is_there(
     with Wire(tmp_path) as wire:
         names = [f"urn:li:dataset:(urn:li:dataPlatform:hive,shop.t{n},PROD)" for n in range(20)]
         wire.put(*((urn, "datasetProperties", {"name": "orders"}) for urn in names))
-        prepare(wire.plane)
-        index = Index.of(wire.plane.state.realm(REALM).matrix.snapshot)
+        prepare(wire.service)
+        index = Index.of(wire.service.state.realm(REALM).matrix.snapshot)
         assert {"urns", "ranks"} <= index.__dict__.keys()
         monkeypatch.setattr(texts, "FEW", 2)
         monkeypatch.setattr(texts.Texts, "_read_all", _never)

@@ -13,7 +13,7 @@ import httpx
 
 from lakewarden.app.build import Application
 from lakewarden.config.settings import load
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 
 ADMIN = "admin"
 
@@ -51,9 +51,9 @@ class Api:
         self.app.close()
 
     @property
-    def plane(self) -> Plane:
+    def service(self) -> DecisionService:
         """What the server decides with."""
-        return self.app.parts.plane
+        return self.app.parts.service
 
     def ask(
         self,

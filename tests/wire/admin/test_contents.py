@@ -33,10 +33,12 @@ def test_a_statement_comes_back_as_it_was_sent(lake: Api) -> None:
 
 
 def test_a_moment_beyond_the_calendar_is_shown_as_its_end(lake: Api) -> None:
-    system = lake.plane.state.realm("gravitino").system
+    system = lake.service.state.realm("gravitino").system
     table = {"id": "far", "privileges": "SELECT_TABLE", "to": "user:ana", "valid_until": 1e15}
     (far,) = read_statements([table], system.model, system.spelling, "")
-    lake.plane.write(SYSTEM, lambda desk: desk.change("gravitino", StatementAdded(far)))
+    lake.service.write(
+        SYSTEM, lambda transaction: transaction.change("gravitino", StatementAdded(far))
+    )
     shown = lake.must("GET", f"{G}/statements/far")
     assert shown["valid_until"].startswith("9999-12-31T")
 

@@ -15,7 +15,7 @@ from lakewarden.kernel.errors import (
     Unknown,
     WardenError,
 )
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.admin import Admin
 from lakewarden.wire.admin.dialect import ENDPOINTS
 from lakewarden.wire.exchange import Refused, Route

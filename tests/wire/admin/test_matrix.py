@@ -117,7 +117,7 @@ def test_names_in_headers_make_nobody_somebody(api: Api, one: Endpoint) -> None:
 
 @each
 def test_a_plain_user_is_refused_whatever_is_not_its_own(api: Api, one: Endpoint) -> None:
-    with only_recorded(api.plane):
+    with only_recorded(api.service):
         answer = api.ask(one.method, path_of(one), body_of(one), user="eve", query=query_of(one))
     if one.path in FOR_EVERYBODY | FOR_THE_REALM_S_PEOPLE and one.method == "GET":
         assert answer.status == 200
@@ -136,7 +136,7 @@ def test_somebody_from_another_directory_is_refused_everything(api: Api, one: En
     body = body_of(one)
     if body is not None and one.path == "/tokens":
         body = {**body, "directory": "main"}
-    with only_recorded(api.plane):
+    with only_recorded(api.service):
         answer = api.ask(one.method, path_of(one), body, token=made["token"], query=query)
     expected = 200 if one.path in FOR_EVERYBODY and one.method == "GET" else 403
     assert answer.status == expected

@@ -37,7 +37,7 @@ def may_load(api: Api, user: str, table: str) -> bool:
 
 
 def test_what_is_planned_is_shown_and_applied_and_then_exported(lake: Api) -> None:
-    before = lake.plane.state.revision
+    before = lake.service.state.revision
     plan = lake.must("POST", f"{PATH}/plan", sent())
     assert (plan["revision"], plan["pending"]) == (before, True)
     now = {"effect": "allow", **READ}
@@ -50,7 +50,7 @@ def test_what_is_planned_is_shown_and_applied_and_then_exported(lake: Api) -> No
     assert access["people"][run[0] : run[1] + 1] == ["user:ana", "user:ben"]
     (row,) = [r for r in access["effect"] if r["sample"]["name"] == hidden and r["ways"]]
     assert (row["ways"], row["gained"], row["sample"]["name"]) == (["see", "read"], True, hidden)
-    assert lake.plane.state.revision == before
+    assert lake.service.state.revision == before
     assert not may_load(lake, "ben", HIDDEN)
     answer = lake.ask("POST", f"{PATH}/apply", agreed(plan))
     assert (answer.status, answer.body["applied"]) == (200, before + 1)
@@ -147,10 +147,10 @@ def test_only_who_may_see_plans_and_only_who_may_manage_applies(lake: Api) -> No
 
 
 def test_a_moment_without_end_is_never_sent_as_none(lake: Api) -> None:
-    found = lake.plane.state.realm("gravitino")
+    found = lake.service.state.realm("gravitino")
     (statement,) = [s for s in found.matrix.snapshot.table.statements.values() if s.id == "read"]
     never = StatementAdded(replace(statement, valid_from=inf))
-    lake.plane.write(SYSTEM, lambda desk: desk.change("gravitino", never))
+    lake.service.write(SYSTEM, lambda transaction: transaction.change("gravitino", never))
     answer = lake.ask("GET", f"{PATH}/policy")
     assert answer.status == 409
     assert "`valid_from` of statement `read` is without end" in answer.body["detail"]

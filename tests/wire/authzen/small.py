@@ -20,8 +20,8 @@ from lakewarden.kernel.relations import (
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.actor import Actor
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.defaults import built_in
-from lakewarden.service.plane import Plane
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.system import System, load_system, of_model
@@ -196,7 +196,7 @@ class Asking:
             realm=realm,
             state=self.state,
             now=NOW,
-            plane=_no_plane(),
+            service=_no_plane(),
             services=self.services,
         )
 
@@ -243,7 +243,7 @@ class Asking:
         return found
 
 
-def _no_plane() -> Plane:
+def _no_plane() -> DecisionService:
     """No handler writes, and none reads the store unless a stale state was accepted."""
     return None  # type: ignore[return-value]
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lakewarden.kernel import errors as kernel
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.authzen.dialect import AuthZen
 from lakewarden.wire.authzen.errors import Forbidden
 from lakewarden.wire.exchange import Refused

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.wire.authzen import evaluation, usual
+from lakewarden.wire.authzen import evaluation, fast_decoder
 from lakewarden.wire.authzen.discovery import EVALUATION, EVALUATIONS
 from tests.wire.authzen.small import REVISION, Asking, lake, question, records, state
 
@@ -26,8 +26,8 @@ def _text(value: object) -> bytes:
 
 
 def _believed(body: bytes) -> bool:
-    found = usual.read(body)
-    return found is not None and usual.is_proven(body, found)
+    found = fast_decoder.read(body)
+    return found is not None and fast_decoder.is_proven(body, found)
 
 
 @pytest.mark.parametrize(
@@ -215,11 +215,11 @@ def test_every_member_of_a_caller_makes_another_caller() -> None:
         pdp.as_("ana", realm="records"),
         pdp.as_("ana", credential="oidc"),
     ]
-    memory = evaluation.Evaluation().memory(WORLD)
-    judges = [memory.judge(caller.exchange()) for caller in callers]
-    judges.append(memory.judge(pdp.exchange(realm="gravitino")))
+    cache = evaluation.Evaluation().cache(WORLD)
+    judges = [cache.evaluator(caller.exchange()) for caller in callers]
+    judges.append(cache.evaluator(pdp.exchange(realm="gravitino")))
     assert all(one is not other for one, other in combinations(judges, 2))
-    assert memory.judge(pdp.exchange()) is judges[0]
+    assert cache.evaluator(pdp.exchange()) is judges[0]
 
 
 def test_a_new_state_begins_with_nothing() -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from lakewarden.kernel.request import Reason
-from lakewarden.wire.authzen import evaluation, sent
+from lakewarden.wire.authzen import evaluation, request_context
 from lakewarden.wire.authzen.dialect import AuthZen
 
 PAGE = (Path(__file__).parents[3] / "docs/authzen.md").read_text("utf-8")
 
 _NAMED = {
-    *(f"context.{key}" for key in sent._KEYS),
+    *(f"context.{key}" for key in request_context._KEYS),
     *(reason.value for reason in Reason),
     *evaluation._STOPS,
     "context.at_least_revision",

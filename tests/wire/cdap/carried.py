@@ -229,7 +229,9 @@ class Carriers:
             for one, body in self._made.items()
             for change in (EntityAdded(one, cdap.parent(one)), DocumentChanged(one, body))
         ]
-        self._wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, *effects(facts), *more))
+        self._wire.service.write(
+            SYSTEM, lambda transaction: transaction.change(REALM, *effects(facts), *more)
+        )
         return self
 
     def check(self, question: Question) -> bool:
@@ -262,8 +264,8 @@ class Carriers:
         self._give(f"group:{group}", errand.needs)
         self._give(f"user:{question.principal.name}", errand.own)
         groups = (group,) if errand.by else (group, *(one.name for one in question.groups))
-        plane = self._wire.plane
-        self._wire.plane = Trial(plane)  # type: ignore[assignment]  # all that a handler uses
+        service = self._wire.service
+        self._wire.service = Trial(service)  # type: ignore[assignment]  # all that a handler uses
         try:
             user = errand.by or question.principal.name
             method, below, body, headers = errand.call
@@ -271,25 +273,25 @@ class Carriers:
                 method, below, body, user=user, groups=groups, headers=headers
             )
         finally:
-            self._wire.plane = plane
+            self._wire.service = service
         if status != 403 and status not in PASSED:
             raise AssertionError(f"{errand}: {status} {text}")
         return status != 403
 
     def _give(self, to: str, needs: Mapping[str, str]) -> None:
-        system = self._wire.plane.state.realm(REALM).system
+        system = self._wire.service.state.realm(REALM).system
         tables: Sequence[Mapping[str, object]] = [
             {"id": f"{self._count} {to} {id}", "privileges": [action], "to": [to], "on": id}
             for id, action in needs.items()
         ]
         given = read_statements(tables, system.model, system.spelling, NAME)
         changes = [StatementAdded(statement) for statement in given]
-        self._wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, *changes))
+        self._wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *changes))
 
     def _evaluated(self, question: Question) -> bool:
         """The answer of AuthZEN, where everybody may ask about himself."""
         assert question.principal.kind == USER
-        realm = self._wire.plane.state.realm(REALM)
+        realm = self._wire.service.state.realm(REALM)
         groups = tuple(group.name for group in question.groups if group.kind == GROUP)
         asking = Asking(state(realm), question.principal.name, groups=groups)
         targets = {

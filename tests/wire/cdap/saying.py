@@ -66,8 +66,8 @@ def names(wire: Wire, path: str, user: str) -> list[str]:
 
 def refused(wire: Wire, user: str, method: str, path: str, body: object = None, **how: Any) -> str:
     """The text with which somebody is refused, and nothing changes by it."""
-    before = wire.plane.state.revision
+    before = wire.service.state.revision
     status, text = wire.ask(method, path, body, user=user, **how)
     assert status == 403, (status, text)
-    assert wire.plane.state.revision == before
+    assert wire.service.state.revision == before
     return str(text)

@@ -49,7 +49,7 @@ def deploy(wire: Wire) -> Wire:
 
 def is_old(wire: Wire) -> bool:
     """Whether the server follows the older profile."""
-    return wire.plane.state.realm("cdap").realm.model == "cdap_parent_write"
+    return wire.service.state.realm("cdap").realm.model == "cdap_parent_write"
 
 
 def lets(wire: Wire, method: str, path: str, body: object = None) -> set[str]:

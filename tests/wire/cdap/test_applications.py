@@ -95,11 +95,11 @@ def test_a_configuration_may_come_as_text(space: Wire) -> None:
 @pytest.mark.parametrize("id", NEEDED)
 def test_deploying_takes_each_of_what_is_needed(space: Wire, id: str) -> None:
     space.revoke("dana", id)
-    before = space.plane.state.revision
+    before = space.service.state.revision
     status, text = space.ask("PUT", SHOP, REQUEST, user="dana")
     assert status == 403
     assert f"on entity '{id}'" in text
-    assert space.plane.state.revision == before
+    assert space.service.state.revision == before
 
 
 def test_what_is_there_already_is_not_asked_for(space: Wire) -> None:

@@ -76,11 +76,11 @@ def test_a_file_without_records_is_no_event(space: Wire) -> None:
 )
 def test_a_file_that_is_none_is_400_and_nothing_of_it_is_kept(space: Wire, body: bytes) -> None:
     space.good("POST", CLICKS, b"before")
-    revision = space.plane.state.revision
+    revision = space.service.state.revision
     status, why = space.ask("POST", BATCH, body, headers=AVRO)
     assert (status, bool(why)) == (400, True)
     assert [one["body"] for one in events(space)] == ["before"]
-    assert space.plane.state.revision == revision
+    assert space.service.state.revision == revision
 
 
 @pytest.mark.parametrize(

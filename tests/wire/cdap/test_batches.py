@@ -58,10 +58,10 @@ def test_what_is_not_there_is_the_error_of_its_element(only: Wire, verb: str) ->
 @pytest.mark.parametrize("verb", WHOLE)
 def test_the_first_denial_refuses_statuses_starts_and_stops(only: Wire, verb: str) -> None:
     elements = [NONE, NIGHTLY, API, FLOW]
-    before = only.plane.state.revision
+    before = only.service.state.revision
     status, text = only.ask("POST", f"{SPACE}/{verb}", elements, user="only")
     assert (status, "on entity 'program:sales.shop.service.api'" in text) == (403, True)
-    assert only.plane.state.revision == before
+    assert only.service.state.revision == before
     nightly = batch(only, "status", NIGHTLY, user="only")
     assert nightly[0]["status"] == "STOPPED"
 

@@ -123,16 +123,16 @@ def test_who_holds_nothing_is_refused_and_nothing_changes(refusing: Wire, route:
     if "/authorization/" in route.path:
         params = {**params, "kind": "user"}
     path = re.sub(r"{(\w+)}", lambda m: params.get(m[1], m[1]), route.path)
-    before = refusing.plane.state.revision
+    before = refusing.service.state.revision
     body = None if route.method == "GET" else BODIES.get(route.operation, {})
     if route.path in BATCHES:
         body = BATCH
-    with only_recorded(refusing.plane):
+    with only_recorded(refusing.service):
         status, text = refusing.ask(route.method, path, body, user="eve", headers=HEADERS)
     assert status == 403, text
     assert TOLD.search(text), text
     assert "granted" not in text
-    assert refusing.plane.state.revision == before
+    assert refusing.service.state.revision == before
 
 
 def test_an_authorization_admin_is_refused_data_as_everybody_is(refusing: Wire) -> None:

@@ -28,7 +28,7 @@ def history(wire: Wire, path: str = NIGHTLY, query: str = "", user: str = "reade
 
 def at(wire: Wire, seconds: float) -> None:
     """Sets the clock of the server."""
-    wire.plane.clock = lambda: seconds
+    wire.service.clock = lambda: seconds
 
 
 def test_a_run_is_told_from_its_start_to_its_end(shop: Wire) -> None:

@@ -133,8 +133,8 @@ def test_a_token_that_is_no_good_is_said_to_be_none(tmp_path: Path) -> None:
 
 def test_with_tokens_a_name_alone_is_not_believed(tmp_path: Path) -> None:
     with opened(tmp_path, auth="token") as site:
-        made = site.application.parts.plane.write(
-            SYSTEM, lambda desk: token.issue(desk, "dana", "cdap", seconds=99)
+        made = site.application.parts.service.write(
+            SYSTEM, lambda transaction: token.issue(transaction, "dana", "cdap", seconds=99)
         )
         assert site.me("dana", bearer(made.text)) == 200
         assert site.me("dana", basic("dana")) == 401

@@ -18,7 +18,7 @@ def clock() -> Clock:
 @pytest.fixture
 def new(wire: Wire, clock: Clock) -> Wire:
     """The estate in the later profile, deployed when the clock begins."""
-    wire.plane.clock = clock
+    wire.service.clock = clock
     return build(wire)
 
 
@@ -132,7 +132,7 @@ def test_what_is_declared_no_more_works_on_it_no_more(new: Wire) -> None:
 def test_who_views_lineage(either: Wire, id: str, path: str) -> None:
     build(either)
     give(either, id)
-    is_old = either.plane.state.realm("cdap").realm.model == "cdap_parent_write"
+    is_old = either.service.state.realm("cdap").realm.model == "cdap_parent_write"
     everybody = {"reader", "writer", "runner", "keeper"}
     assert lets(either, "GET", f"{path}/lineage") == ({"reader"} if is_old else everybody)
 

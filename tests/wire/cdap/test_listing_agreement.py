@@ -144,7 +144,7 @@ def fill(wire: Wire) -> None:
         PrincipalChanged(staff, True),
         MembershipChanged(MembershipRow(ana, staff), True),
     )
-    wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, *effects))
+    wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *effects))
     roles = "security/authorization"
     wire.good("PUT", f"{roles}/roles/readers", user=ADMIN)
     wire.good("PUT", f"{roles}/group/staff/roles/readers", user=ADMIN)
@@ -232,9 +232,9 @@ def _names(body: Any) -> list[str]:
 
 def expected(wire: Wire) -> Shown:
     """What the oracle says of the rows that are stored."""
-    state = wire.plane.state.realm(REALM)
-    model, now = state.system.model, wire.plane.clock()
-    with wire.plane.reading() as reading:
+    state = wire.service.state.realm(REALM)
+    model, now = state.system.model, wire.service.clock()
+    with wire.service.reading() as reading:
         facts = reading.facts(REALM, state.system)
     oracle = Oracle(facts, model, state.system.spelling)
     found: Shown = {}

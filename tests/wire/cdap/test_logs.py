@@ -21,7 +21,7 @@ def clock() -> Clock:
 def new(wire: Wire, clock: Clock) -> Wire:
     """The estate in the later profile."""
     build(wire)
-    wire.plane.clock = clock
+    wire.service.clock = clock
     return wire
 
 

@@ -205,9 +205,9 @@ def own(wire: Wire, principal: str, present: bool = True) -> None:
     owner = Entity("kerberosprincipal", principal)
     row = RelationRow(owners.RELATION, Entity("namespace", "sales"), owner)
     changes: list[Change] = [RelationChanged(row, present)]
-    if not wire.plane.state.realm(REALM).matrix.snapshot.coded.is_known(owner):
+    if not wire.service.state.realm(REALM).matrix.snapshot.coded.is_known(owner):
         changes.insert(0, EntityAdded(owner, None))
-    wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, *changes))
+    wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *changes))
 
 
 def test_an_owner_that_came_from_elsewhere_is_shown(either: Wire) -> None:
@@ -368,7 +368,7 @@ def test_preferences_of_what_is_not_there_are_404(wire: Wire) -> None:
 
 
 def test_preferences_take_what_each_profile_says(either: Wire) -> None:
-    sets = "ADMIN" if either.plane.state.realm("cdap").realm.model == "cdap" else "WRITE"
+    sets = "ADMIN" if either.service.state.realm("cdap").realm.model == "cdap" else "WRITE"
     either.grant("setter", "instance:cdap", sets)
     either.grant("reader", "instance:cdap", "READ")
     either.grant("beside", "namespace:sales")

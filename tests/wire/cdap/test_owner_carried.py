@@ -18,14 +18,14 @@ OWNER = "etl/h1.corp@CORP"
 
 def read(wire: Wire, reply: Any) -> list[Row]:
     """What an importer reads out of the list of namespaces."""
-    system = wire.plane.state.realm(REALM).system
+    system = wire.service.state.realm(REALM).system
     return list(rows(Exchange(("v3", "namespaces"), reply, "namespaces"), system))
 
 
 def bring(wire: Wire, found: list[Row]) -> None:
     """Brings the rows into the realm, as facts and nothing else."""
     changes = [change(row) for row in found]
-    wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, *changes))
+    wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *changes))
 
 
 def change(row: Row) -> Change:

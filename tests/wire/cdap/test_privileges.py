@@ -136,7 +136,9 @@ def test_what_several_were_given_at_once_is_taken_from_one_alone(wire: Wire) -> 
     both = frozenset({"READ", "WRITE"})
     on = On(Entity("dataset", "sales.t1"))
     elsewhere = Statement("made elsewhere", Effect.ALLOW, both, on, people)
-    wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, StatementAdded(elsewhere)))
+    wire.service.write(
+        SYSTEM, lambda transaction: transaction.change(REALM, StatementAdded(elsewhere))
+    )
     wire.revoke("dana", "dataset:sales.t1", "WRITE")
     assert held(wire, "dana") == [("DATASET:sales.t1", "READ")]
     assert held(wire, "bob") == [("DATASET:sales.t1", "READ"), ("DATASET:sales.t1", "WRITE")]
@@ -149,9 +151,9 @@ def test_what_the_platform_keeps_open_is_nobodys_to_revoke(wire: Wire) -> None:
         "entityType": "ARTIFACT",
         "entityParts": {"NAMESPACE": "system", "ARTIFACT": "*"},
     }
-    before = dict(wire.plane.state.realm("cdap").matrix.snapshot.table.statements)
+    before = dict(wire.service.state.realm("cdap").matrix.snapshot.table.statements)
     wire.good("POST", REVOKE, {"authorizable": system}, user=ADMIN)
-    assert wire.plane.state.realm("cdap").matrix.snapshot.table.statements == before
+    assert wire.service.state.realm("cdap").matrix.snapshot.table.statements == before
 
 
 @pytest.mark.parametrize(
@@ -176,9 +178,9 @@ def test_what_the_platform_keeps_open_is_nobodys_to_revoke(wire: Wire) -> None:
     ],
 )
 def test_what_cannot_be_understood_is_400_and_grants_nothing(wire: Wire, body: Any) -> None:
-    before = wire.plane.state.revision
+    before = wire.service.state.revision
     assert wire.status("POST", GRANT, body, user=ADMIN) == 400
-    assert wire.plane.state.revision == before
+    assert wire.service.state.revision == before
 
 
 def test_actions_are_not_taken_from_nobody(wire: Wire) -> None:

@@ -28,10 +28,10 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.names import cdap
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.desk import Desk
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged
-from lakewarden.service.plane import Plane
 from lakewarden.service.state import State
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.testing.scenarios import Case, Question, Scenario, find, read, run
 from lakewarden.wire.cdap.ids import program_type
 from lakewarden.wire.cdap.programs import DEBUGGABLE
@@ -65,27 +65,27 @@ class _Undone(Exception):
 
 
 class Trial:
-    """A plane whose writes are decided and done, and then undone."""
+    """A decision service whose writes are decided and done, and then undone."""
 
-    def __init__(self, plane: Plane) -> None:
-        self._plane = plane
+    def __init__(self, service: DecisionService) -> None:
+        self._service = service
 
     @property
     def state(self) -> State:
-        return self._plane.state
+        return self._service.state
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._plane, name)
+        return getattr(self._service, name)
 
-    def write(self, actor: Actor, task: Callable[[Desk], T], **how: bool) -> T:
+    def write(self, actor: Actor, task: Callable[[WriteTransaction], T], **how: bool) -> T:
         found: list[T] = []
 
-        def undone(desk: Desk) -> None:
-            found.append(task(desk))
+        def undone(transaction: WriteTransaction) -> None:
+            found.append(task(transaction))
             raise _Undone
 
         try:
-            self._plane.write(actor, undone, **how)
+            self._service.write(actor, undone, **how)
         except _Undone:
             return found[0]
         raise AssertionError("a trial ends undone")
@@ -133,7 +133,7 @@ class _Session:
 
     @property
     def _system(self) -> Any:
-        return self._wire.plane.state.realm(REALM).system
+        return self._wire.service.state.realm(REALM).system
 
     def _shown(self, user: Principal, operation: str) -> set[Entity]:
         if operation == HITS:
@@ -184,8 +184,10 @@ class _Target:
         )
 
     def prepare(self, system: object, facts: Facts, now: float) -> _Session:
-        self._wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, *effects(facts)))
-        self._wire.plane = Trial(self._wire.plane)  # type: ignore[assignment]
+        self._wire.service.write(
+            SYSTEM, lambda transaction: transaction.change(REALM, *effects(facts))
+        )
+        self._wire.service = Trial(self._wire.service)  # type: ignore[assignment]
         return _Session(self._wire, facts)
 
     def close(self) -> None:

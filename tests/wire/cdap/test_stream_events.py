@@ -37,7 +37,7 @@ def space(wire: Wire, clock: Clock) -> Wire:
     wire.grant(BOSS, "stream:sales.clicks")
     wire.good("PUT", SPACE)
     wire.good("PUT", CLICKS)
-    wire.plane.clock = clock
+    wire.service.clock = clock
     return wire
 
 
@@ -244,7 +244,7 @@ def test_in_the_older_profile_data_takes_read_on_the_namespace_too(old: Wire) ->
 
 def test_bodies_of_events_are_not_in_the_audit_trail(space: Wire) -> None:
     space.good("POST", CLICKS, b"very-private-words")
-    with space.plane.reading() as reading:
+    with space.service.reading() as reading:
         rows = [str(row) for row in reading.audit()]
     assert any("stream.enqueue" in row for row in rows)
     assert not any("very-private-words" in row for row in rows)

@@ -1,4 +1,4 @@
-"""A CDAP server without a socket: real routes, real plane, real store in a file.
+"""A CDAP server without a socket: real routes, real decision service, real store in a file.
 
 Every request passes through the server's own routing; only HTTP itself and authentication are
 left out: the caller is said. Grants are made over the wire too, by the authorization admin.
@@ -24,9 +24,9 @@ from lakewarden.names import cdap
 from lakewarden.names.canonical import split_path
 from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.store.secrets import Keys, new_key
 from lakewarden.wire.cdap import Cdap
@@ -78,7 +78,7 @@ class Wire:
             realm, powers = Realm(REALM, profile, settings=known), () if bare else POWERS
             kind = (__name__, profile, *sorted(known.items()), bare)
             prepared(folder, kind, lambda fresh: _make(fresh, realm, powers))
-        self.store, self.plane = served(folder)
+        self.store, self.service = served(folder)
         self._stack.enter_context(self.store)
         self.table = _table()
         (self.dialect,) = self.table.dialects
@@ -111,7 +111,7 @@ class Wire:
         exchange: Exchange | None = None
         try:
             segments = split_path(parts.path, encoded_slash=True)
-            found = self.table.find(method, segments, self.plane.state)
+            found = self.table.find(method, segments, self.service.state)
             if not isinstance(found, Found):
                 return self.dialect.missing(method, parts.path, found.allowed)
             query = parse_qs(parts.query, keep_blank_values=True)
@@ -124,9 +124,9 @@ class Wire:
                 body=body,
                 actor=Actor(user, groups=groups, credential="simple", wire="cdap"),
                 realm=REALM,
-                state=self.plane.state,
-                now=self.plane.clock(),
-                plane=self.plane,
+                state=self.service.state,
+                now=self.service.clock(),
+                service=self.service,
                 services=self.services,
             )
             return found.route.handler(exchange)
@@ -166,8 +166,8 @@ class Wire:
 
     def reopened(self) -> None:
         """From here on another process answers, which has loaded everything from the store."""
-        self.plane = Plane(self.store)
-        self.plane.open()
+        self.service = DecisionService(self.store)
+        self.service.open()
 
 
 def limit(wire: Wire, limits: CdapLimits) -> None:
@@ -190,14 +190,16 @@ def _privileges(user: str, id: str, actions: Iterable[str], kind: str) -> Json:
 
 def _make(folder: Path, realm: Realm, powers: Iterable[tuple[str, Principal]]) -> None:
     with open_store(f"sqlite:///{folder}/store") as store:
-        plane = Plane(store)
-        plane.open()
-        plane.write(SYSTEM, lambda desk: _found(desk, realm, powers))
+        service = DecisionService(store)
+        service.open()
+        service.write(SYSTEM, lambda transaction: _found(transaction, realm, powers))
 
 
-def _found(desk: Desk, realm: Realm, powers: Iterable[tuple[str, Principal]]) -> None:
-    realms.establish(desk, realm)
+def _found(
+    transaction: WriteTransaction, realm: Realm, powers: Iterable[tuple[str, Principal]]
+) -> None:
+    realms.establish(transaction, realm)
     for name, power in powers:
         person = Principal(USER, name)
         row = MembershipRow(person, power)
-        desk.change(REALM, PrincipalChanged(person, True), MembershipChanged(row, True))
+        transaction.change(REALM, PrincipalChanged(person, True), MembershipChanged(row, True))

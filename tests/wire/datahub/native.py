@@ -21,9 +21,9 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import DIRECTORY, people_of
+from lakewarden.service.write_transaction import WriteTransaction
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
 
@@ -82,7 +82,7 @@ class Site:
         parts = self.application.parts
         parts.services = replace(parts.services, passwords=self.passwords)
         self.application.open()
-        self.plane.clock = lambda: self.now
+        self.service.clock = lambda: self.now
         self.asked = Asked(self.application, asyncio.new_event_loop())
 
     def __enter__(self) -> Self:
@@ -97,8 +97,8 @@ class Site:
         close(self.asked)
 
     @property
-    def plane(self) -> Plane:
-        return self.application.parts.plane
+    def service(self) -> DecisionService:
+        return self.application.parts.service
 
     def send(
         self,
@@ -173,14 +173,14 @@ class Site:
     def put_person(self, name: str) -> None:
         """Makes somebody known to the directory."""
 
-        def task(desk: Desk) -> None:
-            desk.change(people_of(DIRECTORY), PrincipalChanged(Principal(USER, name), True))
+        def task(transaction: WriteTransaction) -> None:
+            transaction.change(people_of(DIRECTORY), PrincipalChanged(Principal(USER, name), True))
 
-        self.plane.write(SYSTEM, task)
+        self.service.write(SYSTEM, task)
 
     def audit(self) -> list[dict[str, Any]]:
         """The audit trail."""
-        with self.plane.reading() as reading:
+        with self.service.reading() as reading:
             return [json.loads(row.body) for row in reading.audit()]
 
 

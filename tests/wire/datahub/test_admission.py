@@ -26,8 +26,8 @@ def opened(tmp_path: Path, **datahub: Any) -> Site:
 
 
 def token_of(site: Site, name: str) -> str:
-    return site.plane.write(
-        SYSTEM, lambda desk: token.issue(desk, name, "datahub", seconds=99)
+    return site.service.write(
+        SYSTEM, lambda transaction: token.issue(transaction, name, "datahub", seconds=99)
     ).text
 
 

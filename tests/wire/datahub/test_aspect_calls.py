@@ -70,11 +70,11 @@ def test_unknown_types_and_aspects_are_stored_and_returned(wire: Wire) -> None:
 
 @pytest.mark.parametrize("name", ["a" * 129, "", "9lives", "a.b", "a b", "aé", "a\n"])
 def test_what_cannot_name_a_record_names_no_aspect(wire: Wire, name: str) -> None:
-    before = wire.plane.state.revision
+    before = wire.service.state.revision
     assert wire.bad("POST", INGEST, one(ORDERS, name, {})) == 400
     body = [{"urn": ORDERS, name: {"value": {}}}]
     assert wire.bad("POST", "/openapi/v3/entity/dataset", body) == 400
-    assert wire.plane.state.revision == before
+    assert wire.service.state.revision == before
 
 
 def test_the_longest_name_of_an_aspect_is_taken(wire: Wire) -> None:
@@ -127,9 +127,9 @@ def test_whoever_may_not_read_is_told_nothing(wire: Wire) -> None:
     ],
 )
 def test_what_makes_no_sense_is_400(wire: Wire, body: dict[str, Any]) -> None:
-    revision = wire.plane.state.revision
+    revision = wire.service.state.revision
     assert wire.bad("POST", INGEST, body) == 400
-    assert wire.plane.state.revision == revision
+    assert wire.service.state.revision == revision
 
 
 def test_what_is_refused_tells_no_stack_and_an_unknown_action_is_400(wire: Wire) -> None:
@@ -208,7 +208,7 @@ def test_a_query_is_read_by_its_subjects_under_view_authorization(wire: Wire) ->
     wire.put((query, "querySubjects", {"subjects": [{"entity": ORDERS}]}))
     wire.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[query])
     wire.good("GET", path(query, "querySubjects"), user="eve")
-    configure(wire.plane, REALM, wire.services, {"view": True})
+    configure(wire.service, REALM, wire.services, {"view": True})
     assert wire.bad("GET", path(query, "querySubjects"), user="eve") == 403
     wire.grant("subject", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
     wire.good("GET", path(query, "querySubjects"), user="eve")

@@ -110,33 +110,33 @@ _SHOWN_NOTHING: dict[tuple[str, str], Any] = {
     ids=lambda route: f"{route.method} {route.path}",
 )
 def test_a_stranger_is_refused_everywhere(route: Route, refusing: Wire) -> None:
-    revision = refusing.plane.state.revision
+    revision = refusing.service.state.revision
     path = "/".join(_FILLED.get(word, word) for word in route.path.split("/"))
     path += _ASKED.get(route.path, "")
     if "timeseries" in route.path:
         path = path.replace("status", "datasetProfile")
     body = _BODIES.get((route.method, route.path))
     shown = _SHOWN_NOTHING.get((route.method, route.path))
-    with only_recorded(refusing.plane):
+    with only_recorded(refusing.service):
         if shown is not None:
             assert refusing.good(route.method, path, body, "zed") == shown
         else:
             assert refusing.bad(route.method, path, body, "zed") == 403
-    assert refusing.plane.state.revision == revision
+    assert refusing.service.state.revision == revision
 
 
 @pytest.mark.parametrize(
     ("path", "action"), [(path, action) for path, actions in ACTIONS.items() for action in actions]
 )
 def test_a_stranger_may_do_no_action(path: str, action: str, refusing: Wire) -> None:
-    revision = refusing.plane.state.revision
+    revision = refusing.service.state.revision
     sent, answered = f"{path}?action={action}", _ACTING[action] or _INGESTED.get(path, {})
-    with only_recorded(refusing.plane):
+    with only_recorded(refusing.service):
         if action in _LISTS:
             assert refusing.good("POST", sent, answered, "zed")["value"]["entities"] == []
         else:
             assert refusing.bad("POST", sent, answered, "zed") == 403
-    assert refusing.plane.state.revision == revision
+    assert refusing.service.state.revision == revision
 
 
 def test_a_refused_write_raises_no_revision_but_leaves_a_trace(refusing: Wire) -> None:
@@ -147,7 +147,7 @@ def test_a_refused_write_raises_no_revision_but_leaves_a_trace(refusing: Wire) -
 
 def test_only_the_guard_decides() -> None:
     """No module of the REST interface but `asking` asks the kernel for a decision."""
-    words = ("matrix.decide", "matrix.check", ".allowed(", "desk.decide")
+    words = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide")
     for module in pkgutil.iter_modules(datahub.__path__):
         if module.name in ("asking", "graphql"):
             continue

@@ -20,7 +20,7 @@ def denied(wire: Wire) -> list[dict[str, Any]]:
 
 def test_the_first_denied_read_is_a_row_and_the_next_ones_are_counted(wire: Wire) -> None:
     wire.put((ORDERS, "status", {"removed": False}))
-    revision = wire.plane.state.revision
+    revision = wire.service.state.revision
     for _ in range(5):
         assert wire.bad("GET", READ, user="eve") == 403
     (row,) = denied(wire)
@@ -30,11 +30,11 @@ def test_the_first_denied_read_is_a_row_and_the_next_ones_are_counted(wire: Wire
         f"dataset:{ORDERS}",
     )
     assert row["details"]["reads"] == 1
-    later = wire.plane.clock() + 61
-    wire.plane.clock = lambda: later
+    later = wire.service.clock() + 61
+    wire.service.clock = lambda: later
     assert wire.bad("GET", READ, user="eve") == 403
     assert [row["details"]["reads"] for row in denied(wire)] == [1, 5]
-    assert wire.plane.state.revision == revision
+    assert wire.service.state.revision == revision
 
 
 def test_each_user_and_operation_has_a_row_of_its_own(wire: Wire) -> None:

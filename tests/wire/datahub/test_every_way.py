@@ -138,10 +138,10 @@ def small(wire: Wire) -> Wire:
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_no_way_leads_round_the_guard(small: Wire, way: Send) -> None:
-    revision = small.plane.state.revision
+    revision = small.service.state.revision
     answered = {(urn, aspect): way(small, urn, aspect, value) for urn, aspect, value in FORBIDDEN}
     assert set(answered.values()) == {403}, answered
-    assert small.plane.state.revision == revision
+    assert small.service.state.revision == revision
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
@@ -171,6 +171,6 @@ DELETIONS: list[tuple[str, str, object]] = [
 def test_who_may_change_may_not_delete_in_any_way(
     small: Wire, method: str, path: str, body: object
 ) -> None:
-    revision = small.plane.state.revision
+    revision = small.service.state.revision
     assert small.bad(method, path, body, "eve") == 403
-    assert small.plane.state.revision == revision
+    assert small.service.state.revision == revision

@@ -15,8 +15,8 @@ from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement import Anything, Effect, Statement
 from lakewarden.service import people, realms, token
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.desk import Desk
 from lakewarden.service.realm import Realm
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.store.backup import restore
 from tests.wire.datahub.native import (
@@ -70,8 +70,8 @@ def speak_about(site: Site) -> None:
     domain = Entity("domain", "urn:li:domain:d")
     pol, own, mem = (Principal(USER, user(name)) for name in ("pol", "own", "mem"))
 
-    def task(desk: Desk) -> None:
-        desk.change(
+    def task(transaction: WriteTransaction) -> None:
+        transaction.change(
             "datahub",
             EntityAdded(domain, None),
             OwnerChanged(OwnerRow(domain, own, ""), True),
@@ -83,7 +83,7 @@ def speak_about(site: Site) -> None:
             ),
         )
 
-    site.plane.write(SYSTEM, task)
+    site.service.write(SYSTEM, task)
 
 
 # Signing up
@@ -147,11 +147,11 @@ def test_the_cookie_is_for_https_alone_where_that_is_served(tmp_path: Path) -> N
 def test_a_form_that_makes_no_sense_leaves_nothing(
     site: Site, changed: dict[str, str], said: str
 ) -> None:
-    word, before = site.invited(), site.plane.state.revision
+    word, before = site.invited(), site.service.state.revision
     answer = site.sign_up(word=word, **changed)
     assert answer.status == 400
     assert said in message(answer)
-    assert site.plane.state.revision == before
+    assert site.service.state.revision == before
     assert answer.cookies == []
 
 
@@ -161,7 +161,9 @@ def test_a_form_that_makes_no_sense_leaves_nothing(
 def test_a_name_that_is_somebodys_is_taken(site: Site, name: str) -> None:
     site.sign_up()
     site.put_person("bob")
-    site.plane.write(SYSTEM, lambda desk: token.issue(desk, "kim", "datahub", seconds=9))
+    site.service.write(
+        SYSTEM, lambda transaction: token.issue(transaction, "kim", "datahub", seconds=9)
+    )
     answer = site.sign_up(name)
     assert answer.status == 409
     assert "taken" in message(answer)
@@ -172,9 +174,11 @@ def test_a_name_that_is_spoken_about_is_claimed_by_an_invitation_only_that_names
 ) -> None:
     """Its holder gets what policies, owners and groups say: whoever invites must have said so."""
     speak_about(site)
-    site.plane.write(SYSTEM, lambda desk: realms.establish(desk, Realm("lake", "gravitino")))
+    site.service.write(
+        SYSTEM, lambda transaction: realms.establish(transaction, Realm("lake", "gravitino"))
+    )
     gus = MembershipChanged(MembershipRow(Principal(USER, "gus"), SERVICE_ADMINS), True)
-    site.plane.write(SYSTEM, lambda desk: desk.change("lake", gus))
+    site.service.write(SYSTEM, lambda transaction: transaction.change("lake", gus))
     word = site.invited()
     for name in ("pol", "own", "mem", "gus"):
         for spelled in (name, name.upper(), name.translate(WIDE), name.replace("o", "\u043e")):
@@ -258,7 +262,7 @@ def test_words_and_passwords_are_stored_nowhere(site: Site, tmp_path: Path) -> N
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert [text for text in texts if text.encode() in stored] == []
     assert b"$argon2id$" in stored
-    with site.plane.reading() as reading:
+    with site.service.reading() as reading:
         assert not any("$argon2id$" in (row.row or "") for row in reading.feed(0))
 
 
@@ -332,7 +336,9 @@ def test_whoever_leaves_the_directory_has_no_password_any_more(site: Site) -> No
     site.sign_up("ana")
     site.put_person("ana")
     root = Actor("admin", credential="root")
-    site.plane.write(root, lambda desk: people.remove(desk, "main", Principal(USER, "ana")))
+    site.service.write(
+        root, lambda transaction: people.remove(transaction, "main", Principal(USER, "ana"))
+    )
     assert site.log_in("ana").status == 400
 
 
@@ -340,7 +346,9 @@ def test_whoever_leaves_the_directory_has_no_password_any_more(site: Site) -> No
 
 
 def test_a_session_is_good_for_graphql_in_its_realm_and_nothing_else(site: Site) -> None:
-    site.plane.write(SYSTEM, lambda desk: realms.establish(desk, Realm("other", "datahub")))
+    site.service.write(
+        SYSTEM, lambda transaction: realms.establish(transaction, Realm("other", "datahub"))
+    )
     cookie = session_of(site.sign_up())
     for path in ("/api/graphql", "/api/v2/graphql", "/r/datahub/api/graphql"):
         assert site.me(cookie, path) == user(ANA)
@@ -411,11 +419,11 @@ def test_a_session_that_nobody_uses_ends_after_half_an_hour(site: Site) -> None:
 
 def test_a_session_is_not_written_for_each_request(site: Site) -> None:
     cookie = session_of(site.sign_up())
-    before = site.plane.state.revision
+    before = site.service.state.revision
     for _ in range(20):
         site.now += 10
         site.me(cookie)
-    assert site.plane.state.revision == before
+    assert site.service.state.revision == before
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

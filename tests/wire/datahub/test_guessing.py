@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.app.peer import caller
+from lakewarden.app.client_address import client_address
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.throttle import Throttle
 from tests.servers import fresh_database
@@ -139,7 +139,7 @@ def test_tries_at_the_same_time_are_no_more(site: Site) -> None:
     """Ten are compared, however many come before the first is answered."""
 
     def begin(_: int) -> float | None:
-        return Throttle(site.plane.store, "datahub", ANA, "203.0.113.1").begin(site.now)
+        return Throttle(site.service.store, "datahub", ANA, "203.0.113.1").begin(site.now)
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(begin, range(40))).count(None) == 10
@@ -147,12 +147,12 @@ def test_tries_at_the_same_time_are_no_more(site: Site) -> None:
 
 def test_an_address_that_nobody_vouches_for_is_not_believed(site: Site) -> None:
     """Whoever comes without a trusted proxy has one address, whatever its headers say."""
-    assert caller("203.0.113.1", "192.0.2.8", ()) == "203.0.113.1"
+    assert client_address("203.0.113.1", "192.0.2.8", ()) == "203.0.113.1"
     assert site.application.parts.proxies != ()
 
 
 def test_the_directory_cannot_be_searched_by_signing_in(site: Site) -> None:
     site.put_person("bob")
-    assert Principal(USER, "bob") in site.plane.state.people["main"].principals
+    assert Principal(USER, "bob") in site.service.state.people["main"].principals
     bodies = {site.log_in(name, PASSWORD).body for name in ("bob", "nobody", "datahub")}
     assert len(bodies) == 1

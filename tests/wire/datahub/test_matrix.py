@@ -85,13 +85,13 @@ def _dealt(way: str, shift: int) -> list[tuple[str, str]]:
 
 
 def _check_refused(wire: Wire, way: str, name: str, cases: list[tuple[str, str]]) -> None:
-    revision = wire.plane.state.revision
+    revision = wire.service.state.revision
     answered = {
         (type, aspect): WAYS[way](wire, urn_of(type, name), aspect, value_of(aspect))
         for type, aspect in cases
     }
     assert {case: code for case, code in answered.items() if code != 403} == {}
-    assert wire.plane.state.revision == revision
+    assert wire.service.state.revision == revision
 
 
 @pytest.mark.parametrize(("name", "shift"), [("there", 0), ("new", 7)])
@@ -113,10 +113,10 @@ def test_who_has_nothing_is_refused_every_write_in_every_way(
 
 @pytest.mark.parametrize("type", TYPES)
 def test_who_has_nothing_is_refused_every_deletion(refusing: Wire, type: str) -> None:
-    revision = refusing.plane.state.revision
+    revision = refusing.service.state.revision
     for method, path, body in deletions(urn_of(type, "there")):
         assert refusing.bad(method, path, body, EVE) == 403, path
-    assert refusing.plane.state.revision == revision
+    assert refusing.service.state.revision == revision
 
 
 @pytest.mark.parametrize("type", TYPES)
@@ -124,12 +124,12 @@ def test_who_may_edit_everything_may_delete_nothing(editing: Wire, type: str) ->
     urn = urn_of(type, "there")
     if type in DELETED_BY_EDITING:
         return
-    revision = editing.plane.state.revision
+    revision = editing.service.state.revision
     for method, path, body in deletions(urn):
         assert editing.bad(method, path, body, EVE) == 403, path
     for way, send in TAKES.items():
         assert send(editing, urn, "status", {}) == 403, way
-    assert editing.plane.state.revision == revision
+    assert editing.service.state.revision == revision
 
 
 @pytest.mark.parametrize("type", TYPES)
@@ -160,12 +160,12 @@ PLATFORM = ("corpGroup", "corpuser", "dataHubPolicy", "dataHubSecret", "globalSe
 def test_what_is_of_the_platform_is_not_written_by_who_edits_everything(
     editing: Wire, type: str, name: str
 ) -> None:
-    revision = editing.plane.state.revision
+    revision = editing.service.state.revision
     for at, aspect in enumerate(aspects_of(type)):
         for way in list(WAYS)[at % 4 :: 4]:
             code = WAYS[way](editing, urn_of(type, name), aspect, value_of(aspect))
             assert code == 403, (way, aspect)
-    assert editing.plane.state.revision == revision
+    assert editing.service.state.revision == revision
 
 
 @pytest.mark.parametrize("type", ["corpGroup", "corpuser"])
@@ -194,14 +194,14 @@ def test_what_the_system_ships_is_changed_in_no_way_by_anybody(tmp_path: Path) -
             )
         )
         before = wire.aspects(SHIPPED)
-        revision = wire.plane.state.revision
+        revision = wire.service.state.revision
         for way, send in WAYS.items():
             code = send(wire, SHIPPED, "dataHubPolicyInfo", POLICY)
             assert code in (400, 403), way
         for method, path, body in deletions(SHIPPED):
             if "deleteReferences" not in path:
                 assert wire.bad(method, path, body, EVE) == 403, path
-        assert wire.plane.state.revision == revision
+        assert wire.service.state.revision == revision
         assert wire.aspects(SHIPPED) == before
 
 
@@ -214,9 +214,9 @@ def graph(tmp_path: Path) -> Iterator[graphql.Wire]:
 
 
 def _check_mutation(wire: graphql.Wire, name: str) -> None:
-    revision, asked = wire.plane.state.revision, REFUSED[name]
+    revision, asked = wire.service.state.revision, REFUSED[name]
     assert wire.bad(asked.query, EVE, **asked.variables)[0] == 403
-    assert wire.plane.state.revision == revision
+    assert wire.service.state.revision == revision
     who, operation, _, outcome = wire.audit()[-1]
     assert (who, operation, outcome) == (EVE, asked.operation, "deny")
 

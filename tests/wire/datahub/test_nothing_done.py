@@ -65,10 +65,10 @@ def test_a_write_without_its_content_is_refused_with_the_field(
     wire: Wire, method: str, path: str, body: object, field: str
 ) -> None:
     wire.put((ORDERS, "globalTags", TAGS))
-    before = wire.plane.state.revision
+    before = wire.service.state.revision
     status, answer = wire.ask(method, path, body)
     assert (status, answer["message"].split(": ")[0].endswith(field)) == (400, True), answer
-    assert wire.plane.state.revision == before
+    assert wire.service.state.revision == before
     assert wire.aspects(ORDERS)["globalTags"] == TAGS
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from lakewarden.aspects.patch import Patched
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import DataHubOptions
 from tests.wire.datahub.wire import Wire, proposal
 from tests.wire.lock_spy import only_recorded, spied
@@ -33,9 +33,9 @@ def patch(count: int, urn: str = ORDERS) -> dict[str, Any]:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """How many decisions are made, patches applied, and effects made of them."""
     found = dict.fromkeys(("decisions", "patches", "effects"), 0)
-    decide, apply, change = Desk.decide, Patched.apply, Desk._apply
+    decide, apply, change = WriteTransaction.decide, Patched.apply, WriteTransaction._apply
 
-    def decided(self: Desk, *arguments: Any) -> Any:
+    def decided(self: WriteTransaction, *arguments: Any) -> Any:
         found["decisions"] += 1
         return decide(self, *arguments)
 
@@ -43,14 +43,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
         found["patches"] += 1
         apply(self, *arguments)
 
-    def changed(self: Desk, scope: str, effects: Any) -> None:
+    def changed(self: WriteTransaction, scope: str, effects: Any) -> None:
         found["effects"] += len(effects)
         change(self, scope, effects)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Desk, "decide", decided)
+        patched.setattr(WriteTransaction, "decide", decided)
         patched.setattr(Patched, "apply", applied)
-        patched.setattr(Desk, "_apply", changed)
+        patched.setattr(WriteTransaction, "_apply", changed)
         yield found
 
 
@@ -66,7 +66,7 @@ def test_who_may_not_write_is_refused_before_a_patch_is_applied(
         (OPEN, "PATCH", {"value": operations(4_000)}),
     ]
     for path, method, body in ways:
-        with counted(monkeypatch) as found, only_recorded(wire.plane):
+        with counted(monkeypatch) as found, only_recorded(wire.service):
             assert wire.bad(method, path, body, "eve") == 403
         assert found == {"decisions": 1, "patches": 0, "effects": 0}
 
@@ -83,7 +83,7 @@ def test_a_patch_has_so_many_operations_at_most(wire: Wire) -> None:
     assert wire.aspects(ORDERS)["globalTags"] == {"tags": []}
     wire.services = type(wire.services)(datahub=DataHubOptions(patch_operations=2))
     assert wire.bad("POST", INGEST, {"proposal": patch(3)}, "eve") == 400
-    with spied(wire.plane) as spy:
+    with spied(wire.service) as spy:
         wire.good("POST", INGEST, {"proposal": patch(2)}, "eve")
     assert spy.tasks == 0
     assert len(wire.aspects(ORDERS)["globalTags"]["tags"]) == 2
@@ -99,7 +99,7 @@ def test_what_is_done_until_a_batch_is_refused_is_linear_in_it(
         proposals = [patch(5, _named(number)) for number in range(count)]
         proposals.append(patch(5, ORDERS))
         body = {"proposals": proposals}
-        with counted(monkeypatch) as found, only_recorded(wire.plane):
+        with counted(monkeypatch) as found, only_recorded(wire.service):
             assert wire.bad("POST", "/aspects?action=ingestProposalBatch", body, "eve") == 403
         assert found == {"decisions": count + 1, "patches": 0, "effects": 0}
 

@@ -139,7 +139,7 @@ def test_a_column_is_told_to_who_may_read_its_dataset(shop: Wire) -> None:
 
 def test_a_query_is_told_to_who_may_read_all_its_subjects(shop: Wire) -> None:
     shop.put((QUERY, "querySubjects", {"subjects": [{"entity": ORDERS}, {"entity": STOCK}]}))
-    configure(shop.plane, REALM, shop.services, {"view": True})
+    configure(shop.service, REALM, shop.services, {"view": True})
     shop.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS, QUERY])
     assert related(shop, ORDERS, "INCOMING", "IsAssociatedWith", "eve")["total"] == 0
     shop.grant("more", "VIEW_ENTITY_PAGE", to="eve", URN=[STOCK])

@@ -29,13 +29,13 @@ CHUNK = 50
 
 
 def facts(wire: Wire) -> Rows:
-    system = wire.plane.state.realm(REALM).system
-    with wire.plane.reading() as reading:
+    system = wire.service.state.realm(REALM).system
+    with wire.service.reading() as reading:
         return sets(reading.facts(REALM, system))
 
 
 def entities(wire: Wire) -> Iterator[Entity]:
-    snapshot = wire.plane.state.realm(REALM).matrix.snapshot
+    snapshot = wire.service.state.realm(REALM).matrix.snapshot
     tree = snapshot.coded.tree
     for kind in tree.kinds:
         yield from (tree.entity(id) for id in tree.ordered(snapshot.of_type(kind)))
@@ -109,12 +109,12 @@ def without_circles(rows: Sequence[MembershipRow]) -> list[MembershipRow]:
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("seed", range(4))
 def test_of_a_generated_world(wire: Wire, seed: int, way: Any) -> None:
-    system = wire.plane.state.realm(REALM).system
+    system = wire.service.state.realm(REALM).system
     world: Facts = make(system, seed, SMALL).facts
     told = [one for one in world.statements if one.owners is None or one.owners.types is None]
     rows = without_circles(world.memberships)
     effects = list(effects_of(replace(world, statements=told, memberships=rows)))
-    wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, *effects))
+    wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *effects))
     wire.services = type(wire.services)(datahub=DataHubOptions(rest=False))  # some nobody may write
     check_same(wire, way)
 

@@ -30,7 +30,7 @@ def test_what_is_kept_was_added_when_it_was_written(
 ) -> None:
     wire.put((ORDERS, aspect, value))
     (told,) = wire.good("GET", f"{PATH}?categories={category}")
-    assert told["timestamp"] == pytest.approx(wire.plane.clock() * 1_000, abs=60_000)
+    assert told["timestamp"] == pytest.approx(wire.service.clock() * 1_000, abs=60_000)
     assert told["actor"] == "urn:li:corpuser:system"
     assert [one["category"] for one in told["changeEvents"]] == [category] * events
     assert all(one["entityUrn"] == ORDERS for one in told["changeEvents"])

@@ -128,10 +128,10 @@ def test_what_makes_no_sense_is_400(wire: Wire, asked: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("time", [None, "1", True, 2**60, 1.5])
 def test_a_value_says_its_time(wire: Wire, time: object) -> None:
-    revision = wire.plane.state.revision
+    revision = wire.service.state.revision
     value = {"timestampMillis": time, "rowCount": 1}
     assert wire.bad("POST", INGEST, {"proposal": proposal(ORDERS, "datasetProfile", value)}) == 400
-    assert wire.plane.state.revision == revision
+    assert wire.service.state.revision == revision
 
 
 def test_only_the_newest_are_kept_so_many_as_the_operator_says(wire: Wire) -> None:

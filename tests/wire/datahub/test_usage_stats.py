@@ -40,7 +40,7 @@ def test_buckets_come_back_as_they_were_written_with_what_they_come_to(wire: Wir
 
 
 def test_windows_ranges_and_limits_pick_buckets(wire: Wire) -> None:
-    now = int(wire.plane.clock() * 1_000)
+    now = int(wire.service.clock() * 1_000)
     old = bucket(now - 10 * 86_400_000)
     wire.good("POST", INGEST, {"buckets": [bucket(now - 1_000), old]})
     asked = {**ASKED, "startTime": now - 2_000}

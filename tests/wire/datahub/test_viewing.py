@@ -40,7 +40,7 @@ USUAL: dict[str, Any] = {
 
 
 def exchange(hub: Wire, user: str = "eve", **options: Any) -> Exchange:
-    services = configure(hub.plane, REALM, hub.services, {**USUAL, **options})
+    services = configure(hub.service, REALM, hub.services, {**USUAL, **options})
     return Exchange(
         method="GET",
         path="/",
@@ -50,9 +50,9 @@ def exchange(hub: Wire, user: str = "eve", **options: Any) -> Exchange:
         body=b"",
         actor=Actor(user, credential="simple", wire="datahub"),
         realm=REALM,
-        state=hub.plane.state,
-        now=hub.plane.clock(),
-        plane=hub.plane,
+        state=hub.service.state,
+        now=hub.service.clock(),
+        service=hub.service,
         services=services,
     )
 

@@ -9,19 +9,23 @@ from lakewarden.app.first_start import configured
 from lakewarden.config.datahub import Datahub
 from lakewarden.config.settings import Settings
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import RealmChanged
-from lakewarden.service.plane import Plane
 from lakewarden.wire.exchange import Services
 
 _OF_THE_SERVER = {one.name for one in fields(Services().datahub)}
 
 
-def configure(plane: Plane, realm: str, services: Services, options: dict[str, Any]) -> Services:
+def configure(
+    service: DecisionService, realm: str, services: Services, options: dict[str, Any]
+) -> Services:
     """The services with some options of the dialect changed; those of the realm are given to it."""
     own = {name: value for name, value in options.items() if name in _OF_THE_SERVER}
     given = {name: value for name, value in options.items() if name not in own}
     if given:
-        before = plane.state.realm(realm).realm
+        before = service.state.realm(realm).realm
         after = configured(before, Settings(datahub=Datahub(**given)))
-        plane.write(SYSTEM, lambda desk: desk.change(realm, RealmChanged(realm, after)))
+        service.write(
+            SYSTEM, lambda transaction: transaction.change(realm, RealmChanged(realm, after))
+        )
     return replace(services, datahub=replace(services.datahub, **own))

@@ -1,4 +1,4 @@
-"""A DataHub server without a socket: real routes, real plane, real store in a file.
+"""A DataHub server without a socket: real routes, real decision service, real store in a file.
 
 Every request passes through the server's own routing; only HTTP itself and authentication are
 left out: the caller is said.
@@ -27,9 +27,9 @@ from lakewarden.service import aspects, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.aspects import Write
 from lakewarden.service.audit import AuditRow
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.wire.datahub import DataHub
 from lakewarden.wire.exchange import DataHubOptions, Exchange, Reply, Services
@@ -63,7 +63,7 @@ class Wire:
         self._stack = ExitStack()
         if not (folder / "store").exists():
             prepared(folder, (__name__, bootstrap), lambda fresh: _make(fresh, bootstrap))
-        self.store, self.plane = served(folder)
+        self.store, self.service = served(folder)
         self._stack.enter_context(self.store)
         self.table = _table()
         (self.dialect,) = self.table.dialects
@@ -95,7 +95,7 @@ class Wire:
         exchange: Exchange | None = None
         try:
             segments = split_path(parts.path, encoded_slash=True)
-            found = self.table.find(method, segments, self.plane.state)
+            found = self.table.find(method, segments, self.service.state)
             if not isinstance(found, Found):
                 return self.dialect.missing(method, parts.path, found.allowed)
             query = parse_qs(parts.query, keep_blank_values=True)
@@ -108,9 +108,9 @@ class Wire:
                 body=body,
                 actor=Actor(user, credential="simple", wire="datahub"),
                 realm=REALM,
-                state=self.plane.state,
-                now=self.plane.clock(),
-                plane=self.plane,
+                state=self.service.state,
+                now=self.service.clock(),
+                service=self.service,
                 # Whoever a test names is there: it need not be stored first.
                 services=replace(
                     self.services,
@@ -146,8 +146,9 @@ class Wire:
     def put(self, *writes: tuple[str, str, dict[str, Any]]) -> None:
         """Writes aspects past every guard: URN, name, value."""
         told = [Write(_entity(urn), name, value) for urn, name, value in writes]
-        self.plane.write(
-            SYSTEM, lambda desk: aspects.write(desk, REALM, told, "urn:li:corpuser:system")
+        self.service.write(
+            SYSTEM,
+            lambda transaction: aspects.write(transaction, REALM, told, "urn:li:corpuser:system"),
         )
 
     def grant(self, id: str, *privileges: str, to: str, **criteria: list[str]) -> None:
@@ -173,7 +174,7 @@ class Wire:
 
     def audit(self) -> list[AuditRow]:
         """The audit trail so far."""
-        with self.plane.reading() as reading:
+        with self.service.reading() as reading:
             return list(reading.audit())
 
 
@@ -196,13 +197,13 @@ def _entity(urn: str) -> Entity:
 
 def _make(folder: Path, bootstrap: str) -> None:
     with open_store(f"sqlite:///{folder}/store") as store:
-        plane = Plane(store)
-        plane.open()
-        plane.write(SYSTEM, lambda desk: _found(desk, bootstrap))
+        service = DecisionService(store)
+        service.open()
+        service.write(SYSTEM, lambda transaction: _found(transaction, bootstrap))
 
 
-def _found(desk: Desk, bootstrap: str) -> None:
-    realms.establish(desk, Realm(REALM, "datahub", settings={"bootstrap": bootstrap}))
+def _found(transaction: WriteTransaction, bootstrap: str) -> None:
+    realms.establish(transaction, Realm(REALM, "datahub", settings={"bootstrap": bootstrap}))
     admin = Principal(USER, f"urn:li:corpuser:{ADMIN}")
     role = Principal(ROLE, "urn:li:dataHubRole:Admin")
-    desk.change(REALM, MembershipChanged(MembershipRow(admin, role), True))
+    transaction.change(REALM, MembershipChanged(MembershipRow(admin, role), True))

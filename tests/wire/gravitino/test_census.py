@@ -99,7 +99,7 @@ def test_a_stranger_is_refused_everywhere(route: Route, refusing: Wire) -> None:
     if route.path == "/api/metalakes" and route.method == "GET":
         assert refusing.ask("GET", route.path, user="zed") == (200, {"code": 0, "metalakes": []})
         return
-    with only_recorded(refusing.plane):
+    with only_recorded(refusing.service):
         status, answer = refusing.ask(route.method, _filled(route.path), _body(route), user="zed")
     assert (status, answer["type"]) == (403, "ForbiddenException"), answer
     said = answer["message"]
@@ -213,7 +213,7 @@ _BODIES: dict[str, object] = {
 
 def test_only_the_guard_decides() -> None:
     """No module but `guarding` asks the kernel for a decision; `refusals` what may be told."""
-    asking = ("matrix.decide", "matrix.check", ".allowed(", "desk.decide")
+    asking = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide")
     for module in pkgutil.iter_modules(gravitino.__path__):
         if module.name in ("guarding", "refusals"):
             continue

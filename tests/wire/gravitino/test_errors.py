@@ -18,7 +18,7 @@ from lakewarden.kernel.errors import (
     Unknown,
     WardenError,
 )
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.exchange import Refused
 from lakewarden.wire.gravitino import Gravitino
 from lakewarden.wire.gravitino.errors import (

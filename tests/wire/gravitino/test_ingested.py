@@ -97,7 +97,7 @@ def furnish(court: Wire) -> list[str]:
 def ingested(court: Wire, owned: list[str]) -> Found:
     """The rows that the replies give."""
     found: Found = {}
-    system = court.plane.state.realm(REALM).system
+    system = court.service.state.realm(REALM).system
     for path in (*REPLIES, *(f"{ML}/owners/{one}" for one in owned)):
         segments = ("api", *path.partition("?")[0].split("/"))
         reply = court.good("GET", path, user="boss")
@@ -132,7 +132,7 @@ def kept(facts: Facts) -> Found:
 
 def test_replies_read_back_as_the_facts_that_they_show(court: Wire) -> None:
     owned = furnish(court)
-    snapshot = court.plane.state.realm(REALM).matrix.snapshot
+    snapshot = court.service.state.realm(REALM).matrix.snapshot
     expected = kept(rows_of(snapshot.coded, snapshot.table.statements))
     found = ingested(court, owned)
     found["statements"] = {
@@ -171,7 +171,7 @@ SHOWN: list[Json] = [
 def loaded(court: Wire) -> Wire:
     """The court with catalogs that were not made there, but loaded from such replies."""
     sent = [{**one, "properties": {**one["properties"], "password": "x"}} for one in SHOWN]
-    state = court.plane.state.realm(REALM)
+    state = court.service.state.realm(REALM)
     attributes = []
     reply = {"code": 0, "catalogs": sent}
     for row in rows(Exchange(("api", "metalakes", "lk", "catalogs"), reply, "x"), state.system):
@@ -187,7 +187,7 @@ def loaded(court: Wire) -> Wire:
         attributes=attributes,
     )
     effects = gap(Facts(entities=[EntityRow(lake, None)]), facts, state.system.model, prune=False)
-    court.plane.write(SYSTEM, lambda desk: desk.change(REALM, *effects.effects))
+    court.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *effects.effects))
     return court
 
 

@@ -7,9 +7,9 @@ import pytest
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from tests.wire.gravitino.small_lake import COLUMNS, S
-from tests.wire.gravitino.test_guarding import grant
+from tests.wire.gravitino.test_authorization import grant
 from tests.wire.gravitino.wire import REALM, Wire
 
 MANY = 10_496
@@ -20,11 +20,11 @@ SCHEMA = Entity("schema", "lk:rel.s")
 def full(lake: Wire) -> Wire:
     """The lake with many tables in one schema, of which eve may load all but one."""
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         names = (f"lk:rel.s.t{number:05}" for number in range(MANY - 1))
-        desk.change(REALM, *(EntityAdded(Entity("table", name), SCHEMA) for name in names))
+        transaction.change(REALM, *(EntityAdded(Entity("table", name), SCHEMA) for name in names))
 
-    lake.plane.write(SYSTEM, task)
+    lake.service.write(SYSTEM, task)
     grant(lake, "eve", "catalog rel", "USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE")
     grant(lake, "eve", "table rel.s.t00007", "SELECT_TABLE", condition="DENY")
     return lake

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from lakewarden.store.live import SqlLive
 from lakewarden.wire.exchange import GravitinoOptions
 from tests.wire.gravitino.small_lake import COLUMNS, ML
-from tests.wire.gravitino.test_guarding import FORBIDDEN, grant
+from tests.wire.gravitino.test_authorization import FORBIDDEN, grant
 from tests.wire.gravitino.wire import Json, Wire
 
 C = f"{ML}/catalogs/shop"
@@ -94,10 +94,10 @@ def test_lists_are_filtered_like_any_other(live: Wire) -> None:
 
 
 def test_whoever_may_not_load_causes_no_look(live: Wire) -> None:
-    before = live.plane.state.revision
+    before = live.service.state.revision
     assert live.bad("GET", f"{S}/tables/orders", user="eve") == FORBIDDEN
     assert live.bad("GET", f"{C}/schemas", user="eve") == FORBIDDEN
-    assert live.plane.state.revision == before
+    assert live.service.state.revision == before
 
 
 def test_the_database_is_followed(live: Wire, engine: sa.Engine) -> None:
@@ -113,10 +113,10 @@ def test_the_database_is_followed(live: Wire, engine: sa.Engine) -> None:
 
 def test_a_list_that_changes_nothing_writes_nothing(live: Wire) -> None:
     live.good("GET", f"{S}/tables")
-    before = live.plane.state.revision
+    before = live.service.state.revision
     live.good("GET", f"{S}/tables")
     live.good("GET", f"{C}/schemas")
-    assert live.plane.state.revision == before
+    assert live.service.state.revision == before
 
 
 def test_what_is_made_again_outside_starts_without_grants(live: Wire, engine: sa.Engine) -> None:

@@ -88,6 +88,6 @@ def test_a_schema_that_comes_with_a_provider_does_not_hold_up_the_drop(
 def test_default_can_be_made_where_an_import_left_it_out(lake: Wire) -> None:
     schema = Entity("schema", "lk:msg.default")
     dropped = (EntityDropped(Entity("topic", "lk:msg.default.p")), EntityDropped(schema))
-    lake.plane.write(SYSTEM, lambda desk: desk.change(REALM, *dropped))
+    lake.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *dropped))
     assert lake.ask("GET", DEFAULT)[0] == 404
     assert lake.good("POST", f"{MSG}/schemas", {"name": "default"})["schema"]["name"] == "default"

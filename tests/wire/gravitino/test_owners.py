@@ -161,6 +161,6 @@ def test_where_authorization_is_off_nobody_becomes_an_owner(tmp_path: Path) -> N
         wire.good("POST", TAGS, {"name": "pii"}, user="eve")
         wire.services = Services()
         wire.good("POST", "metalakes", {"name": "other"})
-        snapshot = wire.plane.state.realm(REALM).matrix.snapshot
+        snapshot = wire.service.state.realm(REALM).matrix.snapshot
         facts = rows_of(snapshot.coded, snapshot.table.statements)
         assert [row.entity.name for row in facts.owners] == ["other"]

@@ -239,7 +239,7 @@ def test_in_mode_next_manage_grants_below_needs_the_use_of_what_is_above(next_co
 
 def audited(court: Wire) -> list[Json]:
     """The events of the trail so far."""
-    with court.plane.reading() as reading:
+    with court.service.reading() as reading:
         return [json.loads(row.body) for row in reading.audit()]
 
 
@@ -259,11 +259,11 @@ def test_the_trail_tells_who_gave_what_to_whom(court: Wire) -> None:
 
 def test_refusals_are_in_the_trail_too_and_change_no_revision(court: Wire) -> None:
     hold(court, "ana", USES, name="readers")
-    before = court.plane.state.revision
+    before = court.service.state.revision
     refused(court, "grant", allow("SELECT_TABLE"), "table/c.s.t", user="ana")
     last = audited(court)[-1]
     assert (last["actor"], last["operation"], last["outcome"]) == ("ana", "privilege.grant", "deny")
-    assert court.plane.state.revision == before
+    assert court.service.state.revision == before
 
 
 # Replacing

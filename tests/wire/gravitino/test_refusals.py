@@ -33,7 +33,7 @@ def told(wire: Wire, method: str, path: str, user: str = "ana", **how: Any) -> s
 
 
 def denials(wire: Wire) -> list[dict[str, Any]]:
-    with wire.plane.reading() as reading:
+    with wire.service.reading() as reading:
         rows = [json.loads(row.body) for row in reading.audit()]
     return [row for row in rows if row["outcome"] == "deny"]
 
@@ -116,7 +116,7 @@ def test_a_long_name_is_cut(court: Wire) -> None:
 def test_a_denied_read_is_a_row_of_the_audit_trail_and_the_next_ones_are_counted(
     court: Wire,
 ) -> None:
-    revision = court.plane.state.revision
+    revision = court.service.state.revision
     said = [told(court, "GET", TABLE) for _ in range(3)]
     (row,) = denials(court)
     assert (row["actor"], row["operation"], row["target"]) == (
@@ -125,11 +125,11 @@ def test_a_denied_read_is_a_row_of_the_audit_trail_and_the_next_ones_are_counted
         "table:lk:c.s.t",
     )
     assert (row["reason"], row["details"]["reads"]) == (said[0], 1)
-    later = court.plane.clock() + 61
-    court.plane.clock = lambda: later
+    later = court.service.clock() + 61
+    court.service.clock = lambda: later
     told(court, "GET", TABLE)
     assert [one["details"]["reads"] for one in denials(court)] == [1, 3]
-    assert court.plane.state.revision == revision
+    assert court.service.state.revision == revision
 
 
 def test_what_a_list_leaves_out_and_what_is_allowed_leave_no_row(court: Wire) -> None:

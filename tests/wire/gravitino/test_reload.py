@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from tests.servers import fresh_database
 from tests.wire.gravitino.small_lake import COLUMNS, ML, fill
 from tests.wire.gravitino.wire import Json, Wire
@@ -91,6 +91,6 @@ def compare(lake: Wire, seed: int) -> None:
         done += status == 200
     assert done > 20
     before = picture(lake)
-    lake.plane = Plane(lake.store)
-    lake.plane.open()
+    lake.service = DecisionService(lake.store)
+    lake.service.open()
     assert picture(lake) == before

@@ -402,7 +402,7 @@ def test_a_row_opens_to_whom_it_names_and_to_nobody_else(
     job = wire.good("POST", f"{ML}/jobs/runs", {"jobTemplateName": "run"}, user="boss")["job"]
     path = case.path.replace("JOB", job["jobId"])
     route = wire.table.find(
-        case.method, split_path(f"/api/{path}".partition("?")[0]), wire.plane.state
+        case.method, split_path(f"/api/{path}".partition("?")[0]), wire.service.state
     )
     assert isinstance(route, Found)
     assert route.route.operation == operation

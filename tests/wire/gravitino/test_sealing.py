@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.service.sealing import is_secret
+from lakewarden.service.sealed_properties import is_secret
 from lakewarden.wire.exchange import Services
 from lakewarden.wire.gravitino.sealing import parted
 from tests.wire.gravitino.small_lake import ML, S
@@ -119,7 +119,7 @@ def test_no_row_of_the_store_holds_a_secret_in_the_clear(lake: Wire, tmp_path: P
 
 def test_a_secret_can_be_replaced_and_removed(lake: Wire) -> None:
     path = f"{ML}/catalogs/rel"
-    entity = lake.plane.state.realm("gravitino").system.entity("catalog:lk:rel")
+    entity = lake.service.state.realm("gravitino").system.entity("catalog:lk:rel")
 
     def stored() -> dict[str, str]:
         with lake.store.reading() as reading:

@@ -284,6 +284,6 @@ def test_the_older_paths_do_the_same(court: Wire) -> None:
 def test_tags_survive_a_restart(court: Wire) -> None:
     tag(court, "one")
     put(court, "table/c.s.t", "one")
-    court.plane.open()
+    court.service.open()
     assert inherited(court, "table/c.s.t") == {"one": False}
     assert court.good("GET", CATALOG, user="boss")

@@ -1,4 +1,4 @@
-"""A Gravitino server without a socket: real routes, real plane, real store in a file.
+"""A Gravitino server without a socket: real routes, real decision service, real store in a file.
 
 Every request passes through the server's own routing; only HTTP itself and authentication are
 left out: the caller is said.
@@ -22,9 +22,9 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.names.canonical import split_path
 from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.store.secrets import Keys, new_key
 from lakewarden.wire.exchange import Exchange, GravitinoOptions, Reply, Services
@@ -61,10 +61,10 @@ class Wire:
         self.url = url or f"sqlite:///{folder}/store"
         if not url and not (folder / "store").exists():
             prepared(folder, (__name__, mode), lambda fresh: _make(fresh, mode))
-        self.store, self.plane = served(folder, url)
+        self.store, self.service = served(folder, url)
         self._stack.enter_context(self.store)
-        if REALM not in self.plane.state.realms:
-            self.plane.write(SYSTEM, lambda desk: _found(desk, mode))
+        if REALM not in self.service.state.realms:
+            self.service.write(SYSTEM, lambda transaction: _found(transaction, mode))
         self.table = _table()
         (self.dialect,) = self.table.dialects
         self.services = Services(sealing=Keys([new_key()]), gravitino=options or GravitinoOptions())
@@ -110,7 +110,7 @@ class Wire:
         exchange: Exchange | None = None
         try:
             segments = split_path(parts.path, encoded_slash=True)
-            found = self.table.find(method, segments, self.plane.state)
+            found = self.table.find(method, segments, self.service.state)
             if not isinstance(found, Found):
                 return self.dialect.missing(method, parts.path, found.allowed)
             actor = Actor(user, groups=groups, credential="simple", wire="gravitino")
@@ -124,9 +124,9 @@ class Wire:
                 body=body,
                 actor=actor,
                 realm=REALM,
-                state=self.plane.state,
-                now=self.plane.clock(),
-                plane=self.plane,
+                state=self.service.state,
+                now=self.service.clock(),
+                service=self.service,
                 services=self.services,
             )
             return found.route.handler(exchange)
@@ -150,13 +150,13 @@ class Wire:
 
 def _make(folder: Path, mode: str) -> None:
     with open_store(f"sqlite:///{folder}/store") as store:
-        plane = Plane(store)
-        plane.open()
-        plane.write(SYSTEM, lambda desk: _found(desk, mode))
+        service = DecisionService(store)
+        service.open()
+        service.write(SYSTEM, lambda transaction: _found(transaction, mode))
 
 
-def _found(desk: Desk, mode: str) -> None:
-    realms.establish(desk, Realm(REALM, "gravitino", settings={"mode": mode}))
+def _found(transaction: WriteTransaction, mode: str) -> None:
+    realms.establish(transaction, Realm(REALM, "gravitino", settings={"mode": mode}))
     admin = Principal(USER, ADMIN)
     row = MembershipRow(admin, SERVICE_ADMINS)
-    desk.change(REALM, PrincipalChanged(admin, True), MembershipChanged(row, True))
+    transaction.change(REALM, PrincipalChanged(admin, True), MembershipChanged(row, True))

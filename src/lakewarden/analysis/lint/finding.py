@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from lakewarden.analysis.lint.estate import Estate
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model
 
@@ -37,7 +37,7 @@ class Found:
     severity: Severity | None = None
 
 
-Find = Callable[[Estate], Iterator[Found]]
+Find = Callable[[LintContext], Iterator[Found]]
 
 
 def every_model(_: Model) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lakewarden.analysis.lint.estate import Estate
 from lakewarden.analysis.lint.finding import Finding, Rule
+from lakewarden.analysis.lint.lint_context import LintContext
 
 
-def lint(realm: str, estate: Estate, rules: Iterable[Rule]) -> tuple[Finding, ...]:
+def lint(realm: str, context: LintContext, rules: Iterable[Rule]) -> tuple[Finding, ...]:
     """What the rules find in a realm: the worst first, then by rule and place."""
     found = [
         Finding(
@@ -20,8 +20,8 @@ def lint(realm: str, estate: Estate, rules: Iterable[Rule]) -> tuple[Finding, ..
             fix=one.fix,
         )
         for rule in rules
-        if rule.applies(estate.model)
-        for one in rule.find(estate)
+        if rule.applies(context.model)
+        for one in rule.find(context)
     ]
     return ordered(found)
 

@@ -17,9 +17,9 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.rows import shape
 from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.pipeline.diff.crowd import Stated
 from lakewarden.pipeline.diff.profile import Profile
 from lakewarden.pipeline.diff.question import OPERATION, Question
+from lakewarden.pipeline.diff.user_numbering import Stated
 from lakewarden.pipeline.index.matching import canonical
 
 PART: Final = (
@@ -132,10 +132,10 @@ class Comparison:
         found: set[str] = set()
         principals: set[Principal] = set()
         for side, statement in self._changed(gained, before, after):
-            acting = [p for p in statement.principals if side.users([p]) & users]
-            if privileges & self._bearing(statement) and (acting or statement.owners):
+            memberships = [p for p in statement.principals if side.users([p]) & users]
+            if privileges & self._bearing(statement) and (memberships or statement.owners):
                 found.add(statement.id)
-                principals.update(acting)
+                principals.update(memberships)
         return tuple(sorted(map(principal_text, principals))), tuple(sorted(found))
 
     def _changed(

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import IMPLIED_ID, spelled_parent
 from lakewarden.kernel.grants import touched
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.principal import IMPLIED, ROLE
 from lakewarden.kernel.statement import On, Statement
-from lakewarden.pipeline.index.estate import Estate
 from lakewarden.pipeline.index.index import Index
+from lakewarden.pipeline.index.task_context import TaskContext
 from lakewarden.service.policy import About, Part, Policy, fixed, read_about
 from lakewarden.service.system import System
 
@@ -47,8 +47,8 @@ def policy_of(parts: Sequence[Part], index: Index, look: Look) -> Policy:
 
 
 def after(
-    before: Estate, stated: Sequence[Statement], policy: Policy, system: System, *, only: bool
-) -> Estate:
+    before: TaskContext, stated: Sequence[Statement], policy: Policy, system: System, *, only: bool
+) -> TaskContext:
     """The estate with the policy put in place; `stated` are the statements of before.
 
     Statements with an id that is there already are replaced. `only`: those of which the policy
@@ -57,32 +57,32 @@ def after(
     kept = {s.id: s for s in stated if not only or s.id in fixed(system)}
     found = {**kept, **policy.statements}
     implied = [s for s in before.statements if s.id.startswith(IMPLIED_ID)]
-    acting = _acting(before.acting, policy)
+    memberships = _acting(before.memberships, policy)
     for statement in found.values():
         for principal in sorted(statement.principals):
-            acting, _ = acting.numbered(principal)
+            memberships, _ = memberships.numbered(principal)
     statements = (*(found[id] for id in sorted(found)), *implied)
-    return replace(before, statements=statements, acting=acting, key=uuid4().hex)
+    return replace(before, statements=statements, memberships=memberships, key=uuid4().hex)
 
 
-def _acting(acting: Acting, policy: Policy) -> Acting:
+def _acting(memberships: Memberships, policy: Policy) -> Memberships:
     for role in sorted(policy.roles):
-        acting = acting.with_stored(role, stored=True)
+        memberships = memberships.with_stored(role, stored=True)
     for row in sorted(policy.members):
         for principal in row:
-            acting, id = acting.numbered(principal)
-            if principal.kind not in (IMPLIED, ROLE) and id not in acting.stored:
-                acting = acting.with_stored(principal, stored=True)
-        if row.of.kind == ROLE and acting.ids[row.of] not in acting.stored:
+            memberships, id = memberships.numbered(principal)
+            if principal.kind not in (IMPLIED, ROLE) and id not in memberships.stored:
+                memberships = memberships.with_stored(principal, stored=True)
+        if row.of.kind == ROLE and memberships.ids[row.of] not in memberships.stored:
             raise BadInput(f"role `{row.of.name}` is not stored; name it among the `roles`")
-        acting.check_membership(row.member, row.of)
-        acting = acting.with_membership(row.member, row.of, present=True)
-    return acting
+        memberships.check_membership(row.member, row.of)
+        memberships = memberships.with_membership(row.member, row.of, present=True)
+    return memberships
 
 
-def turned_on(before: Estate, after: Estate, model: Model) -> frozenset[str] | None:
+def turned_on(before: TaskContext, after: TaskContext, model: Model) -> frozenset[str] | None:
     """The privileges of which the two may say something else; None: any."""
-    sides = before.acting, after.acting
+    sides = before.memberships, after.memberships
     if any(one != other for one, other in zip(*map(_people, sides), strict=True)):
         return None
     old = {s.id: replace(s, title="") for s in before.statements}
@@ -91,17 +91,17 @@ def turned_on(before: Estate, after: Estate, model: Model) -> frozenset[str] | N
     return frozenset().union(*(touched(statement, model) for statement in changed))
 
 
-def _people(acting: Acting) -> tuple[object, ...]:
+def _people(memberships: Memberships) -> tuple[object, ...]:
     """Who acts as whom, whoever else is merely named."""
-    of = {member: groups for member, groups in acting.of.items() if groups}
-    return acting.stored, of, acting.inert
+    of = {member: groups for member, groups in memberships.of.items() if groups}
+    return memberships.stored, of, memberships.inert
 
 
 def _both(old: Statement | None, new: Statement | None) -> list[Statement]:
     return [] if old == new else [one for one in (old, new) if one is not None]
 
 
-def check_anchors(before: Estate, after: Estate, system: System, look: Look) -> None:
+def check_anchors(before: TaskContext, after: TaskContext, system: System, look: Look) -> None:
     """Raises `BadInput` for a new statement of which blocks of the index cannot tell all.
 
     One that reaches upwards from an entity is known by what its name spells to lie above it;
@@ -122,12 +122,12 @@ def check_anchors(before: Estate, after: Estate, system: System, look: Look) -> 
                 )
 
 
-def _upwards(estate: Estate, model: Model) -> set[Entity]:
+def _upwards(context: TaskContext, model: Model) -> set[Entity]:
     return {
         statement.scope.entity
-        for statement in estate.statements
+        for statement in context.statements
         if isinstance(statement.scope, On)
-        and statement.applies(estate.now)
+        and statement.applies(context.now)
         and any(model.privileges[p].reach is Reach.ABOVE for p in touched(statement, model))
     }
 

@@ -10,9 +10,9 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.classes import Partition
 from lakewarden.kernel.facts import ROOT
-from lakewarden.pipeline.diff.crowd import Crowd
+from lakewarden.pipeline.diff.entity_signature import Signed
 from lakewarden.pipeline.diff.question import Asking, Question, questions
-from lakewarden.pipeline.diff.signing import Signed
+from lakewarden.pipeline.diff.user_numbering import UserNumbering
 from lakewarden.pipeline.index.matching import canonical
 
 
@@ -47,7 +47,9 @@ NOTHING = Profile()
 class Profiler:
     """Makes profiles of a snapshot's entities; `about`: of questions on these privileges only."""
 
-    def __init__(self, crowd: Crowd, signed: Signed, about: frozenset[str] | None = None) -> None:
+    def __init__(
+        self, crowd: UserNumbering, signed: Signed, about: frozenset[str] | None = None
+    ) -> None:
         self._crowd = crowd
         self._signed = signed
         self._about = about
@@ -129,7 +131,7 @@ def profiles(profiler: Profiler, signed: Signed, ids: Iterable[int]) -> dict[int
     return found
 
 
-def domain(crowd: Crowd) -> BitMap:
+def domain(crowd: UserNumbering) -> BitMap:
     """The entities that are looked at: those stored, but for those too deep, and no resource."""
     tree = crowd.snapshot.coded.tree
     return (tree.stored | BitMap([ROOT])) - tree.deep

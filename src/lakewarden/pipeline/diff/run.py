@@ -23,10 +23,10 @@ import pyarrow.dataset as ds
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement_file import principal_text, write_statement
-from lakewarden.pipeline import written
-from lakewarden.pipeline.diff import summing
-from lakewarden.pipeline.diff.crowd import Everyone, asked, everyone
-from lakewarden.pipeline.diff.judging import FOUND, Policies
+from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.diff import aggregation
+from lakewarden.pipeline.diff.block_diff import FOUND, Policies
+from lakewarden.pipeline.diff.index_comparison import Times
 from lakewarden.pipeline.diff.policy import (
     Placed,
     after,
@@ -34,11 +34,11 @@ from lakewarden.pipeline.diff.policy import (
     policy_of,
     turned_on,
 )
-from lakewarden.pipeline.diff.times import Times
+from lakewarden.pipeline.diff.user_numbering import Everyone, asked, everyone
 from lakewarden.pipeline.index.block import ENTITY
-from lakewarden.pipeline.index.estate import estate_of, judge_each
 from lakewarden.pipeline.index.index import BLOCKS, Index, open_index
-from lakewarden.pipeline.index.own import own_where
+from lakewarden.pipeline.index.own_rows import own_where
+from lakewarden.pipeline.index.task_context import judge_each, task_context_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import (
@@ -97,7 +97,7 @@ def difference_of_policies(
     malformed files, `Conflict` when another process works on `out`.
     """
     index = open_index(source)
-    before = estate_of(index)
+    before = task_context_of(index)
 
     def look(entities: Iterable[Entity]) -> Mapping[Entity, Placed]:
         return _look(index, entities)
@@ -105,7 +105,7 @@ def difference_of_policies(
     policy = policy_of(files, index, look)
     later = after(before, index.statements(), policy, index.system, only=only)
     check_anchors(before, later, index.system, look)
-    users = everyone(before.acting, later.acting)
+    users = everyone(before.memberships, later.memberships)
     about = turned_on(before, later, index.system.model)
     told = [
         {
@@ -117,14 +117,14 @@ def difference_of_policies(
     inputs = (_input(index), Input("policy", 0, _sha256(json.dumps(told, sort_keys=True))))
     judge = Policies(asked(before, users), asked(later, users), users, about)
 
-    def found(one: Draft) -> summing.Found:
+    def found(one: Draft) -> aggregation.Found:
         def run(folder: Path) -> dict[str, Any]:
             judge_each(index, judge.before, judge, FOUND, folder / "found", spark)
             return {"blocks": judge.before.blocks, "classes": _rows(folder)[1].num_rows}
 
         one.stage("judge", run, "{blocks:,} blocks, {classes:,} classes in them")
         parts, classes = _rows(one.kept("judge"))
-        return summing.Found(
+        return aggregation.Found(
             parts,
             classes,
             classes.append_column("side", pa.repeat(pa.scalar("both"), classes.num_rows)),
@@ -145,15 +145,15 @@ def difference_of_times(
     sides = open_index(earlier), open_index(later)
     if sides[0].system.model.digest != sides[1].system.model.digest:
         raise BadInput("access can be compared under one model with the same settings only")
-    estates = estate_of(sides[0]), estate_of(sides[1])
-    users = everyone(*(estate.acting for estate in estates))
-    times = Times(spark, sides, (asked(estates[0], users), asked(estates[1], users)), users)
+    contexts = task_context_of(sides[0]), task_context_of(sides[1])
+    users = everyone(*(context.memberships for context in contexts))
+    times = Times(spark, sides, (asked(contexts[0], users), asked(contexts[1], users)), users)
 
-    def found(one: Draft) -> summing.Found:
+    def found(one: Draft) -> aggregation.Found:
         one.stage("sign", times.sign, "{before:,} and {after:,} entities")
         one.stage("compare", times.compare(one.kept("sign")), "{entities:,} may differ")
         one.stage("judge", times.judge(one.kept("compare")), "{pairs:,} pairs of profiles")
-        return summing.Found(*times.found(one.kept("compare"), one.kept("judge")))
+        return aggregation.Found(*times.found(one.kept("compare"), one.kept("judge")))
 
     inputs = (_input(sides[0]), _input(sides[1]))
     return _Job(spark, out, sides, users, inputs, {}, progress).run(found)
@@ -178,7 +178,7 @@ class _Job:
     options: Mapping[str, str]
     progress: Progress
 
-    def run(self, find: Callable[[Draft], summing.Found]) -> Result:
+    def run(self, find: Callable[[Draft], aggregation.Found]) -> Result:
         key = key_of(self.inputs, self.options)
         with draft(self.out, KIND, key, self.progress) as one, peak() as memory:
             one.stage("read", self._read, "{users:,} users")
@@ -200,20 +200,20 @@ class _Job:
             pa.array([user.name for user in self.users], pa.string()),
         ]
         table = pa.Table.from_arrays(columns, names=["number", "user"]).slice(1)
-        written.put(table.to_batches(), table.schema, folder / USERS)
+        parquet_output.put(table.to_batches(), table.schema, folder / USERS)
         return {"users": len(self.users) - 1}
 
-    def _sum(self, found: summing.Found, folder: Path) -> dict[str, Any]:
-        tables = summing.summed(found, len(self.users))
+    def _sum(self, found: aggregation.Found, folder: Path) -> dict[str, Any]:
+        tables = aggregation.summed(found, len(self.users))
         for name, rows in tables._asdict().items():
-            written.put(rows.to_batches(), rows.schema, folder / name)
-        return {"parts": tables.parts.num_rows, "changes": summing.changes(tables)}
+            parquet_output.put(rows.to_batches(), rows.schema, folder / name)
+        return {"parts": tables.parts.num_rows, "changes": aggregation.changes(tables)}
 
     def _publish(self, one: Draft) -> dict[str, Content]:
         place(one.kept("read") / USERS, one.folder / USERS)
         for name in TABLES:
             place(one.kept("sum") / name, one.folder / name)
-        return written.contents_of(one.folder, (USERS, *TABLES), self.spark)
+        return parquet_output.contents_of(one.folder, (USERS, *TABLES), self.spark)
 
 
 def _input(index: Index) -> Input:

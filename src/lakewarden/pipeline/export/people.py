@@ -11,14 +11,14 @@ import pyarrow as pa
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.export import schemas
-from lakewarden.pipeline.export.crowd import Crowds
+from lakewarden.pipeline.export.block_export import ELSEWHERE
 from lakewarden.pipeline.export.need import NOTHING, need_of, need_text, need_words
 from lakewarden.pipeline.export.schemas import SCHEMAS
-from lakewarden.pipeline.export.unrolling import ELSEWHERE
-from lakewarden.pipeline.index.estate import Estate
+from lakewarden.pipeline.export.user_sets import UserSets
+from lakewarden.pipeline.index.task_context import TaskContext
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.question import Chosen
-from lakewarden.pipeline.unused.wording import scope_text
+from lakewarden.pipeline.unused.statement_text import scope_text
 
 Cells = tuple[object, ...]
 
@@ -50,8 +50,8 @@ def numbered_needs(texts: Iterable[str]) -> dict[str, int]:
 class Small:
     """The tables, worked out on the driver."""
 
-    estate: Estate
-    crowds: Crowds
+    context: TaskContext
+    crowds: UserSets
     chosen: Chosen
     matters: dict[At, int]
     needs: dict[str, int]
@@ -76,21 +76,23 @@ class Small:
     # people
 
     def _principals(self) -> Iterator[Cells]:
-        acting = self.estate.acting
-        for id, (kind, name) in enumerate(acting.principals):
-            yield id, kind, name, id in acting.stored
+        memberships = self.context.memberships
+        for id, (kind, name) in enumerate(memberships.principals):
+            yield id, kind, name, id in memberships.stored
 
     def _memberships(self) -> Sequence[Cells]:
-        acting = self.estate.acting
-        return sorted({(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert)
+        memberships = self.context.memberships
+        return sorted(
+            {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
+        )
 
     def _acts_as(self) -> Iterator[Cells]:
-        for id, _ in enumerate(self.estate.acting.principals):
+        for id, _ in enumerate(self.context.memberships.principals):
             for user in self.crowds.people.of([id]):
                 yield user, id
 
     def _users(self) -> Iterator[Cells]:
-        principals = self.estate.acting.principals
+        principals = self.context.memberships.principals
         for user, role_set in sorted(self.crowds.sets.set_of.items()):
             yield user, principals[user].name, role_set
 
@@ -101,7 +103,7 @@ class Small:
     # statements
 
     def _stated(self) -> Sequence[Statement]:
-        return sorted(self.estate.statements, key=lambda statement: statement.id)
+        return sorted(self.context.statements, key=lambda statement: statement.id)
 
     def _statement(self, one: Statement) -> Cells:
         return (
@@ -111,13 +113,13 @@ class Small:
             scope_text(one),
             _owner_text(one),
             one.constraint is not None,
-            one.applies(self.estate.now),
+            one.applies(self.context.now),
             one.valid_from,
             one.valid_until,
         )
 
     def _addressed(self) -> Iterator[Cells]:
-        ids = self.estate.acting.ids
+        ids = self.context.memberships.ids
         for one in self._stated():
             yield from ((one.id, number) for number in sorted(ids[p] for p in one.principals))
 

@@ -22,15 +22,20 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.pipeline import written
-from lakewarden.pipeline.export.crowd import Crowds, crowds_of
-from lakewarden.pipeline.export.declaring import sql
+from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.export.block_export import DECISION, FOUND, TYPE, WIDE, unroller
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
 from lakewarden.pipeline.export.schemas import SCHEMAS, spark_columns
+from lakewarden.pipeline.export.sql_declarations import sql
 from lakewarden.pipeline.export.tables import Large
-from lakewarden.pipeline.export.unrolling import DECISION, FOUND, TYPE, WIDE, unroller
-from lakewarden.pipeline.index.estate import Estate, blocks_of, each_block, estate_of
+from lakewarden.pipeline.export.user_sets import UserSets, crowds_of
 from lakewarden.pipeline.index.index import Index, open_index
+from lakewarden.pipeline.index.task_context import (
+    TaskContext,
+    blocks_of,
+    each_block,
+    task_context_of,
+)
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import written_to
 from lakewarden.pipeline.memory import peak
@@ -84,7 +89,7 @@ def make_export(
     options = {"privileges": _said(asked.privileges), "operations": _said(asked.operations)}
     with draft(out, KIND, key_of(inputs, options), progress) as one:
         with peak() as memory:
-            tables = _Job(spark, one, index, estate_of(index), asked, classes).run()
+            tables = _Job(spark, one, index, task_context_of(index), asked, classes).run()
         kept = ("realm", "revision", "model", "settings", "digest", "from", "until")
         facts = {name: index.manifest.facts[name] for name in kept}
         manifest = Manifest(KIND, 0, inputs, options, facts, tables)
@@ -107,7 +112,7 @@ class _Job:
     spark: SparkSession
     draft: Draft
     index: Index
-    estate: Estate
+    context: TaskContext
     chosen: Chosen
     classes: int | None
 
@@ -122,26 +127,26 @@ class _Job:
         return self._publish()
 
     @cached_property
-    def _crowds(self) -> Crowds:
+    def _crowds(self) -> UserSets:
         asked = told(self.index.system.model)
         if not asked:
-            return crowds_of(self.estate, {})
+            return crowds_of(self.context, {})
         rows = pq.read_table(self.draft.kept("ask") / "told")
         columns = rows.select(["told", "user", "id", "truth"]).columns
         answers = telling(asked, zip(*(c.to_pylist() for c in columns), strict=True))
-        return crowds_of(self.estate, answers)
+        return crowds_of(self.context, answers)
 
     def _each_block(self, judge: Any, schema: str) -> DataFrame:
-        return each_block(blocks_of(self.index, self.spark), self.estate, judge, schema)
+        return each_block(blocks_of(self.index, self.spark), self.context, judge, schema)
 
     def _ask(self, folder: Path) -> dict[str, Any]:
         asked = told(self.index.system.model)
         if asked:
-            written.write(self._each_block(teller(asked), TOLD), folder / "told")
+            parquet_output.write(self._each_block(teller(asked), TOLD), folder / "told")
         return {"told": len(asked)}
 
     def _find(self, folder: Path) -> dict[str, Any]:
-        judge = unroller(self.estate, Plan(self.chosen, self._crowds.telling, self.classes))
+        judge = unroller(self.context, Plan(self.chosen, self._crowds.telling, self.classes))
         _write(self._each_block(judge, FOUND), folder / "found")
         found = ds.dataset(folder / "found", format="parquet")
         wide = found.to_table(columns=["type", "matter"], filter=ds.field("what") == WIDE)
@@ -165,7 +170,7 @@ class _Job:
 
     def _tables(self, folder: Path) -> dict[str, Any]:
         bits = int(self.index.manifest.facts["bits"])
-        found = written.read(self.spark, self._found, FOUND)
+        found = parquet_output.read(self.spark, self._found, FOUND)
         large = Large(self.spark, blocks_of(self.index, self.spark), bits, found)
         sizes = {}
         for name, frame in large.all(self._small.matters, self._small.needs).items():
@@ -184,7 +189,7 @@ class _Job:
         needs = rows.to_table(columns=["word"], filter=ds.field("what") == DECISION)
         people = self._crowds.people
         return Small(
-            estate=self.estate,
+            context=self.context,
             crowds=self._crowds,
             chosen=self.chosen,
             matters=numbered_matters(self.chosen, people, set(_cells(types))),
@@ -205,8 +210,10 @@ class _Job:
         for name in SCHEMAS:
             stage = "people" if (self.draft.kept("people") / name).exists() else "tables"
             place(self.draft.kept(stage) / name, self.draft.folder / name)
-            frames[name] = written.read(self.spark, self.draft.folder / name, spark_columns(name))
-        return written.contents(frames)
+            frames[name] = parquet_output.read(
+                self.spark, self.draft.folder / name, spark_columns(name)
+            )
+        return parquet_output.contents(frames)
 
 
 def _cells(rows: pa.Table) -> list[str]:

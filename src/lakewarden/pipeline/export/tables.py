@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-from lakewarden.pipeline.export import schemas, unrolling
+from lakewarden.pipeline.export import block_export, schemas
 from lakewarden.pipeline.export.people import At
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 
@@ -49,7 +49,7 @@ class Large:
         return self._found.where(F.col("what") == what)
 
     def _entities(self) -> DataFrame:
-        above = self._of(unrolling.ABOVE).select(F.col("ids")[0].alias("a"), "word").distinct()
+        above = self._of(block_export.ABOVE).select(F.col("ids")[0].alias("a"), "word").distinct()
         rows = self._own.where(F.col("what") == ENTITY).join(F.broadcast(above), "a", "left")
         parent = F.when(F.col("a") >= 0, F.col("a"))
         return rows.select(
@@ -65,7 +65,7 @@ class Large:
     def _classes(self, matters: Mapping[At, int]) -> DataFrame:
         cells = [(*at, number) for at, number in matters.items()]
         numbers = self._spark.createDataFrame(cells, "type string, place int, number int")
-        rows = self._of(unrolling.CLASS).withColumnRenamed("matter", "place")
+        rows = self._of(block_export.CLASS).withColumnRenamed("matter", "place")
         rows = rows.join(F.broadcast(numbers), ["type", "place"])
         each = rows.select(
             F.col("number").alias("matter"),
@@ -75,7 +75,7 @@ class Large:
         return each.sortWithinPartitions("matter", "entity")
 
     def _class_statements(self) -> DataFrame:
-        rows = self._of(unrolling.REASON).select(
+        rows = self._of(block_export.REASON).select(
             F.col("key").alias("class"),
             F.col("other").alias("statement"),
             F.col("word").alias("effect"),
@@ -84,18 +84,18 @@ class Large:
         return rows.distinct()
 
     def _decisions(self, needs: DataFrame) -> DataFrame:
-        rows = self._of(unrolling.DECISION).select("key", "word", "other").distinct()
+        rows = self._of(block_export.DECISION).select("key", "word", "other").distinct()
         rows = rows.join(F.broadcast(needs), "word")
         return rows.select(F.col("key").alias("class"), "need", F.col("other").alias("crowd"))
 
     def _crowds(self, members: str, name: str) -> DataFrame:
         # Said in several ways, each of them whole: all the tables have to take the same one.
         said = F.min(F.struct("principals", "ids", "numbers")).alias("said")
-        rows = self._of(unrolling.CROWD).groupBy("key").agg(said)
+        rows = self._of(block_export.CROWD).groupBy("key").agg(said)
         return rows.select(F.col("key").alias("crowd"), F.explode(f"said.{members}").alias(name))
 
     def _meets(self, needs: DataFrame) -> DataFrame:
-        rows = self._of(unrolling.MEETS).join(F.broadcast(needs), "word")
+        rows = self._of(block_export.MEETS).join(F.broadcast(needs), "word")
         pairs = F.explode(F.arrays_zip("ids", "numbers"))
         each = rows.select("need", (F.col("other") == "true").alias("exactly"), pairs.alias("one"))
         return each.select(

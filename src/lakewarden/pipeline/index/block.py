@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.facts import Coded
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.tree import Tree
 from lakewarden.pipeline.index.columns import Ints, encoded, flags, ints, numbered
 from lakewarden.pipeline.index.guests import looked_at
@@ -47,7 +47,7 @@ ROWS: Final = "block int, what int, id int, a int, b int, s string, t string, fl
 class People:
     """Who acts as whom in the whole realm, and the ownership types that owner rows have."""
 
-    acting: Acting
+    memberships: Memberships
     ownerships: tuple[str, ...]
 
 
@@ -83,7 +83,7 @@ def block_of(table: pa.Table, own: tuple[int, int], system: System, people: Peop
         model=system.model,
         spelling=system.spelling,
         tree=tree,
-        acting=people.acting,
+        memberships=people.memberships,
         relations=_relations(_rows(table, EDGE), ids, system),
         owners=_owners(_rows(table, OWNER), ids, people),
         ownerships=people.ownerships,

@@ -20,13 +20,13 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.classes import partition
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.grants import Table, table
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.scopes import match
 from lakewarden.kernel.snapshot import CLASS_LIMIT, Snapshot, decisions, implied
@@ -42,9 +42,9 @@ from lakewarden.pipeline.index.block import (
     tree_of,
 )
 from lakewarden.pipeline.index.columns import flags, ints, numbered, read
-from lakewarden.pipeline.index.own import own_rows
+from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.product import Manifest, check_files, folder_of, read_manifest
-from lakewarden.service.collector import uncollected
+from lakewarden.service.garbage_collection import uncollected
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
 
@@ -87,7 +87,7 @@ class Index:
 
     @property
     def store(self) -> str:
-        """What tells that store from others: `lakewarden.service.resume.mark`."""
+        """What tells that store from others: `lakewarden.service.index_catch_up.mark`."""
         return str(self.manifest.facts["store"])
 
     @property
@@ -109,14 +109,14 @@ class Index:
         model, spelling = self.system.model, self.system.spelling
         return read_statements(tables, model, spelling, str(file), builtin=True)
 
-    def acting(self) -> Acting:
+    def memberships(self) -> Memberships:
         """Who acts as whom."""
         people = read(self.folder / PRINCIPALS, *PRINCIPAL_COLUMNS.names)
         kinds, names, stored = (column.to_pylist() for column in people.columns)
         principals = [Principal(*cells) for cells in zip(kinds, names, strict=True)]
         edges = read(self.folder / MEMBERSHIPS, *MEMBERSHIP_COLUMNS.names)
         members, groups = (column.to_pylist() for column in edges.columns)
-        return Acting.build(
+        return Memberships.build(
             [p for p, is_stored in zip(principals, stored, strict=True) if is_stored],
             [(principals[m], principals[g]) for m, g in zip(members, groups, strict=True)],
             principals,
@@ -165,7 +165,7 @@ def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -
     with uncollected():
         coded = _coded(index, people)
         found = {s.id: s for s in (*index.statements(), *implied(coded))}
-        grants = table(found, index.system.model, coded.acting, index.now)
+        grants = table(found, index.system.model, coded.memberships, index.now)
         if scopes_digest(grants) != index.manifest.facts["scopes"]:
             message = "was made of other statements; make the index anew"
             raise BadInput(message, where=str(index.out))
@@ -205,17 +205,17 @@ def _by_groups(
         if isinstance(reaching.scope, Where)
         and any(criterion.field in fields for criterion in reaching.scope.criteria)
     ]
-    if not asked or _in_groups(index.acting()) == _in_groups(coded.acting):
+    if not asked or _in_groups(index.memberships()) == _in_groups(coded.memberships):
         return bitmaps
     again = match(Stored(coded), [grants.scopes[number] for number in asked])
     fresh = dict(zip(asked, again, strict=True))
     return tuple(fresh.get(number, rows) for number, rows in enumerate(bitmaps))
 
 
-def _in_groups(acting: Acting) -> set[tuple[Principal, Principal]]:
+def _in_groups(memberships: Memberships) -> set[tuple[Principal, Principal]]:
     """Who is directly in which group."""
-    everyone = acting.principals
-    edges = ((everyone[m], everyone[g]) for m, groups in acting.of.items() for g in groups)
+    everyone = memberships.principals
+    edges = ((everyone[m], everyone[g]) for m, groups in memberships.of.items() for g in groups)
     return {(member, group) for member, group in edges if group.kind == GROUP}
 
 
@@ -232,11 +232,11 @@ def _coded(index: Index, people: People | None) -> Coded:
         ints(entities.column("b")),
         BitMap(stored),
     )
-    acting, owner = index.acting(), ints(owners.column("a"))
+    memberships, owner = index.memberships(), ints(owners.column("a"))
     if people is not None:
-        known = acting.principals
-        acting = Acting.build(people.principals, people.memberships, known)
-        owner = np.array([acting.ids[one] for one in known], dtype=np.int32)[owner]
+        known = memberships.principals
+        memberships = Memberships.build(people.principals, people.memberships, known)
+        owner = np.array([memberships.ids[one] for one in known], dtype=np.int32)[owner]
     labels = {name: label for label, name in enumerate(index.ownerships)}
     numbers = numbered(owners.column("s"), labels)
     cells = (attributes.column(name).to_pylist() for name in ("id", "s", "t"))
@@ -244,7 +244,7 @@ def _coded(index: Index, people: People | None) -> Coded:
         model=index.system.model,
         spelling=index.system.spelling,
         tree=tree,
-        acting=acting,
+        memberships=memberships,
         relations=_relations(rows[EDGE], count, index.system),
         owners=edges_of(count, ints(owners.column("id")), owner, numbers),
         ownerships=index.ownerships,

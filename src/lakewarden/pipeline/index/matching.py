@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 from pyroaring import BitMap
 
-from lakewarden.pipeline.index.estate import Judged
+from lakewarden.pipeline.index.task_context import CompiledBlock
 
 MATCHES: Final = "scope int, block int, n long, bits binary"
 """The entities of a block in a scope, by their ids; `n` counts them."""
@@ -18,7 +18,7 @@ _ARROW = pa.schema(
 )
 
 
-def matches(judged: Judged) -> Iterator[pa.RecordBatch]:
+def matches(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
     """The scopes in which entities of the block lie; the columns are `MATCHES`."""
     found = (
         (number, judged.block.everywhere(rows))

@@ -19,8 +19,15 @@ from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.facts import spelled_parent
-from lakewarden.pipeline import written
-from lakewarden.pipeline.index.cutting import SAMPLED, Cut, cuts, last_gap, part_of, weights
+from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.index.partition_bounds import (
+    SAMPLED,
+    Cut,
+    cuts,
+    last_gap,
+    part_of,
+    weights,
+)
 from lakewarden.pipeline.index.preorder import TOP, Containers, Ids, Sequenced, ids
 
 if TYPE_CHECKING:
@@ -252,7 +259,7 @@ def _gapped(
         table = _members_of(found.containers, crossed).append_column("parent", pa.array(crossed))
         among = _leaves(spark, found, table).select(*_KEY, "stored", "parent")
         frames.append(among.mapInArrow(_crossed(sequenced, made), _GAPPED))
-    return written.union(frames)
+    return parquet_output.union(frames)
 
 
 def _straight(

@@ -28,25 +28,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.facts import Coded, code
 from lakewarden.kernel.grants import interval
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
-from lakewarden.pipeline import directory, directory_manifest, small, written
+from lakewarden.pipeline import directory, directory_manifest, local_mode, parquet_output
 from lakewarden.pipeline.directory_statements import statements_of
-from lakewarden.pipeline.index import coding, columns, gathering, index, numbering, single
+from lakewarden.pipeline.index import (
+    block_rows,
+    columns,
+    index,
+    numbering,
+    relation_tables,
+    single_block,
+)
 from lakewarden.pipeline.index.block import ROWS
-from lakewarden.pipeline.index.estate import Estate, each_block, judged, prepared
-from lakewarden.pipeline.index.gathering import Tables
+from lakewarden.pipeline.index.block_rows import Tables
 from lakewarden.pipeline.index.guests import anchors, looked_at
 from lakewarden.pipeline.index.matching import MATCHES, matches
 from lakewarden.pipeline.index.preorder import sequence
+from lakewarden.pipeline.index.task_context import TaskContext, each_block, judged, prepared
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.memory import peak
@@ -161,20 +168,20 @@ class _Job:
             return self._run_here(coded)
         self.draft.stage("read", self._read, "{entities:,} entities, {principals:,} principals")
         members = self._containers_of_members()
-        acting, ownerships = self._people(members)
+        memberships, ownerships = self._people(members)
         found = self.draft.stage("number", self._number, "{count:,} ids")
-        self.draft.stage("code", self._code(acting), "{edges:,} relations, {owners:,} owners")
-        estate = self._estate(acting, ownerships, members, int(found["count"]))
-        self.draft.stage("gather", self._gather(estate), "{rows:,} rows, {guests:,} guests")
-        self.draft.stage("match", self._match(estate), "{scopes:,} scopes, {rows:,} bitmaps")
-        return _facts(estate, members), self._publish(acting)
+        self.draft.stage("code", self._code(memberships), "{edges:,} relations, {owners:,} owners")
+        context = self._context(memberships, ownerships, members, int(found["count"]))
+        self.draft.stage("gather", self._gather(context), "{rows:,} rows, {guests:,} guests")
+        self.draft.stage("match", self._match(context), "{scopes:,} scopes, {rows:,} bitmaps")
+        return _facts(context, members), self._publish(memberships)
 
     # a small estate
 
     def _coded_here(self) -> Coded | None:
         """The coded facts, where they are few and fit into one block."""
         rows = sum(map(self._rows, self.manifest.tables))
-        if self._rows("entities") > 1 << self.bits or not small.has_few(rows, self.spark):
+        if self._rows("entities") > 1 << self.bits or not local_mode.has_few(rows, self.spark):
             return None
         self.progress("read", 0, 1, "")
         began = time.monotonic()
@@ -193,22 +200,24 @@ class _Job:
         tree = coded.tree
         kinds = sorted(self.system.model.membership_types)
         members = sorted(tree.entity(id) for kind in kinds for id in tree.of_type(kind))
-        estate = self._estate(coded.acting, coded.ownerships, members, len(tree))
+        context = self._context(coded.memberships, coded.ownerships, members, len(tree))
 
         def gather(folder: Path) -> dict[str, Any]:
-            rows = single.rows(coded)
-            written.put(rows.to_batches(), rows.schema, folder / index.BLOCKS)
+            rows = single_block.rows(coded)
+            parquet_output.put(rows.to_batches(), rows.schema, folder / index.BLOCKS)
             return {"rows": rows.num_rows}
 
         def match(folder: Path) -> dict[str, Any]:
-            rows = columns.read(self.draft.kept("gather") / index.BLOCKS, *single.SCHEMA.names)
-            found = judged(rows.to_batches(), estate, matches)
-            written.put(found, written.arrow_schema(MATCHES), folder / index.MATCHES)
+            rows = columns.read(
+                self.draft.kept("gather") / index.BLOCKS, *single_block.SCHEMA.names
+            )
+            found = judged(rows.to_batches(), context, matches)
+            parquet_output.put(found, parquet_output.arrow_schema(MATCHES), folder / index.MATCHES)
             return _matched(folder)
 
         self.draft.stage("gather", gather, "{rows:,} rows")
         self.draft.stage("match", match, "{scopes:,} scopes, {rows:,} bitmaps")
-        return _facts(estate, members), self._publish(coded.acting)
+        return _facts(context, members), self._publish(coded.memberships)
 
     def _table(self, name: str) -> DataFrame:
         return self.spark.read.schema(spark_schema(name)).parquet(read_from(self._folder(name)))
@@ -229,11 +238,11 @@ class _Job:
         pq.write_table(pa.table(cells, schema=pa.schema(list(kept.items()))), folder / "owners")
         return {"entities": self._rows("entities"), "principals": self._rows("principals")}
 
-    def _people(self, members: Iterable[Entity]) -> tuple[Acting, tuple[str, ...]]:
+    def _people(self, members: Iterable[Entity]) -> tuple[Memberships, tuple[str, ...]]:
         """Who acts as whom, as `lakewarden.kernel.facts.code` makes it out; ownership types."""
         manifest, source = self.manifest, self.source
         principals = [Principal(*c) for c in directory.rows_of(source, manifest, "principals")]
-        memberships = [
+        rows = [
             MembershipRow(Principal(*c[:2]), Principal(*c[2:]))
             for c in directory.rows_of(source, manifest, "memberships")
         ]
@@ -245,8 +254,8 @@ class _Job:
         kinds, names, types = (c.to_pylist() for c in owners.columns)
         mentioned.update(Principal(*cells) for cells in zip(kinds, names, strict=True))
         ownerships.update(types)
-        acting = Acting.build(principals, memberships, mentioned)
-        return acting, ("", *sorted(ownerships - {""}))
+        memberships = Memberships.build(principals, rows, mentioned)
+        return memberships, ("", *sorted(ownerships - {""}))
 
     def _containers_of_members(self) -> list[Entity]:
         """The stored entities that have members of their own (metalakes)."""
@@ -267,30 +276,36 @@ class _Job:
         found = numbering.placed(self.spark, self._table("entities"), named, self.system)
         order = sequence(found.containers)
         leaves = numbering.sort_leaves(self.spark, found, order, self.bits)
-        written.write(leaves, folder / "leaves")
-        leaves = written.read(self.spark, folder / "leaves", numbering.LEAVES)
+        parquet_output.write(leaves, folder / "leaves")
+        leaves = parquet_output.read(self.spark, folder / "leaves", numbering.LEAVES)
         numbers = numbering.numbered(leaves, found, order)
-        written.write(numbering.with_ids(self.spark, leaves, numbers), folder / "entities")
+        parquet_output.write(numbering.with_ids(self.spark, leaves, numbers), folder / "entities")
         shutil.rmtree(folder / "leaves")
         return {"count": numbers.ids.count, "containers": len(found.containers)}
 
     @property
     def _entities(self) -> DataFrame:
-        return written.read(self.spark, self.draft.kept("number") / "entities", numbering.ENTITIES)
+        return parquet_output.read(
+            self.spark, self.draft.kept("number") / "entities", numbering.ENTITIES
+        )
 
     # code
 
-    def _code(self, acting: Acting) -> Callable[[Path], dict[str, Any]]:
+    def _code(self, memberships: Memberships) -> Callable[[Path], dict[str, Any]]:
         def code(folder: Path) -> dict[str, Any]:
             made = {}
             if self._rows("relations"):
-                made["edges"] = coding.edges(self._table("relations"), self._entities)
+                made["edges"] = relation_tables.edges(self._table("relations"), self._entities)
             if self._rows("owners"):
-                made["owners"] = coding.owners(self._table("owners"), self._entities, acting)
+                made["owners"] = relation_tables.owners(
+                    self._table("owners"), self._entities, memberships
+                )
             if self._rows("attributes"):
-                made["attributes"] = coding.attributes(self._table("attributes"), self._entities)
+                made["attributes"] = relation_tables.attributes(
+                    self._table("attributes"), self._entities
+                )
             for name, frame in made.items():
-                written.write(frame, folder / name)
+                parquet_output.write(frame, folder / name)
             tables = {"edges": "relations", "owners": "owners", "attributes": "attributes"}
             return {name: self._rows(table) for name, table in tables.items()}
 
@@ -300,88 +315,101 @@ class _Job:
         place = self.draft.kept("code") / name
         if not place.exists():
             return None
-        return written.read(self.spark, place, schema)
+        return parquet_output.read(self.spark, place, schema)
 
     # gather
 
-    def _gather(self, estate: Estate) -> Callable[[Path], dict[str, Any]]:
+    def _gather(self, context: TaskContext) -> Callable[[Path], dict[str, Any]]:
         def gather(folder: Path) -> dict[str, Any]:
             tables = Tables(
                 entities=self._entities,
-                edges=self._coded("edges", coding.EDGES),
-                owners=self._coded("owners", coding.OWNERS),
-                attributes=self._coded("attributes", coding.ATTRIBUTES),
+                edges=self._coded("edges", relation_tables.EDGES),
+                owners=self._coded("owners", relation_tables.OWNERS),
+                attributes=self._coded("attributes", relation_tables.ATTRIBUTES),
             )
             kinds = sorted(looked_at(self.system.model))
-            named = sorted(anchors(prepared(estate).table.scopes, self.system.spelling))
-            common = gathering.everywhere(tables, named, self.system.model)
-            pairs = gathering.guests_of(tables, common, kinds, estate.bits, estate.count)
-            rows = gathering.rows(tables, pairs, estate.bits)
-            ordered = rows.repartitionById(estate.blocks, "block")
+            named = sorted(anchors(prepared(context).table.scopes, self.system.spelling))
+            common = block_rows.everywhere(tables, named, self.system.model)
+            pairs = block_rows.guests_of(tables, common, kinds, context.bits, context.count)
+            rows = block_rows.rows(tables, pairs, context.bits)
+            ordered = rows.repartitionById(context.blocks, "block")
             # By block, kind and id: a file has one block, and one number is sorted fastest.
             place_in_block = F.shiftleft(F.col("what").cast("long"), 32) + F.col("id")
             ordered = ordered.sortWithinPartitions(place_in_block)
-            written.write(ordered, folder / index.BLOCKS)
+            parquet_output.write(ordered, folder / index.BLOCKS)
             return {"rows": _count(folder / index.BLOCKS), "guests": pairs.count()}
 
         return gather
 
     def _blocks(self, folder: Path) -> DataFrame:
-        return written.read(self.spark, folder / index.BLOCKS, ROWS)
+        return parquet_output.read(self.spark, folder / index.BLOCKS, ROWS)
 
     # match
 
-    def _estate(
-        self, acting: Acting, ownerships: tuple[str, ...], members: Iterable[Entity], count: int
-    ) -> Estate:
+    def _context(
+        self,
+        memberships: Memberships,
+        ownerships: tuple[str, ...],
+        members: Iterable[Entity],
+        count: int,
+    ) -> TaskContext:
         implied = map(membership, members)
         statements = (*self.stated, *implied)
         model = self.system.model
-        return Estate(
-            model.name, model.settings, acting, ownerships, statements, self.now, self.bits, count
+        return TaskContext(
+            model.name,
+            model.settings,
+            memberships,
+            ownerships,
+            statements,
+            self.now,
+            self.bits,
+            count,
         )
 
-    def _match(self, estate: Estate) -> Callable[[Path], dict[str, Any]]:
+    def _match(self, context: TaskContext) -> Callable[[Path], dict[str, Any]]:
         def match(folder: Path) -> dict[str, Any]:
             blocks = self._blocks(self.draft.kept("gather"))
-            written.write(each_block(blocks, estate, matches, MATCHES), folder / index.MATCHES)
+            parquet_output.write(
+                each_block(blocks, context, matches, MATCHES), folder / index.MATCHES
+            )
             return _matched(folder)
 
         return match
 
     # publish
 
-    def _publish(self, acting: Acting) -> dict[str, Content]:
+    def _publish(self, memberships: Memberships) -> dict[str, Content]:
         folder = self.draft.folder
         place(self.draft.kept("gather") / index.BLOCKS, folder / index.BLOCKS)
         place(self.draft.kept("match") / index.MATCHES, folder / index.MATCHES)
-        stored = [id in acting.stored for id in range(len(acting.principals))]
+        stored = [id in memberships.stored for id in range(len(memberships.principals))]
         people: list[list[Any]] = [
-            [p.kind for p in acting.principals],
-            [p.name for p in acting.principals],
+            [p.kind for p in memberships.principals],
+            [p.name for p in memberships.principals],
             stored,
         ]
-        edges = {(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert
+        edges = {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
         pairs = sorted(edges)
         members = [[m for m, _ in pairs], [g for _, g in pairs]]
         _put(folder / index.PRINCIPALS, people, index.PRINCIPAL_COLUMNS)
         _put(folder / index.MEMBERSHIPS, members, index.MEMBERSHIP_COLUMNS)
         names = (index.BLOCKS, index.MATCHES, index.PRINCIPALS, index.MEMBERSHIPS)
-        if sum(_count(folder / name) for name in names) <= small.ROWS:
-            return {name: written.content_here(folder / name) for name in names}
+        if sum(_count(folder / name) for name in names) <= local_mode.ROWS:
+            return {name: parquet_output.content_here(folder / name) for name in names}
         read = self.spark.read
         frames = [read.parquet(read_from(folder / name)) for name in names]
         with ThreadPoolExecutor(len(names)) as pool:  # small ones do not wait for large ones
-            return dict(zip(names, pool.map(written.content, frames), strict=True))
+            return dict(zip(names, pool.map(parquet_output.content, frames), strict=True))
 
 
-def _facts(estate: Estate, members: Iterable[Entity]) -> dict[str, Any]:
+def _facts(context: TaskContext, members: Iterable[Entity]) -> dict[str, Any]:
     """What readers have to know beside the tables."""
     return {
-        "count": estate.count,
+        "count": context.count,
         "members": [list(entity) for entity in members],
-        "ownerships": list(estate.ownerships),
-        "scopes": index.scopes_digest(prepared(estate).table),
+        "ownerships": list(context.ownerships),
+        "scopes": index.scopes_digest(prepared(context).table),
     }
 
 

@@ -30,8 +30,8 @@ from lakewarden.aspects.row import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
-from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement_file import principal_text
+from lakewarden.kernel.toml_section import Section
 from lakewarden.names import cdap
 from lakewarden.names.canonical import lower_word, quoted
 from lakewarden.pipeline.directory_manifest import Input

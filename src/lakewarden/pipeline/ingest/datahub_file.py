@@ -20,7 +20,7 @@ from lakewarden.aspects.change import Change
 from lakewarden.aspects.row import Row, error_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
-from lakewarden.pipeline import small
+from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import replay
 from lakewarden.pipeline.ingest.files import (
@@ -93,7 +93,7 @@ class DatahubFile:
 
         files = find(self.path, SUFFIXES)
         progress("read", 1, _STEPS, f"{len(files)} files")
-        if small.has_little(bytes_of(files), spark):
+        if local_mode.has_little(bytes_of(files), spark):
             return _few(files, system.model, progress)
         place = scratch / "writes"
         settings = tuple(sorted(system.model.settings.items()))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
 from lakewarden.pipeline.ingest.json_file import parse
 

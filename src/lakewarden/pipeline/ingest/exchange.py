@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakewarden.aspects.row import CELLS, Row, error_row
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted, split_path
-from lakewarden.pipeline import small
+from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import identity
 from lakewarden.pipeline.ingest.files import Batches, File, bytes_of, find, inputs_of, per_file
@@ -122,7 +122,7 @@ def read(
 
     files = find(path, SUFFIXES)
     progress("read", 1, _STEPS, f"{len(files)} files")
-    if small.has_little(bytes_of(files), spark):
+    if local_mode.has_little(bytes_of(files), spark):
         return _few(files, reader, system, progress)
     place = scratch / "replies"
     key = (system.model.name, tuple(sorted(system.model.settings.items())))

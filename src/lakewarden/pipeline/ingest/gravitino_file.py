@@ -33,16 +33,16 @@ from lakewarden.aspects.row import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
-from lakewarden.kernel.section import Section
 from lakewarden.kernel.statement import Effect
 from lakewarden.kernel.statement_file import principal_text, read_statements
+from lakewarden.kernel.toml_section import Section
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import exchange as exchanges
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.service.sealing import is_secret
+from lakewarden.service.sealed_properties import is_secret
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:

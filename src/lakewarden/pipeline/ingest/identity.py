@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from lakewarden.aspects.row import Row, membership_row, note_row, principal_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
 from lakewarden.service.system import System
 

@@ -1,6 +1,6 @@
 """Running systems as sources: read over their own API into files, which are then read as files.
 
-There is no second reader: `lakewarden.pipeline.walk` copies, and the file sources understand.
+There is no second reader: `lakewarden.pipeline.extract` copies, and the file sources understand.
 What the API did not show, and what it never shows, is told by the report under `not_read`.
 """
 
@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.extract import cdap, datahub, gravitino
+from lakewarden.pipeline.extract.export import Export
+from lakewarden.pipeline.extract.original import NOBODY, Credential, Original
 from lakewarden.pipeline.ingest.cdap_file import CdapFile
 from lakewarden.pipeline.ingest.datahub_file import DatahubFile
 from lakewarden.pipeline.ingest.exchange import exchanges
@@ -23,9 +26,6 @@ from lakewarden.pipeline.ingest.files import File, find
 from lakewarden.pipeline.ingest.gravitino_file import GravitinoFile
 from lakewarden.pipeline.ingest.identity import People
 from lakewarden.pipeline.ingest.source import Progress, Reading, Source
-from lakewarden.pipeline.walk import cdap, datahub, gravitino
-from lakewarden.pipeline.walk.export import Export
-from lakewarden.pipeline.walk.original import NOBODY, Credential, Original
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:

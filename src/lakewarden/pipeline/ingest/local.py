@@ -58,7 +58,7 @@ class Local:
 
     def checked(self, tables: Sequence[str], model: Model) -> Local:
         """See `Rows`."""
-        from lakewarden.pipeline.check_here import check
+        from lakewarden.pipeline.check_local import check
 
         return Local(check((row for row in self.rows if row.table in tables), model))
 

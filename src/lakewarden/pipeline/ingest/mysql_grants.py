@@ -226,10 +226,10 @@ class _Reader:
         elif known.is_role:
             self._grants.role(role_name(account))
         else:
-            acting = known.roles if self._takes_granted else known.active & known.roles
-            roles = [self._catalog.role(role_name(role)) for role in sorted(acting)]
+            memberships = known.roles if self._takes_granted else known.active & known.roles
+            roles = [self._catalog.role(role_name(role)) for role in sorted(memberships)]
             self._grants.user(user_name(account), roles)
-            for role in sorted(known.roles - acting):
+            for role in sorted(known.roles - memberships):
                 what = f"the role `{role_name(role)}`, which takes SET ROLE"
                 self._grants.note(user_name(account), what)
 

@@ -152,8 +152,10 @@ class _Reader:
     def _principals(self) -> None:
         for role in self._found.roles:
             if role.can_login:
-                acting = sorted(name for name in self._acting[role.name] if self._is_group(name))
-                roles = [self._catalog.role(name) for name in acting]
+                memberships = sorted(
+                    name for name in self._acting[role.name] if self._is_group(name)
+                )
+                roles = [self._catalog.role(name) for name in memberships]
                 self._grants.user(role.name, roles)
             elif self._is_group(role.name):
                 self._grants.role(role.name)

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
 
 ACCESS: Final = 0

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lakewarden.aspects.row import COUNTED, DELETED, ERRORS, NOTES, Row
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline import local_mode
 from lakewarden.pipeline import ownership as owning
-from lakewarden.pipeline import small
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.files import refuse_errors
 from lakewarden.pipeline.ingest.local import Local, local
@@ -217,7 +217,7 @@ def _taken(rows: DataFrame | Sequence[Row], spark: SparkSession, *, for_spark: b
     """The rows of a source, where they are worked on."""
     if not isinstance(rows, Sequence):
         return Distributed(rows)
-    if small.has_few(len(rows), spark) and not for_spark:
+    if local_mode.has_few(len(rows), spark) and not for_spark:
         return Local(rows)
     return Distributed(frame_of(spark, rows))
 

@@ -34,10 +34,10 @@ from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.source import Reading as Given
 from lakewarden.service.effect import RealmChanged, decode
+from lakewarden.service.index_catch_up import mark
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
 from lakewarden.service.replay import Rows
-from lakewarden.service.resume import mark
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class Snapshot(NamedTuple):
     """A realm as it was at a revision, with the people of its directory.
 
-    `mark` tells the store as it was then from others, see `lakewarden.service.resume.mark`.
+    `mark` tells the store as it was then from others, see `lakewarden.service.index_catch_up.mark`.
     """
 
     realm: Realm

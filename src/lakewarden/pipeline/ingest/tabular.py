@@ -45,7 +45,7 @@ from lakewarden.kernel.relations import TABLES
 from lakewarden.kernel.statement_file import read_principal, read_statements
 from lakewarden.names import datahub
 from lakewarden.names.canonical import check_text, quoted
-from lakewarden.pipeline import small
+from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES
 from lakewarden.pipeline.ingest.files import (
@@ -126,12 +126,14 @@ class Tabular:
 
     def _is_small(self, tables: Mapping[str, list[File]], spark: SparkSession) -> bool:
         if self.format == CSV:
-            return small.has_little(bytes_of(f for found in tables.values() for f in found), spark)
+            return local_mode.has_little(
+                bytes_of(f for found in tables.values() for f in found), spark
+            )
         for table, found in tables.items():
             if found:
                 _common_header(table, found)
         rows = (pq.read_metadata(f.path).num_rows for found in tables.values() for f in found)
-        return small.has_few(sum(rows), spark)
+        return local_mode.has_few(sum(rows), spark)
 
 
 def _tables(path: Path, format: str) -> dict[str, list[File]]:

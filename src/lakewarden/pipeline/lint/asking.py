@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from lakewarden.analysis.lint.estate import Estate
 from lakewarden.analysis.lint.finding import Finding, Rule
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint, ordered
 from lakewarden.pipeline.lint.names import Register
 
 
 def findings_of(
     realm: str,
-    estate: Estate,
+    context: LintContext,
     rules: Iterable[Rule],
     register: Register,
     look_up: Callable[[], None],
@@ -27,7 +27,7 @@ def findings_of(
         again = []
         for rule in waiting:
             misses = register.misses
-            findings = lint(realm, estate, [rule])
+            findings = lint(realm, context, [rule])
             if register.misses == misses:
                 found += findings
             else:

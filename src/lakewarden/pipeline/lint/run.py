@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakewarden.analysis.lint.catalogue import RULES
-from lakewarden.analysis.lint.estate import Estate, SetAside
 from lakewarden.analysis.lint.finding import Finding, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, SetAside
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline import directory, directory_manifest, written
+from lakewarden.pipeline import directory, directory_manifest, parquet_output
 from lakewarden.pipeline.index.index import STATEMENTS, Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.lint.asking import findings_of
@@ -87,7 +87,7 @@ def lint_index(
 
         def ask(folder: Path) -> dict[str, Any]:
             bare = found[0] if found else skeleton(index, spark)
-            seen = Estate(bare.snapshot, set_aside=aside)
+            seen = LintContext(bare.snapshot, set_aside=aside)
             findings = findings_of(index.realm, seen, rules, bare.register, bare.look_up)
             (folder / FINDINGS).mkdir()
             pq.write_table(_table(findings), folder / FINDINGS / "part-00000.parquet")
@@ -96,9 +96,9 @@ def lint_index(
         one.stage("read", read, "{entities:,} entities")
         one.stage("ask", ask, "{findings:,} findings")
         place(one.kept("ask") / FINDINGS, one.folder / FINDINGS)
-        rows = written.read(spark, one.folder / FINDINGS, _SPARK)
+        rows = parquet_output.read(spark, one.folder / FINDINGS, _SPARK)
         facts = {"realm": index.realm, "model": index.system.model.name}
-        tables = {FINDINGS: written.content(rows)}
+        tables = {FINDINGS: parquet_output.content(rows)}
         manifest = Manifest(KIND, 0, inputs, options, facts, tables)
         result = one.finish(manifest, {"peak_bytes": memory.bytes})
     return Result(*result, read_findings(out, result[0]))

@@ -23,11 +23,11 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.snapshot import Snapshot, decisions
 from lakewarden.kernel.tree import Tree
-from lakewarden.pipeline import written
+from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index.block import EDGE, ENTITY, OWNER, edges_of
-from lakewarden.pipeline.index.estate import NO_REVISION, blocks_of, estate_of, prepared
 from lakewarden.pipeline.index.index import MATCHES, Index, scopes_digest
 from lakewarden.pipeline.index.matching import MATCHES as COLUMNS
+from lakewarden.pipeline.index.task_context import NO_REVISION, blocks_of, prepared, task_context_of
 from lakewarden.pipeline.lint.names import Ids, Names, Register
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def _named(rows: DataFrame) -> list[tuple[int, Entity]]:
 
 def skeleton(index: Index, spark: SparkSession) -> Skeleton:
     """The skeleton of an index. Raises `BadInput` where its scopes are of other statements."""
-    estate = estate_of(index)
-    table = prepared(estate).table
+    context = task_context_of(index)
+    table = prepared(context).table
     if scopes_digest(table) != index.manifest.facts["scopes"]:
         raise BadInput("was made of other statements; make the index anew", where=str(index.out))
     bits = int(index.manifest.facts["bits"])
@@ -77,10 +77,10 @@ def skeleton(index: Index, spark: SparkSession) -> Skeleton:
     coded = Coded(
         model=index.system.model,
         spelling=index.system.spelling,
-        tree=_tree(entities, estate.count, register),
-        acting=estate.acting,
-        relations=_relations(own, index, estate.count),
-        owners=_owners(own, index, estate.count),
+        tree=_tree(entities, context.count, register),
+        memberships=context.memberships,
+        relations=_relations(own, index, context.count),
+        owners=_owners(own, index, context.count),
         ownerships=index.ownerships,
         attributes={},
     )
@@ -139,7 +139,11 @@ def _owners(own: DataFrame, index: Index, count: int) -> Edges:
 
 
 def _bitmaps(index: Index, spark: SparkSession, count: int) -> tuple[BitMap, ...]:
-    rows = written.read(spark, index.folder / MATCHES, COLUMNS).select("scope", "bits").toArrow()
+    rows = (
+        parquet_output.read(spark, index.folder / MATCHES, COLUMNS)
+        .select("scope", "bits")
+        .toArrow()
+    )
     parts: list[list[BitMap]] = [[] for _ in range(count)]
     for scope, bits in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         parts[scope].append(BitMap.deserialize(bits))

@@ -18,8 +18,9 @@ from pyroaring import BitMap
 from lakewarden.kernel.model import WAYS
 from lakewarden.pipeline.index.columns import flags, ints
 from lakewarden.pipeline.review.audience import People
-from lakewarden.pipeline.review.found import Found
+from lakewarden.pipeline.review.block_merge import Found
 from lakewarden.pipeline.review.labels import Labels
+from lakewarden.pipeline.review.principal_names import words
 from lakewarden.pipeline.review.question import Chosen
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
@@ -30,7 +31,6 @@ from lakewarden.pipeline.review.schemas import (
     ORPHANS,
     SCHEMAS,
 )
-from lakewarden.pipeline.review.words import words
 
 NO_OWNER: Final = "no owner"
 NOT_STORED: Final = "no owner is stored"
@@ -69,9 +69,11 @@ class Describing:
     def __init__(
         self, people: People, gone: frozenset[int], coarse: Reached, labels: Labels
     ) -> None:
-        acting, model = people.acting, people.model
-        self._names = pa.array([words(principal) for principal in acting.principals], pa.string())
-        self._stored, self._active = sorted(acting.stored), sorted(acting.stored - gone)
+        memberships, model = people.memberships, people.model
+        self._names = pa.array(
+            [words(principal) for principal in memberships.principals], pa.string()
+        )
+        self._stored, self._active = sorted(memberships.stored), sorted(memberships.stored - gone)
         self._unowned = sorted(n for n, declared in model.types.items() if not declared.owned)
         self._coarse = {
             at: {name: (key, len(users)) for name, (key, users) in of.items()}
@@ -200,9 +202,9 @@ def _none(offsets: Any, marks: Any) -> Any:
 
 def standing(people: People, gone: frozenset[int]) -> Mapping[str, tuple[bool, bool]]:
     """Of each principal, by name, whether it is stored, and whether it was removed."""
-    acting = people.acting
-    known = enumerate(acting.principals)
-    return {words(principal): (id in acting.stored, id in gone) for id, principal in known}
+    memberships = people.memberships
+    known = enumerate(memberships.principals)
+    return {words(principal): (id in memberships.stored, id in gone) for id, principal in known}
 
 
 def group_rows(

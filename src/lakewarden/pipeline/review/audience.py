@@ -7,12 +7,12 @@ from typing import Final
 
 from pyroaring import BitMap
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.grants import Grant, Table
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.statement import Effect
 from lakewarden.kernel.who import Crowd
-from lakewarden.pipeline.index.estate import Estate, prepared
+from lakewarden.pipeline.index.task_context import TaskContext, prepared
 from lakewarden.pipeline.review.residue import (
     Admins,
     All,
@@ -44,10 +44,10 @@ _UNTOLD: Final[Telling] = {}
 class People:
     """The stored users of an estate, and whom its statements name."""
 
-    def __init__(self, acting: Acting, ownerships: tuple[str, ...], table: Table) -> None:
+    def __init__(self, memberships: Memberships, ownerships: tuple[str, ...], table: Table) -> None:
         self.model = table.model
-        self.acting = acting
-        self.crowd = Crowd(acting)
+        self.memberships = memberships
+        self.crowd = Crowd(memberships)
         self.ownerships = ownerships
         self.grants = {effect: _by_id(table, effect) for effect in Effect}
 
@@ -80,13 +80,13 @@ class People:
         )
 
 
-def people_of(estate: Estate) -> People:
+def people_of(context: TaskContext) -> People:
     """The people of an estate, worked out once in each process."""
-    known = _PEOPLE.get(estate.key)
+    known = _PEOPLE.get(context.key)
     if known is None:
         _PEOPLE.clear()
-        table = prepared(estate).table
-        known = _PEOPLE[estate.key] = People(estate.acting, estate.ownerships, table)
+        table = prepared(context).table
+        known = _PEOPLE[context.key] = People(context.memberships, context.ownerships, table)
     return known
 
 
@@ -179,7 +179,7 @@ class Audience:
             case Free():
                 return people.crowd.everyone - people.of(people.named([residue], Effect.DENY))
             case Admins():
-                return people.of([people.acting.ids[SERVICE_ADMINS]])
+                return people.of([people.memberships.ids[SERVICE_ADMINS]])
             case Told():
                 return self.telling.get(residue, BitMap())
             case _:
@@ -227,4 +227,4 @@ def spoken(atom: Own) -> str:
 
 def principals_of(people: People, ids: Iterable[int]) -> list[Principal]:
     """The principals with these numbers, in order."""
-    return [people.acting.principals[id] for id in sorted(ids)]
+    return [people.memberships.principals[id] for id in sorted(ids)]

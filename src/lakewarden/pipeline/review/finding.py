@@ -14,19 +14,19 @@ from pyroaring import BitMap
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Compare, Node
 from lakewarden.kernel.facts import ROOT
-from lakewarden.kernel.point import Point
+from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.subject import Subject
-from lakewarden.pipeline.index.estate import Estate, Judged
 from lakewarden.pipeline.index.matching import canonical
+from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
+from lakewarden.pipeline.review.asset_rows import Listing, containers
 from lakewarden.pipeline.review.audience import Audience, People, people_of
-from lakewarden.pipeline.review.bound import Groups, digest_of, groups_of
 from lakewarden.pipeline.review.column import Codes, Column, small
 from lakewarden.pipeline.review.group import Group, Grouping
-from lakewarden.pipeline.review.listed import Listing, containers
-from lakewarden.pipeline.review.most import Most
-from lakewarden.pipeline.review.naming import Naming
-from lakewarden.pipeline.review.owning import Owning
+from lakewarden.pipeline.review.group_bounds import Groups, digest_of, groups_of
+from lakewarden.pipeline.review.named_access import Naming
+from lakewarden.pipeline.review.ownership_access import Owning
+from lakewarden.pipeline.review.ownership_bounds import OwnershipBounds
 from lakewarden.pipeline.review.question import Agenda, Chosen
 from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
 from lakewarden.pipeline.review.residue import NOBODY, Residues, Told
@@ -66,16 +66,16 @@ class Plan:
     again: Matters | None = None
 
 
-def finder(estate: Estate, plan: Plan) -> Callable[[Judged], Iterator[pa.RecordBatch]]:
+def finder(context: TaskContext, plan: Plan) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """What judges a block of the estate; the columns are `row.FOUND`."""
 
-    def judge(judged: Judged) -> Iterator[pa.RecordBatch]:
-        return find(judged, plan, people_of(estate))
+    def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        return find(judged, plan, people_of(context))
 
     return judge
 
 
-def find(judged: Judged, plan: Plan, people: People) -> Iterator[pa.RecordBatch]:
+def find(judged: CompiledBlock, plan: Plan, people: People) -> Iterator[pa.RecordBatch]:
     """What is found in one block of an estate with these people."""
     finder = _Finder(judged, plan, people)
     return finder.batches() if plan.again is None else finder.grouped(plan.again)
@@ -84,7 +84,7 @@ def find(judged: Judged, plan: Plan, people: People) -> Iterator[pa.RecordBatch]
 class _Finder:
     """One block."""
 
-    def __init__(self, judged: Judged, plan: Plan, people: People) -> None:
+    def __init__(self, judged: CompiledBlock, plan: Plan, people: People) -> None:
         self._block = judged.block
         self._snapshot = judged.snapshot
         self._plan = plan
@@ -96,7 +96,7 @@ class _Finder:
         self._listing = Listing(judged, self._reduction, self._audience)
         self._naming = Naming(self._reduction, people, plan.telling)
         self._shown: set[int] = set()
-        self._counting: tuple[Groups, Most] | None = None
+        self._counting: tuple[Groups, OwnershipBounds] | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that is found."""
@@ -229,10 +229,10 @@ class _Finder:
         gains = self._most(groups).gains([one.atoms for one in found])
         yield from _gained(MOST, groups.type, number, gains)
 
-    def _most(self, groups: Groups) -> Most:
+    def _most(self, groups: Groups) -> OwnershipBounds:
         """What counts owners in the groups, kept while these are asked about."""
         if self._counting is None or self._counting[0] is not groups:
-            self._counting = groups, Most(self._owning, self._residues, groups)
+            self._counting = groups, OwnershipBounds(self._owning, self._residues, groups)
         return self._counting[1]
 
     def _numbers(self, group: Group) -> list[int]:
@@ -269,20 +269,20 @@ def _gained(what: int, type: str, matter: int, gains: Codes) -> Iterator[pa.Reco
         )
 
 
-def teller(asked: Iterable[Told]) -> Callable[[Judged], Iterator[pa.RecordBatch]]:
+def teller(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """What finds, in a block, which comparisons hold for the users that are its entities."""
     questions = tuple(asked)
 
-    def tell(judged: Judged) -> Iterator[pa.RecordBatch]:
+    def tell(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         block, coded = judged.block, judged.snapshot.coded
         nobody = Subject(
             Principal(USER, ""), frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
         )
-        point = Point(judged.snapshot, nobody, None)
+        point = PointEvaluator(judged.snapshot, nobody, None)
         rows = []
         for id in block.own & coded.tree.stored:
             principal = coded.model.principal_kind(coded.tree.entity(id))
-            user = None if principal is None else coded.acting.ids.get(Principal(*principal))
+            user = None if principal is None else coded.memberships.ids.get(Principal(*principal))
             if principal is None or user is None or principal[0] != USER:
                 continue
             for number, one in enumerate(questions):

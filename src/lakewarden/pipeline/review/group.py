@@ -32,9 +32,8 @@ from lakewarden.kernel.expression import (
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.principal import USER
 from lakewarden.pipeline.review.audience import Audience, People, Telling
-from lakewarden.pipeline.review.bound import Atoms, Groups, Sides, both, either
 from lakewarden.pipeline.review.column import Codes, Column, joined
-from lakewarden.pipeline.review.covering import Cover, cover
+from lakewarden.pipeline.review.group_bounds import Atoms, Groups, Sides, both, either
 from lakewarden.pipeline.review.reduction import Reduction, Spots
 from lakewarden.pipeline.review.residue import (
     Everybody,
@@ -46,6 +45,7 @@ from lakewarden.pipeline.review.residue import (
     Residue,
     Residues,
 )
+from lakewarden.pipeline.review.statement_coverage import Cover, cover
 
 _FIRST: Final = 4
 """So many entities of a group are asked first; each time after that twice as many."""

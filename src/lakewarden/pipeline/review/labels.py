@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lakewarden.pipeline.index.block import EDGE, ENTITY
 from lakewarden.pipeline.index.columns import ints
 from lakewarden.pipeline.index.index import BLOCKS, Index
-from lakewarden.pipeline.index.own import own_where
+from lakewarden.pipeline.index.own_rows import own_where
 
 DOMAINS: Final = ("domain", "product_domain")
 TAGS: Final = ("tag",)

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
 from lakewarden.pipeline.review.chart import Bar, bars, columns
 from lakewarden.pipeline.review.markup import Markup, element, together, wrapped
+from lakewarden.pipeline.review.principal_names import COARSE
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
     BY_CONTAINER,
@@ -29,7 +30,6 @@ from lakewarden.pipeline.review.schemas import (
     REVIEW,
 )
 from lakewarden.pipeline.review.summary import SENSITIVE, TOP, Rows, Summary, bound_names
-from lakewarden.pipeline.review.words import COARSE
 
 _FEW: Final = 4
 """How many members of a list a cell shows."""

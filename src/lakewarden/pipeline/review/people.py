@@ -44,7 +44,7 @@ class Naming:
         self._keys = codes.dictionary
         self._counts = found.column("n").combine_chunks().cast(pa.int32())
         users = found.column("owners").combine_chunks()
-        names = pa.array([one.name for one in people.acting.principals], pa.string())
+        names = pa.array([one.name for one in people.memberships.principals], pa.string())
         offsets = pa.array(ints(users.offsets) - ints(users.offsets)[:1], pa.int32())
         self._names = pa.ListArray.from_arrays(offsets, names.take(users.flatten()))
         self._labels = labels

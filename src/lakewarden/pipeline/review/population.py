@@ -12,7 +12,7 @@ from typing import Any
 from lakewarden.kernel.principal import USER
 from lakewarden.pipeline.index.index import STATEMENTS, Index
 from lakewarden.pipeline.product import MANIFEST, Input
-from lakewarden.pipeline.review.found import Found
+from lakewarden.pipeline.review.block_merge import Found
 
 
 def input_of(index: Index) -> Input:
@@ -33,13 +33,13 @@ def age_of(source: Path) -> dict[str, Any]:
 
 def facts_of(index: Index, found: Found) -> dict[str, Any]:
     """What the review is of: the system, and the population as it was frozen in the index."""
-    facts, acting = index.manifest.facts, found.people.acting
+    facts, memberships = index.manifest.facts, found.people.memberships
     statements = _sha256((index.folder / STATEMENTS).read_text("utf-8"))
     digests = {name: content.digest for name, content in sorted(index.manifest.tables.items())}
     population = {
         "entities": sum(n for type, n in found.census.items() if type),
-        "users": sum(acting.principals[id].kind == USER for id in acting.stored),
-        "principals": len(acting.stored),
+        "users": sum(memberships.principals[id].kind == USER for id in memberships.stored),
+        "principals": len(memberships.stored),
         "statements": statements,
         "checksum": _sha256(json.dumps([digests, statements])),
     }

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.kernel.algebra import Algebra
-from lakewarden.kernel.among import Among, related_ids
+from lakewarden.kernel.bulk_evaluator import BulkEvaluator, related_ids
 from lakewarden.kernel.expression import ANCESTORS, REQUEST, SELF, Compare, Holds, May, Node
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.subject import Subject
 from lakewarden.pipeline.review.column import Codes, Column, column_of, joined
-from lakewarden.pipeline.review.covering import Cover, Covering
 from lakewarden.pipeline.review.residue import (
     EVERYBODY,
     NOBODY,
@@ -38,6 +37,7 @@ from lakewarden.pipeline.review.residue import (
     Told,
     Types,
 )
+from lakewarden.pipeline.review.statement_coverage import Cover, Covering
 
 Ids = NDArray[np.int32]
 
@@ -84,7 +84,7 @@ class Reduction(Algebra[Column, Spots]):
         self.residues = residues
         self._limit = limit
         self.covering: Covering = Covering(snapshot) if like is None else like.covering
-        self._among = Among(snapshot, _ANYBODY)
+        self._among = BulkEvaluator(snapshot, _ANYBODY)
         self._tree = snapshot.coded.tree
         self._persons: Codes = self._principals() if like is None else like._persons
         declared = (snapshot.model.types.get(kind) for kind in self._tree.kinds)
@@ -102,7 +102,7 @@ class Reduction(Algebra[Column, Spots]):
         codes = [tree.codes[kind] for kind in sorted(kinds & tree.codes.keys())]
         for id in np.flatnonzero(np.isin(tree.types, codes)).tolist():
             principal = coded.model.principal_kind(tree.entity(id))
-            known = None if principal is None else coded.acting.ids.get(Principal(*principal))
+            known = None if principal is None else coded.memberships.ids.get(Principal(*principal))
             found[id] = -1 if known is None else known
         return found
 

@@ -17,18 +17,18 @@ class RoleSets:
     """
 
     def __init__(self, people: People, audience: Audience) -> None:
-        acting = people.acting
-        named = people.addressed() | {acting.ids[SERVICE_ADMINS]}
+        memberships = people.memberships
+        named = people.addressed() | {memberships.ids[SERVICE_ADMINS]}
         told = [audience.telling[one] for one in sorted(audience.telling, key=repr)]
         found: dict[tuple[frozenset[int], tuple[bool, ...]], list[int]] = {}
         for user in people.crowd.everyone:
-            acts = acting.acts_as(acting.principals[user]) & named
+            acts = memberships.acts_as(memberships.principals[user]) & named
             found.setdefault((acts, tuple(user in users for users in told)), []).append(user)
         keys = sorted(found, key=lambda key: found[key][0])
         self.principals = [acts for acts, _ in keys]
         self.users = [BitMap(found[key]) for key in keys]
         self.set_of = {user: s for s, users in enumerate(self.users) for user in users}
-        self._sets = np.zeros(len(acting.principals), dtype=np.uint32)
+        self._sets = np.zeros(len(memberships.principals), dtype=np.uint32)
         for user, number in self.set_of.items():
             self._sets[user] = number
 

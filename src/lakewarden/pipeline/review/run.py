@@ -22,16 +22,17 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline import written
-from lakewarden.pipeline.index.estate import Estate, Judge, estate_of, judge_each
+from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index.index import Index, open_index
+from lakewarden.pipeline.index.task_context import Judge, TaskContext, judge_each, task_context_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import Content, Draft, Manifest, draft, key_of, place
 from lakewarden.pipeline.review import assets, people
+from lakewarden.pipeline.review.activity import Use, use_of
 from lakewarden.pipeline.review.audience import Telling, people_of
+from lakewarden.pipeline.review.block_merge import At, Found, class_counts, gathered, members
 from lakewarden.pipeline.review.finding import TOLD, Plan, finder, teller, telling
-from lakewarden.pipeline.review.found import At, Found, class_counts, gathered, members
 from lakewarden.pipeline.review.labels import labels_of
 from lakewarden.pipeline.review.page import page
 from lakewarden.pipeline.review.population import age_of, facts_of, input_of
@@ -50,7 +51,6 @@ from lakewarden.pipeline.review.sensitive import Sensitive
 from lakewarden.pipeline.review.spreadsheet import export
 from lakewarden.pipeline.review.summary import Source, summed
 from lakewarden.pipeline.review.tables import Tables, table
-from lakewarden.pipeline.review.use import Use, use_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -154,11 +154,11 @@ class _Job:
         return facts_of(self.index, self._gathered())
 
     @cached_property
-    def _estate(self) -> Estate:
-        return estate_of(self.index)
+    def _context(self) -> TaskContext:
+        return task_context_of(self.index)
 
     def _judge(self, judge: Judge, schema: str, place: Path) -> None:
-        judge_each(self.index, self._estate, judge, schema, place, self.spark)
+        judge_each(self.index, self._context, judge, schema, place, self.spark)
 
     def _telling(self) -> Telling:
         kept = self.draft.kept("ask") / "told"
@@ -171,7 +171,7 @@ class _Job:
     def _gathered(self) -> Found:
         """What was found, read once."""
         if self._found is None:
-            folders, everyone = self._folders(), people_of(self._estate)
+            folders, everyone = self._folders(), people_of(self._context)
             self._found = gathered(folders, everyone, self._telling(), self._matters_by_group())
         return self._found
 
@@ -192,7 +192,7 @@ class _Job:
         return {"told": len(asked)}
 
     def _find(self, folder: Path) -> dict[str, Any]:
-        self._judge(finder(self._estate, self._plan), FOUND, folder / "found")
+        self._judge(finder(self._context, self._plan), FOUND, folder / "found")
         return {"rows": ds.dataset(folder / "found", format="parquet").count_rows()}
 
     @property
@@ -208,7 +208,7 @@ class _Job:
         wide = {at: of for at, of in counted.items() if GROUP in of or of[CLASS] > limit}
         again = frozenset(at for at, of in wide.items() if of.get(CLASS))
         if again:
-            judge = finder(self._estate, replace(self._plan, again=again))
+            judge = finder(self._context, replace(self._plan, again=again))
             self._judge(judge, FOUND, folder / "found")
         return {"matters": len(wide), "at": sorted(map(list, wide))}
 
@@ -231,8 +231,8 @@ class _Job:
         """Writes the tables of assets, as they are described batch by batch."""
         sizes = {"assets": 0, "orphans": 0}
         with (
-            written.writer(SCHEMAS[BY_ASSET], folder / BY_ASSET) as by_asset,
-            written.writer(SCHEMAS[ORPHANS], folder / ORPHANS) as orphans,
+            parquet_output.writer(SCHEMAS[BY_ASSET], folder / BY_ASSET) as by_asset,
+            parquet_output.writer(SCHEMAS[ORPHANS], folder / ORPHANS) as orphans,
         ):
             for batch in self._found_assets(assets.FOUND_COLUMNS):
                 described, orphaned = made.tables(batch)
@@ -271,7 +271,7 @@ class _Job:
         for name in SCHEMAS:
             stage = "merge" if (self.draft.kept("merge") / name).exists() else "assets"
             place(self.draft.kept(stage) / name, self.draft.folder / name)
-        return written.contents_of(self.draft.folder, SCHEMAS, self.spark)
+        return parquet_output.contents_of(self.draft.folder, SCHEMAS, self.spark)
 
     def _write(self, folder: Path) -> dict[str, Any]:
         source = Source(self.index.manifest, self.facts(), self.age, self.sensitive.given)
@@ -285,7 +285,7 @@ class _Job:
 def _put_each(parts: Iterable[pa.Table], folder: Path) -> int:
     """Writes a table part by part; returns how many rows it has."""
     count = 0
-    with written.writer(SCHEMAS[folder.name], folder) as out:
+    with parquet_output.writer(SCHEMAS[folder.name], folder) as out:
         for rows in parts:
             out.write_table(rows)
             count += rows.num_rows

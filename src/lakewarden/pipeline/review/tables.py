@@ -15,8 +15,10 @@ from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER
 from lakewarden.kernel.statement import Effect
 from lakewarden.pipeline.index.matching import canonical
+from lakewarden.pipeline.review.activity import Use
 from lakewarden.pipeline.review.audience import principals_of
-from lakewarden.pipeline.review.found import At, Class, Found, Group, matters
+from lakewarden.pipeline.review.block_merge import At, Class, Found, Group, matters
+from lakewarden.pipeline.review.principal_names import COARSE, EXACT, words
 from lakewarden.pipeline.review.question import Chosen, Question
 from lakewarden.pipeline.review.residue import Free, Given, Owned, Residue
 from lakewarden.pipeline.review.role_sets import RoleSets
@@ -29,8 +31,6 @@ from lakewarden.pipeline.review.schemas import (
     ROLE_SETS,
     SCHEMAS,
 )
-from lakewarden.pipeline.review.use import Use
-from lakewarden.pipeline.review.words import COARSE, EXACT, words
 
 Counts = NDArray[np.int64]
 
@@ -208,9 +208,9 @@ class Tables:
         return list(map(words, principals_of(self._people, ids)))
 
     def _principal_rows(self) -> Iterator[tuple[Any, ...]]:
-        acting = self._people.acting
-        for id, (kind, name) in enumerate(acting.principals):
-            yield id, kind, name, id in acting.stored
+        memberships = self._people.memberships
+        for id, (kind, name) in enumerate(memberships.principals):
+            yield id, kind, name, id in memberships.stored
 
     # people
 
@@ -233,7 +233,7 @@ class Tables:
         most = [self._by_way(way, self._reach, count)[sets] for way in ways]
         least = [self._by_way(way, self._surely, count)[sets] for way in ways]
         owned = [self._by_way(way, gains, len(users)) for way in ways]
-        names = [self._people.acting.principals[user].name for user in users]
+        names = [self._people.memberships.principals[user].name for user in users]
         return (users, names, sets, *most, *least, *owned, *_sparse(gains, len(users)))
 
     def _by_way(self, way: int, counts: Mapping[int, Counts], size: int) -> Counts:
@@ -249,8 +249,8 @@ class Tables:
         reach = sum(self._reach.values(), np.zeros(len(self._sets), dtype=np.int64))
         owning = {u for found in self._found.gains.values() for u in np.flatnonzero(found).tolist()}
         everyone = self._people.crowd.everyone
-        for user in sorted(self._people.acting.stored):
-            principal = self._people.acting.principals[user]
+        for user in sorted(self._people.memberships.stored):
+            principal = self._people.memberships.principals[user]
             if principal.kind != USER:
                 continue
             if user in self._found.gone:

@@ -24,15 +24,16 @@ import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.errors import Conflict
-from lakewarden.pipeline import written
+from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index import guests, index
 from lakewarden.pipeline.index.block import ROWS
-from lakewarden.pipeline.index.estate import blocks_of, each_block
 from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.index.matching import MATCHES, matches
+from lakewarden.pipeline.index.task_context import blocks_of, each_block
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.memory import peak
+from lakewarden.pipeline.parquet_output import union
 from lakewarden.pipeline.product import (
     Content,
     Draft,
@@ -44,12 +45,11 @@ from lakewarden.pipeline.product import (
     place,
     thin,
 )
-from lakewarden.pipeline.stream import carrying
+from lakewarden.pipeline.stream import reused_matches
 from lakewarden.pipeline.stream.events import Line, Stretch, taken
-from lakewarden.pipeline.stream.moving import MOVED
 from lakewarden.pipeline.stream.plan import Plan, plan
 from lakewarden.pipeline.stream.policy import text_of
-from lakewarden.pipeline.written import union
+from lakewarden.pipeline.stream.row_changes import MOVED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -138,10 +138,10 @@ def _said(made: Plan) -> dict[str, Any]:
     return {
         "ids": "shifted" if made.is_shifted else "kept",
         "blocks": {
-            "all": made.estate.blocks,
+            "all": made.context.blocks,
             "judged": len(made.dirty),
             "moved": len(moved),
-            "kept": made.estate.blocks - len(made.dirty | made.rewritten),
+            "kept": made.context.blocks - len(made.dirty | made.rewritten),
         },
         "scopes": {"carried": len(made.carried), "anew": len(made.anew)},
     }
@@ -172,8 +172,8 @@ class _Batch:
         made = self.plan
         target = folder / index.BLOCKS
         if made.rewritten:
-            ordered = self._rows().repartitionById(made.estate.blocks, "block")
-            written.write(ordered.sortWithinPartitions("block", "what", "id"), target)
+            ordered = self._rows().repartitionById(made.context.blocks, "block")
+            parquet_output.write(ordered.sortWithinPartitions("block", "what", "id"), target)
         target.mkdir(exist_ok=True)
         for file in made.kept:
             _link(file, target)
@@ -181,7 +181,7 @@ class _Batch:
 
     def _rows(self) -> DataFrame:
         """The rows of the blocks that are written, as `gathering.rows` has them."""
-        made, bits = self.plan, self.plan.estate.bits
+        made, bits = self.plan, self.plan.context.bits
         blocks, ids = guests.parts(made.pairs)
         pairs = pa.table({"block": pa.array(blocks, pa.int32()), "id": pa.array(ids, pa.int32())})
         known = blocks_of(self.known, self.spark)
@@ -189,20 +189,20 @@ class _Batch:
         if not made.is_shifted:
             mine = np.isin(blocks, sorted(made.rewritten))
             pairs, homes = pairs.filter(pa.array(mine)), np.unique(ids[mine] >> bits).tolist()
-            own = carrying.in_blocks(own, made.rewritten.union(homes))
+            own = reused_matches.in_blocks(own, made.rewritten.union(homes))
         translate = made.translation
         rows = own.mapInArrow(translate.moved, MOVED)
         if len(made.new_rows):
             rows = rows.unionByName(self.spark.createDataFrame(made.new_rows))
         found = rows.withColumn("block", F.shiftright("id", bits))
         if not made.is_shifted:
-            found = carrying.in_blocks(found, made.rewritten)
+            found = reused_matches.in_blocks(found, made.rewritten)
         hosts = F.broadcast(self.spark.createDataFrame(pairs))
         return found.unionByName(rows.join(hosts, "id")).select("block", *rows.columns)
 
     def _blocks(self) -> DataFrame:
         place = self.draft.kept("gather") / index.BLOCKS
-        return written.read(self.spark, place, ROWS)
+        return parquet_output.read(self.spark, place, ROWS)
 
     # match
 
@@ -214,7 +214,7 @@ class _Batch:
             for file in (self.known.folder / index.MATCHES).iterdir():
                 _link(file, target)
         else:
-            written.write(union(list(self._matches())), target)
+            parquet_output.write(union(list(self._matches())), target)
         return {"judged": len(made.dirty)}
 
     def _is_matched_as_before(self) -> bool:
@@ -224,19 +224,19 @@ class _Batch:
 
     def _matches(self) -> Iterable[DataFrame]:
         made = self.plan
-        before = written.read(self.spark, self.known.folder / index.MATCHES, MATCHES)
+        before = parquet_output.read(self.spark, self.known.folder / index.MATCHES, MATCHES)
         if made.is_shifted:
-            yield carrying.moved(before, made.carried, made.shift, made.clean, made.estate)
+            yield reused_matches.moved(before, made.carried, made.shift, made.clean, made.context)
         else:
-            clean = carrying.in_blocks(before, made.clean)
-            yield carrying.renumbered(clean, made.carried)
+            clean = reused_matches.in_blocks(before, made.clean)
+            yield reused_matches.renumbered(clean, made.carried)
         if made.dirty:
-            blocks = carrying.in_blocks(self._blocks(), made.dirty)
-            yield each_block(blocks, made.estate, matches, MATCHES)
+            blocks = reused_matches.in_blocks(self._blocks(), made.dirty)
+            yield each_block(blocks, made.context, matches, MATCHES)
         if made.anew and made.clean:
-            blocks = carrying.in_blocks(self._blocks(), made.clean)
-            estate = replace(made.estate, statements=made.stated_anew)
-            yield each_block(blocks, estate, carrying.only(made.anew), MATCHES)
+            blocks = reused_matches.in_blocks(self._blocks(), made.clean)
+            context = replace(made.context, statements=made.stated_anew)
+            yield each_block(blocks, context, reused_matches.only(made.anew), MATCHES)
 
     # publish
 
@@ -245,15 +245,15 @@ class _Batch:
         (folder / index.STATEMENTS).write_text(text_of(made.policy.stated()), "utf-8")
         place(self.draft.kept("gather") / index.BLOCKS, folder / index.BLOCKS)
         place(self.draft.kept("match") / index.MATCHES, folder / index.MATCHES)
-        acting = made.estate.acting
-        everyone = [id in acting.stored for id in range(len(acting.principals))]
+        memberships = made.context.memberships
+        everyone = [id in memberships.stored for id in range(len(memberships.principals))]
         people: list[list[Any]] = [
-            [p.kind for p in acting.principals],
-            [p.name for p in acting.principals],
+            [p.kind for p in memberships.principals],
+            [p.name for p in memberships.principals],
             everyone,
         ]
-        followed = {(m, g) for m, groups in acting.of.items() for g in groups}
-        pairs = sorted(followed | acting.inert)
+        followed = {(m, g) for m, groups in memberships.of.items() for g in groups}
+        pairs = sorted(followed | memberships.inert)
         edges = [[m for m, _ in pairs], [g for _, g in pairs]]
         _put(folder / index.PRINCIPALS, people, index.PRINCIPAL_COLUMNS)
         _put(folder / index.MEMBERSHIPS, edges, index.MEMBERSHIP_COLUMNS)
@@ -269,7 +269,7 @@ class _Batch:
         if files == before:
             return self.known.manifest.tables[name]
         frame = self.spark.read.parquet(read_from(self.draft.folder / name))
-        return written.content(frame)
+        return parquet_output.content(frame)
 
 
 def _link(file: Path, folder: Path) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.section import Section
+from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.stream.feed import KINDS, REALM, UNTIL
 from lakewarden.service.effect import DROP, MOVE, PUT, RENAME, Effect, FeedRow, decode

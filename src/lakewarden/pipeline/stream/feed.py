@@ -25,9 +25,9 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.service.effect import DROP, FeedRow, decode, encode
+from lakewarden.service.index_catch_up import mark
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
-from lakewarden.service.resume import mark
 from lakewarden.service.state import People
 from lakewarden.service.system import load_system
 

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.change import (
     AttributeChanged,
     EntityAdded,
@@ -28,20 +27,21 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import ROOT, spelled_parent
 from lakewarden.kernel.grants import Table, interval
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.scopes import Reaching
 from lakewarden.kernel.statement import Statement
 from lakewarden.pipeline.index import guests, index
 from lakewarden.pipeline.index.block import ENTITY
-from lakewarden.pipeline.index.estate import Estate, blocks_of, estate_of, prepared
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.preorder import TOP
-from lakewarden.pipeline.stream import carrying, moving, reaching
+from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepared, task_context_of
+from lakewarden.pipeline.stream import affected_blocks, reused_matches, row_changes
 from lakewarden.pipeline.stream.events import Event, Stretch
-from lakewarden.pipeline.stream.moving import Edge, Kept, Owner, Translation
+from lakewarden.pipeline.stream.id_shift import Shift, shifted
 from lakewarden.pipeline.stream.nodes import Changed, Nodes, changed
 from lakewarden.pipeline.stream.policy import Policy, effects
-from lakewarden.pipeline.stream.shifting import Shift, shifted
+from lakewarden.pipeline.stream.row_changes import Edge, Kept, Owner, Translation
 from lakewarden.pipeline.stream.skeleton import Ints, Skeleton, skeleton
 from lakewarden.service.effect import Effect
 from lakewarden.service.system import System
@@ -59,7 +59,7 @@ class Plan:
     those of `stated_anew`. It `loses` scopes that nothing states any more.
     """
 
-    estate: Estate
+    context: TaskContext
     policy: Policy
     facts: Mapping[str, Any]
     shift: Shift
@@ -78,18 +78,18 @@ class Plan:
     @property
     def clean(self) -> frozenset[int]:
         """The blocks that are not judged again."""
-        return frozenset(range(self.estate.blocks)) - self.dirty
+        return frozenset(range(self.context.blocks)) - self.dirty
 
 
 def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: float) -> Plan:
     """The next version, once the events happened. Raises `BadInput` for one that does not fit."""
     bits = int(known.manifest.facts["bits"])
-    before = estate_of(known)
+    before = task_context_of(known)
     old = prepared(before).table
     if index.scopes_digest(old) != known.manifest.facts["scopes"]:
         raise BadInput("was made of other statements; make the index anew", where=str(known.out))
     events = [event for stretch in stretches for event in stretch.events]
-    policy = Policy.of(known, before.acting)
+    policy = Policy.of(known, before.memberships)
     policy.take(effects(events))
     start, end = interval(policy.stated(), now)
     moment = index.moment(start, end)
@@ -99,18 +99,22 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
     bones = nodes.skeleton
     tree = changed(nodes)
     shift = _shift(nodes, tree, blocks_of(known, spark), bits)
-    edges = moving.kept_edges(nodes)
-    owners = moving.kept_owners(nodes, before.acting.principals)
-    acting = policy.acting(_owning(bones, owners, before.acting))
+    edges = row_changes.kept_edges(nodes)
+    owners = row_changes.kept_owners(nodes, before.memberships.principals)
+    memberships = policy.closed_memberships(_owning(bones, owners, before.memberships))
     ownerships = _ownerships(bones, owners)
-    numbers = np.array([acting.ids.get(p, -1) for p in before.acting.principals], np.int64)
-    pairs = reaching.guests_now(nodes, tree, shift, edges, _common(nodes, shift, anchors), bits)
-    touched = reaching.touched(nodes, tree, (edges, owners), shift)
-    dirty = reaching.dirty(touched, pairs, bones, tree.gone, shift, bits)
-    estate = Estate(
+    numbers = np.array(
+        [memberships.ids.get(p, -1) for p in before.memberships.principals], np.int64
+    )
+    pairs = affected_blocks.guests_now(
+        nodes, tree, shift, edges, _common(nodes, shift, anchors), bits
+    )
+    touched = affected_blocks.touched(nodes, tree, (edges, owners), shift)
+    dirty = affected_blocks.dirty(touched, pairs, bones, tree.gone, shift, bits)
+    context = TaskContext(
         model=known.system.model.name,
         settings=known.system.model.settings,
-        acting=acting,
+        memberships=memberships,
         ownerships=ownerships,
         statements=policy.everything(),
         now=moment,
@@ -118,26 +122,26 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
         count=shift.count,
     )
     rewritten = (
-        frozenset(range(estate.blocks))
+        frozenset(range(context.blocks))
         if tree.is_any
-        else reaching.rewritten(dirty, pairs, bones, numbers, bits)
+        else affected_blocks.rewritten(dirty, pairs, bones, numbers, bits)
     )
-    table = prepared(estate).table
-    regrouped = _in_groups(before.acting) != _in_groups(acting)
-    carried = carrying.carried(old, table, regrouped=regrouped)
+    table = prepared(context).table
+    regrouped = _in_groups(before.memberships) != _in_groups(memberships)
+    carried = reused_matches.carried(old, table, regrouped=regrouped)
     anew = {s: n for s, n in table.numbers.items() if n not in set(carried.values())}
     return Plan(
-        estate=estate,
+        context=context,
         policy=policy,
-        facts=_facts(known, stretches, estate, policy, table, (start, end)),
+        facts=_facts(known, stretches, context, policy, table, (start, end)),
         shift=shift,
         is_shifted=tree.is_any,
         translation=_translation(nodes, tree, shift, edges, owners, numbers),
-        new_rows=moving.new_rows(nodes, tree, shift, (edges, owners), acting.ids),
+        new_rows=row_changes.new_rows(nodes, tree, shift, (edges, owners), memberships.ids),
         pairs=pairs,
         dirty=dirty,
         rewritten=rewritten,
-        kept=reaching.untouched(bones, rewritten),
+        kept=affected_blocks.untouched(bones, rewritten),
         carried=carried,
         anew=anew,
         stated_anew=_stating(table, frozenset(anew.values())),
@@ -148,7 +152,7 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
 def _facts(
     known: Index,
     stretches: Sequence[Stretch],
-    estate: Estate,
+    context: TaskContext,
     policy: Policy,
     table: Table,
     times: tuple[float, float],
@@ -161,9 +165,9 @@ def _facts(
         "store": last.store,
         "from": start if isfinite(start) else None,
         "until": end if isfinite(end) else None,
-        "count": estate.count,
+        "count": context.count,
         "members": [list(entity) for entity in sorted(policy.members)],
-        "ownerships": list(estate.ownerships),
+        "ownerships": list(context.ownerships),
         "scopes": index.scopes_digest(table),
     }
 
@@ -268,9 +272,9 @@ def _before(
     return dict(zip(*(found.column(c).to_pylist() for c in ("node", "id")), strict=True))
 
 
-def _owning(bones: Skeleton, owners: Kept[Owner], acting: Acting) -> set[Principal]:
+def _owning(bones: Skeleton, owners: Kept[Owner], memberships: Memberships) -> set[Principal]:
     numbers = np.unique(bones.owners.to[owners.rest]).tolist()
-    found = {acting.principals[number] for number in numbers}
+    found = {memberships.principals[number] for number in numbers}
     return found | {owner for _, owner, _ in owners.rows}
 
 
@@ -286,7 +290,7 @@ def _common(nodes: Nodes, shift: Shift, anchors: Iterable[Entity]) -> Ints:
     """The guests of every block, as `gathering.everywhere` has them."""
     types = {node for node, entity in nodes.names.items() if not entity.name}
     named = {nodes.at[entity] for entity in anchors if entity in nodes.at}
-    ids = {shift.id(node) for node in types | named} | reaching.told_subjects(nodes, shift)
+    ids = {shift.id(node) for node in types | named} | affected_blocks.told_subjects(nodes, shift)
     return np.array(sorted((ids | {ROOT}) - {TOP}), np.int64)
 
 
@@ -314,8 +318,8 @@ def _stating(table: Table, scopes: frozenset[int]) -> tuple[Statement, ...]:
     return tuple(table.statements[id] for id in table.statements if id in found)
 
 
-def _in_groups(acting: Acting) -> set[tuple[Principal, Principal]]:
+def _in_groups(memberships: Memberships) -> set[tuple[Principal, Principal]]:
     """Who is directly in which group."""
-    everyone = acting.principals
-    edges = ((everyone[m], everyone[g]) for m, groups in acting.of.items() for g in groups)
+    everyone = memberships.principals
+    edges = ((everyone[m], everyone[g]) for m, groups in memberships.of.items() for g in groups)
     return {(member, group) for member, group in edges if group.kind == GROUP}

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.change import (
     EntityAdded,
     EntityDropped,
@@ -19,6 +18,7 @@ from lakewarden.kernel.change import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.grants import Table, table
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import GROUP, ROLE, SERVICE_ADMINS, Principal, members_of
 from lakewarden.kernel.snapshot import membership
 from lakewarden.kernel.statement import Statement
@@ -45,15 +45,15 @@ class Policy:
     _fixed: frozenset[str] = field(default=frozenset())
 
     @staticmethod
-    def of(index: Index, acting: Acting) -> Policy:
+    def of(index: Index, memberships: Memberships) -> Policy:
         """As it is in an index, whose people are `acting`."""
-        everyone = acting.principals
-        edges = {(m, g) for m, groups in acting.of.items() for g in groups} | acting.inert
+        everyone = memberships.principals
+        edges = {(m, g) for m, groups in memberships.of.items() for g in groups} | memberships.inert
         defaults = index.system.model.defaults
         return Policy(
             system=index.system,
             statements={statement.id: statement for statement in index.statements()},
-            stored={everyone[id] for id in acting.stored},
+            stored={everyone[id] for id in memberships.stored},
             memberships={(everyone[m], everyone[g]) for m, g in edges},
             members={Entity(*cells) for cells in index.manifest.facts["members"]},
             _fixed=frozenset(str(t["id"]) for t in defaults if not t.get("editable", False)),
@@ -99,9 +99,9 @@ class Policy:
         """What is in force: its scopes and their numbers; of principals only the names count."""
         statements = {statement.id: statement for statement in self.everything()}
         named = {p for statement in statements.values() for p in statement.principals}
-        return table(statements, self.system.model, Acting.build((), (), named), now)
+        return table(statements, self.system.model, Memberships.build((), (), named), now)
 
-    def acting(self, owners: Iterable[Principal]) -> Acting:
+    def closed_memberships(self, owners: Iterable[Principal]) -> Memberships:
         """Who acts as whom, as the index job makes it out; `owners` are all that own anything.
 
         Raises `BadInput` for memberships that lead back, which `ingest` would set aside.
@@ -110,7 +110,7 @@ class Policy:
         mentioned.update(p for statement in self.everything() for p in statement.principals)
         mentioned.update(members_of(entity.name) for entity in self.members)
         self._refuse_cycles()
-        return Acting.build(self.stored, self.memberships, mentioned)
+        return Memberships.build(self.stored, self.memberships, mentioned)
 
     def _refuse_cycles(self) -> None:
         edges: dict[Key, list[Key]] = {}

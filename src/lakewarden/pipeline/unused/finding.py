@@ -12,21 +12,21 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from pyroaring import BitMap
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.grants import Table, touched
 from lakewarden.kernel.hierarchy import reached
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import ANY_GROUP, GROUP
 from lakewarden.kernel.scopes import normal
 from lakewarden.kernel.statement import Effect, Statement, Where
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.who import Crowd
 from lakewarden.pipeline.unused.formula import Cell, Cost, least, weights
-from lakewarden.pipeline.unused.narrower import Narrower, most
+from lakewarden.pipeline.unused.narrower_scopes import Narrower, most
 from lakewarden.pipeline.unused.proposal import Change, Proposer, Used
-from lakewarden.pipeline.unused.ways import ACTED, OWNERS, USED
-from lakewarden.pipeline.unused.wording import actor_texts, scope_text, texts_of_scopes
+from lakewarden.pipeline.unused.statement_paths import ACTED, OWNERS, USED
+from lakewarden.pipeline.unused.statement_text import actor_texts, scope_text, texts_of_scopes
 
 _TEXT: Final = pa.string()
 _COUNT: Final = pa.int64()
@@ -148,7 +148,7 @@ def sizes_of(grants: Table, by_scope: Mapping[int, int]) -> Sizes:
 
 
 def together(rows: Sequence[Mapping[str, Any]], grants: Table, pieces: int, sizes: Sizes) -> Said:
-    """The rows of `lakewarden.pipeline.unused.ways.SAID` of all blocks."""
+    """The rows of `lakewarden.pipeline.unused.statement_paths.SAID` of all blocks."""
     used = [row for row in rows if row["what"] == USED]
     acted = ((row["access"], row["principal"]) for row in rows if row["what"] == ACTED)
     counts: Counter[Cell] = Counter()
@@ -196,12 +196,17 @@ class Finder:
     """
 
     def __init__(
-        self, grants: Table, acting: Acting, proposer: Proposer, sizes: Sizes, share: float
+        self,
+        grants: Table,
+        memberships: Memberships,
+        proposer: Proposer,
+        sizes: Sizes,
+        share: float,
     ) -> None:
         self._model = grants.model
         self._grants = grants
-        self._acting = acting
-        self._crowd = Crowd(acting)
+        self._acting = memberships
+        self._crowd = Crowd(memberships)
         self._proposer = proposer
         self._entities = sizes
         self._share = share
@@ -305,35 +310,35 @@ class Finder:
 
     def _memberships(self, acted: frozenset[tuple[int, int]]) -> Rows:
         """The memberships that lie on no way from a user to what it acted as."""
-        acting = self._acting
+        memberships = self._acting
         users: dict[int, set[int]] = {}
         for user, principal in acted:
             users.setdefault(principal, set()).add(user)
         needed: set[tuple[int, int]] = set()
-        groups = [id for id, one in enumerate(acting.principals) if one.kind == GROUP]
-        in_some_group = reached(groups, acting.members)
+        groups = [id for id, one in enumerate(memberships.principals) if one.kind == GROUP]
+        in_some_group = reached(groups, memberships.members)
         for principal, of in users.items():
-            to = set(acting.acting_as(principal))
-            if acting.ids[ANY_GROUP] in to:  # by being in any group at all
+            to = set(memberships.acting_as(principal))
+            if memberships.ids[ANY_GROUP] in to:  # by being in any group at all
                 to |= in_some_group
             for user in of:
                 needed.update(self._ways_to(user, to))
-        edges = {(m, g) for m, of in acting.of.items() for g in of}
+        edges = {(m, g) for m, of in memberships.of.items() for g in of}
         if self._scopes_look_at_groups():
-            needed |= {(m, g) for m, g in edges if acting.principals[g].kind == GROUP}
-        left = sorted(edges - needed | acting.inert)
+            needed |= {(m, g) for m, g in edges if memberships.principals[g].kind == GROUP}
+        left = sorted(edges - needed | memberships.inert)
         widening = self._widening({g for _, g in left})
         # Where a cycle, or too long a way, is broken up, memberships begin to be followed.
-        unsettled = acting.inert if not acting.beyond else set(left)
+        unsettled = memberships.inert if not memberships.beyond else set(left)
         return [
             (self._name(m), self._name(g), g in widening or (m, g) in unsettled) for m, g in left
         ]
 
     def _ways_to(self, user: int, to: set[int]) -> Iterator[tuple[int, int]]:
         """The memberships between a user and any of `to`."""
-        acting = self._acting
-        for m in acting.acts_as(acting.principals[user]):
-            for g in acting.of.get(m, ()):
+        memberships = self._acting
+        for m in memberships.acts_as(memberships.principals[user]):
+            for g in memberships.of.get(m, ()):
                 if g in to:
                     yield m, g
 
@@ -344,10 +349,10 @@ class Finder:
 
     def _above(self, id: int) -> set[int]:
         """The principal, and everything that it acts as."""
-        acting = self._acting
-        found: set[int] = set(reached([id], acting.of))
-        if any(acting.principals[one].kind == GROUP for one in found):
-            found |= reached([acting.ids[ANY_GROUP]], acting.of)
+        memberships = self._acting
+        found: set[int] = set(reached([id], memberships.of))
+        if any(memberships.principals[one].kind == GROUP for one in found):
+            found |= reached([memberships.ids[ANY_GROUP]], memberships.of)
         return found
 
     def _widening(self, groups: set[int]) -> set[int]:

@@ -29,8 +29,8 @@ from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import CHANGE, READ
-from lakewarden.kernel.section import Section
-from lakewarden.pipeline.unused.touch import text_of
+from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.unused.access_record import text_of
 from lakewarden.service.system import System
 
 CSV: Final = "csv"

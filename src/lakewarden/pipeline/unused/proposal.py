@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from math import isinf
 from typing import Final, NamedTuple
 
-from lakewarden.kernel.acting import Acting
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.statement import (
     Condition,
@@ -31,8 +31,8 @@ from lakewarden.kernel.statement import (
     check_size,
 )
 from lakewarden.kernel.statement_file import read_statements, write_statement
-from lakewarden.pipeline.unused.narrower import Narrower, is_by_name, most, named_by
-from lakewarden.pipeline.unused.ways import OWNERS
+from lakewarden.pipeline.unused.narrower_scopes import Narrower, is_by_name, most, named_by
+from lakewarden.pipeline.unused.statement_paths import OWNERS
 from lakewarden.service.statements import MAX_ID
 
 FIXED: Final = "fixed"
@@ -82,7 +82,7 @@ class Proposer:
 
     model: Model
     spelling: Spelling
-    acting: Acting
+    memberships: Memberships
     taken: frozenset[str]
     stored: frozenset[Entity]
     pieces: int
@@ -164,7 +164,7 @@ class Proposer:
                 id = f"{statement.id}~{number}"
                 number += id in self.taken
             number += 1
-            principals = (self.acting.principals[one] for one in people - {OWNERS})
+            principals = (self.memberships.principals[one] for one in people - {OWNERS})
             yield replace(
                 statement,
                 id=id,

@@ -26,23 +26,23 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.pipeline import written
-from lakewarden.pipeline.index.estate import Estate, blocks_of, estate_of, prepared
+from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index.index import MATCHES, Index, open_index
+from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepared, task_context_of
 from lakewarden.pipeline.ingest.files import MAX_TASKS, File, find, inputs_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import Draft, Input, Manifest, draft, key_of, place
 from lakewarden.pipeline.unused import policy
+from lakewarden.pipeline.unused.access_decisions import lost, said
+from lakewarden.pipeline.unused.block_assignment import ACCESSES, QUARANTINE, own_entities, placed
 from lakewarden.pipeline.unused.finding import SCHEMAS, Finder, Findings, sizes_of, together
-from lakewarden.pipeline.unused.judging import lost, said
+from lakewarden.pipeline.unused.log_formats import SUFFIXES
 from lakewarden.pipeline.unused.mapping import read_mappings
-from lakewarden.pipeline.unused.normal import DAMAGED, FOUND, Reader, Unit, units
-from lakewarden.pipeline.unused.placing import ACCESSES, QUARANTINE, own_entities, placed
+from lakewarden.pipeline.unused.normalized_access import DAMAGED, FOUND, Reader, Unit, units
 from lakewarden.pipeline.unused.proposal import Proposer
-from lakewarden.pipeline.unused.reading import SUFFIXES
-from lakewarden.pipeline.unused.ways import SAID
+from lakewarden.pipeline.unused.statement_paths import SAID
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -119,7 +119,7 @@ def find_unused(
     containers = [str(name) for _, name in facts["members"]]
     kinds = [log.kind for log in logs]
     mappings = read_mappings(mapping, kinds, index.system, containers)
-    estate = estate_of(index)
+    context = task_context_of(index)
     found = list(_units(logs))
     inputs = (_index_input(index), *_log_inputs(found))
     options = {
@@ -128,11 +128,11 @@ def find_unused(
     }
     key = key_of(inputs, options)
     with draft(out, KIND, key, progress) as one:
-        reader = Reader(tuple(found), mappings, index.realm, estate)
-        job = _Job(spark, one, index, estate, reader, asked, since)
+        reader = Reader(tuple(found), mappings, index.realm, context)
+        job = _Job(spark, one, index, context, reader, asked, since)
         with peak() as memory:
             told, counts = job.run()
-        tables = {name: written.content(job.table(name)) for name in _TABLES}
+        tables = {name: parquet_output.content(job.table(name)) for name in _TABLES}
         manifest = Manifest(KIND, 0, inputs, options, {**told, "realm": index.realm}, tables)
         more = {"touches": counts, "peak_bytes": memory.bytes}
         return Result(*one.finish(manifest, more))
@@ -168,7 +168,7 @@ class _Job:
     spark: SparkSession
     draft: Draft
     index: Index
-    estate: Estate
+    context: TaskContext
     reader: Reader
     asked: Asked
     since: str
@@ -203,8 +203,8 @@ class _Job:
     def _read(self, folder: Path) -> dict[str, Any]:
         count = len(self.reader.units)
         numbers = self.spark.range(0, count, 1, max(1, min(count, MAX_TASKS)))
-        written.write(numbers.mapInArrow(self.reader, FOUND), folder / "rows")
-        rows = written.read(self.spark, folder / "rows", FOUND)
+        parquet_output.write(numbers.mapInArrow(self.reader, FOUND), folder / "rows")
+        rows = parquet_output.read(self.spark, folder / "rows", FOUND)
         for damaged in rows.where(rows["reason"] == DAMAGED).select("place", "detail").take(1):
             raise BadInput(damaged["detail"], where=damaged["place"])
         return {"rows": rows.count(), "files": sum(len(u.files) for u in self.reader.units)}
@@ -212,13 +212,13 @@ class _Job:
     # place
 
     def _place(self, folder: Path) -> dict[str, Any]:
-        rows = written.read(self.spark, self.draft.kept("read") / "rows", FOUND)
-        model, bits = self.index.system.model, self.estate.bits
+        rows = parquet_output.read(self.spark, self.draft.kept("read") / "rows", FOUND)
+        model, bits = self.index.system.model, self.context.bits
         found = placed(rows, self._blocks, bits, model, self.since)
-        written.write(found.accesses, folder / "accesses")
-        written.write(found.quarantine, folder / "quarantine")
-        aside = written.read(self.spark, folder / "quarantine", QUARANTINE).count()
-        made = written.read(self.spark, folder / "accesses", ACCESSES).count()
+        parquet_output.write(found.accesses, folder / "accesses")
+        parquet_output.write(found.quarantine, folder / "quarantine")
+        aside = parquet_output.read(self.spark, folder / "quarantine", QUARANTINE).count()
+        made = parquet_output.read(self.spark, folder / "accesses", ACCESSES).count()
         return {"accesses": made, "quarantined": aside, "rows": rows.count() - aside}
 
     @property
@@ -229,21 +229,21 @@ class _Job:
     def _accesses(self) -> DataFrame:
         """What was done, as far as it was allowed."""
         folder = self.draft.kept("place") / "accesses"
-        return written.read(self.spark, folder, ACCESSES)
+        return parquet_output.read(self.spark, folder, ACCESSES)
 
     # judge
 
     def _judge(self, folder: Path) -> dict[str, Any]:
         done = self._accesses.where("allowed")
-        found = said(self._blocks, done, self.estate, self.asked.pieces)
-        written.write(found, folder / "said")
-        rows = written.read(self.spark, folder / "said", SAID)
+        found = said(self._blocks, done, self.context, self.asked.pieces)
+        parquet_output.write(found, folder / "said")
+        rows = parquet_output.read(self.spark, folder / "said", SAID)
         counts = {row["what"]: row["count"] for row in rows.groupBy("what").count().collect()}
         return {"used": counts.get("used", 0), "denied": counts.get("denied", 0)}
 
     @property
     def _said(self) -> DataFrame:
-        return written.read(self.spark, self.draft.kept("judge") / "said", SAID)
+        return parquet_output.read(self.spark, self.draft.kept("judge") / "said", SAID)
 
     # propose
 
@@ -260,7 +260,7 @@ class _Job:
         }
 
     def _findings(self) -> Findings:
-        known = prepared(self.estate)
+        known = prepared(self.context)
         system = self.index.system
         rows = _rows(self.draft.kept("judge") / "said")
         sizes = sizes_of(known.table, self._sizes())
@@ -269,13 +269,13 @@ class _Job:
         proposer = Proposer(
             model=system.model,
             spelling=system.spelling,
-            acting=self.estate.acting,
+            memberships=self.context.memberships,
             taken=frozenset(known.table.statements),
             stored=frozenset(anchors | self._stored_anchors(known.table.statements.values())),
             pieces=self.asked.pieces,
         )
-        acting, share = self.estate.acting, self.asked.share
-        return Finder(known.table, acting, proposer, sizes, share).find(seen)
+        memberships, share = self.context.memberships, self.asked.share
+        return Finder(known.table, memberships, proposer, sizes, share).find(seen)
 
     def _stored_anchors(self, statements: Iterable[Statement]) -> set[Entity]:
         named = {s.scope.entity for s in statements if isinstance(s.scope, On)}
@@ -283,7 +283,7 @@ class _Job:
             return set()
         types, names = zip(*sorted(named), strict=True)
         asked = self.spark.createDataFrame(pa.table({"type": list(types), "name": list(names)}))
-        entities = own_entities(self._blocks, self.estate.bits).where("stored")
+        entities = own_entities(self._blocks, self.context.bits).where("stored")
         found = entities.join(asked, ["type", "name"], "left_semi").select("type", "name")
         columns = (column.to_pylist() for column in found.toArrow().columns)
         return {Entity(*cells) for cells in zip(*columns, strict=True)}
@@ -307,19 +307,19 @@ class _Job:
         changed = policy.read(
             self.draft.stages["propose"].found["statements"], self.index.system, PROPOSAL
         )
-        after = estate_of(self.index, policy.applied(self.index.statements(), changed))
+        after = task_context_of(self.index, policy.applied(self.index.statements(), changed))
         gone = lost(self._blocks, recent, after).count() if changed else 0
         if gone:
             raise WardenError(f"the proposal would take away {gone:,} accesses; nothing was made")
         whole = self._accesses.join(denied.withColumn("gone", F.lit(True)), "number", "left")
-        written.write(self._shown(whole), folder / "accesses")
+        parquet_output.write(self._shown(whole), folder / "accesses")
         return {"accesses": recent.count()}
 
     def _shown(self, whole: DataFrame) -> DataFrame:
         """The accesses for people: by name, and whether each is allowed now."""
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-        people = self.estate.acting.principals
+        people = self.context.memberships.principals
         table = pa.table(
             {
                 "principal": pa.array(range(len(people)), pa.int32()),

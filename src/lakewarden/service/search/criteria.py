@@ -14,7 +14,7 @@ from pyroaring import BitMap
 
 from lakewarden.aspects import searched
 from lakewarden.aspects.facts import PROPERTY
-from lakewarden.aspects.words import Term, field_term, value_term, whole
+from lakewarden.aspects.tokens import Term, field_term, value_term, whole
 from lakewarden.service.cancellation import checked
 from lakewarden.service.search.index import Index
 from lakewarden.service.search.links import LINKS, Links

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from pyroaring import BitMap
 
 from lakewarden.aspects import searched
-from lakewarden.aspects.words import Term, field_term, value_term
+from lakewarden.aspects.tokens import Term, field_term, value_term
 from lakewarden.service.search.index import Index
 from lakewarden.service.search.links import LINKS
 from lakewarden.service.search.texts import LOOKED_THROUGH, Texts

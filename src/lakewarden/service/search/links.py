@@ -59,7 +59,7 @@ def related(coded: Coded, kind: str) -> Links:
 
 def owners(coded: Coded) -> Links:
     """The owners, whatever the way of owning."""
-    principals = coded.acting.principals
+    principals = coded.memberships.principals
     sources, targets = _once(*_pairs(coded.owners))
     by_name: dict[str, list[int]] = {}
     for id in np.unique(targets).tolist():

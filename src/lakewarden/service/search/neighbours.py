@@ -10,7 +10,7 @@ from pyroaring import BitMap
 from lakewarden.aspects import edges
 from lakewarden.aspects.edges import Edge, Lineage
 from lakewarden.aspects.meaning import target
-from lakewarden.aspects.words import Term
+from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.search.texts import Texts
 

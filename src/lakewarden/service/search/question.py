@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from lakewarden.aspects.words import MOST, check_search
+from lakewarden.aspects.tokens import MOST, check_search
 from lakewarden.kernel.errors import LimitExceeded
 
 MOST_VALUES = 10_000

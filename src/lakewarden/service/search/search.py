@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pyroaring import BitMap
 
-from lakewarden.aspects.words import Kind, Sought, Term, sought, whole
+from lakewarden.aspects.tokens import Kind, Sought, Term, sought, whole
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.cancellation import check

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.aspects.searched import name_in_urn
-from lakewarden.aspects.words import Term
+from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.tree import Lineage
 from lakewarden.service.aspects import kept_in

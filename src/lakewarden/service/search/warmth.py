@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.search.index import Index
 from lakewarden.service.search.texts import Texts
 
@@ -12,11 +12,11 @@ MODEL: Final = "datahub"
 """Realms of this model are searched."""
 
 
-def prepare(plane: Plane) -> None:
+def prepare(service: DecisionService) -> None:
     """Makes the columns of every realm that is searched; raises `Unavailable`."""
-    for name, realm in plane.state.realms.items():
+    for name, realm in service.state.realms.items():
         if realm.realm.model == MODEL:
             index = Index.of(realm.matrix.snapshot)
             _ = index.urns, index.ranks
-            with plane.reading() as reading:
+            with service.reading() as reading:
                 Texts(reading, name, index).prepare()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakewarden.service import trail
+from lakewarden.service import audit_reading
 from lakewarden.service.audit_seal import Seals
 from lakewarden.service.control import Denied
 from lakewarden.wire.admin.bodies import AuditPart, AuditRowGiven, AuditVerdict
@@ -27,8 +27,8 @@ def read(exchange: Exchange) -> Answered:
     realm = exchange.one("realm") or None
     after = place_of(exchange.one("page.token"), int, exchange.path, realm)
     last = number(exchange, "last", 0) if "last" in exchange.query else None
-    with exchange.plane.reading() as reading:
-        found = trail.read(
+    with exchange.service.reading() as reading:
+        found = audit_reading.read(
             reading,
             exchange.state,
             exchange.actor,
@@ -51,9 +51,9 @@ def read(exchange: Exchange) -> Answered:
 
 def verify(exchange: Exchange) -> Answered:
     """Whether the trail is whole."""
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         seals = Seals(exchange.services.secret_keys)
-        found = trail.verify(reading, exchange.state, exchange.actor, exchange.now, seals)
+        found = audit_reading.verify(reading, exchange.state, exchange.actor, exchange.now, seals)
     if isinstance(found, Denied):
         return found
     if found.fault is None:

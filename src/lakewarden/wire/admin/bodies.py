@@ -353,7 +353,7 @@ class Parts(Act, kw_only=True):
     """What a question may bring along about the act and the asker.
 
     Without `principal` the question is about the caller; `groups` and `roles` are those that
-    an identity provider vouches for and those that are active.
+    an identity provider asserts and those that are active.
     """
 
     principal: str | None = None

@@ -8,8 +8,8 @@ import msgspec
 
 from lakewarden.wire.admin import (
     audit,
+    cross_realm,
     entities,
-    estate,
     links,
     lint,
     loading,
@@ -33,7 +33,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *entities.ENDPOINTS,
     *questions.ENDPOINTS,
     *links.ENDPOINTS,
-    *estate.ENDPOINTS,
+    *cross_realm.ENDPOINTS,
     *audit.ENDPOINTS,
     *loading.ENDPOINTS,
     *policy.ENDPOINTS,

@@ -68,14 +68,16 @@ def put(exchange: Exchange, body: EntitySent) -> Answered:
     name = exchange.params["realm"]
     owners = body.owners
     pairs = None if owners is None else [(one.principal, one.ownership) for one in owners]
-    made = exchange.write(lambda desk: entities.put(desk, name, body.entity, body.parent, pairs))
+    made = exchange.write(
+        lambda transaction: entities.put(transaction, name, body.entity, body.parent, pairs)
+    )
     return made if isinstance(made, Denied) else _given(made)
 
 
 def drop(exchange: Exchange) -> Answered:
     """Takes an entity away, with what goes with it."""
     name, text = exchange.params["realm"], exchange.one("entity")
-    return exchange.write(lambda desk: entities.drop(desk, name, text))
+    return exchange.write(lambda transaction: entities.drop(transaction, name, text))
 
 
 def _given(found: Stored) -> EntityGiven:

@@ -93,7 +93,7 @@ def _place(of: Link) -> str:
 def put(exchange: Exchange, body: LinkSent) -> Answered:
     """Links two entities."""
     one, other = ((end.realm, end.entity) for end in (body.one, body.other))
-    made = exchange.write(lambda desk: links.put(desk, one, other, body.keeper))
+    made = exchange.write(lambda transaction: links.put(transaction, one, other, body.keeper))
     return made if isinstance(made, Denied) else _given(made, body.keeper)
 
 
@@ -101,13 +101,15 @@ def remove(exchange: Exchange) -> Answered:
     """Takes a link away."""
     one = (exchange.one("one_realm"), exchange.one("one"))
     other = (exchange.one("other_realm"), exchange.one("other"))
-    return exchange.write(lambda desk: links.remove(desk, one, other))
+    return exchange.write(lambda transaction: links.remove(transaction, one, other))
 
 
 def load(exchange: Exchange, body: LinkRows) -> Answered:
     """Brings in the links that rules found."""
     rows = [((a, one), (b, other)) for a, one, b, other in body.links]
-    found = exchange.write(lambda desk: links.bring(desk, rows, body.keeper, prune=body.prune))
+    found = exchange.write(
+        lambda transaction: links.bring(transaction, rows, body.keeper, prune=body.prune)
+    )
     if isinstance(found, Denied):
         return found
     return LinksLoaded(

@@ -74,10 +74,10 @@ def load(exchange: Exchange, body: Rows) -> Answered:
     system = load_system(body.model, body.settings)
     facts = _facts(body, system)
     before = exchange.state.revision
-    found = bring(exchange.plane, exchange.actor, name, system, facts, prune=body.prune)
+    found = bring(exchange.service, exchange.actor, name, system, facts, prune=body.prune)
     if isinstance(found, Denied):
         return found
-    exchange.state = exchange.plane.state
+    exchange.state = exchange.service.state
     return _loaded(found, before)
 
 

@@ -9,8 +9,8 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import control, people
 from lakewarden.service.control import Denied
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import People
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.admin.bodies import (
     Directories,
     DirectoryGiven,
@@ -88,7 +88,7 @@ def memberships_listed(exchange: Exchange) -> Answered:
 def _adding(kind: str) -> Callable[[Exchange], Answered]:
     def add(exchange: Exchange) -> Answered:
         name, person = exchange.params["directory"], Principal(kind, exchange.params["name"])
-        return exchange.write(lambda desk: people.add(desk, name, person))
+        return exchange.write(lambda transaction: people.add(transaction, name, person))
 
     return add
 
@@ -96,7 +96,7 @@ def _adding(kind: str) -> Callable[[Exchange], Answered]:
 def _removing(kind: str) -> Callable[[Exchange], Answered]:
     def remove(exchange: Exchange) -> Answered:
         name, person = exchange.params["directory"], Principal(kind, exchange.params["name"])
-        return exchange.write(lambda desk: people.remove(desk, name, person))
+        return exchange.write(lambda transaction: people.remove(transaction, name, person))
 
     return remove
 
@@ -105,7 +105,7 @@ def enter(exchange: Exchange, body: DirectoryMembership) -> Answered:
     """Makes somebody a member of a group of a directory."""
     name = exchange.params["directory"]
     member, of = people.read_person(body.member), people.read_person(body.of)
-    return exchange.write(lambda desk: people.enter(desk, name, member, of))
+    return exchange.write(lambda transaction: people.enter(transaction, name, member, of))
 
 
 def leave(exchange: Exchange) -> Answered:
@@ -113,7 +113,7 @@ def leave(exchange: Exchange) -> Answered:
     name = exchange.params["directory"]
     member = people.read_person(exchange.one("member"))
     of = people.read_person(exchange.one("of"))
-    return exchange.write(lambda desk: people.leave(desk, name, member, of))
+    return exchange.write(lambda transaction: people.leave(transaction, name, member, of))
 
 
 # A realm's own
@@ -135,30 +135,36 @@ def memberships(exchange: Exchange) -> Answered:
 
 def add_own(exchange: Exchange, body: PrincipalSent) -> Answered:
     """Adds a user, group or role to a realm."""
-    return _write(exchange, lambda desk, realm: people.add_own(desk, realm, body.principal))
+    return _write(
+        exchange, lambda transaction, realm: people.add_own(transaction, realm, body.principal)
+    )
 
 
 def remove_own(exchange: Exchange) -> Answered:
     """Removes what a realm has of its own of somebody."""
     text = exchange.one("principal")
-    return _write(exchange, lambda desk, realm: people.remove_own(desk, realm, text))
+    return _write(exchange, lambda transaction, realm: people.remove_own(transaction, realm, text))
 
 
 def enter_own(exchange: Exchange, body: Membership) -> Answered:
     """Makes a member of a group or role of a realm."""
     member, of = body.member, body.of
-    return _write(exchange, lambda desk, realm: people.enter_own(desk, realm, member, of))
+    return _write(
+        exchange, lambda transaction, realm: people.enter_own(transaction, realm, member, of)
+    )
 
 
 def leave_own(exchange: Exchange) -> Answered:
     """Ends a membership that a realm has of its own."""
     member, of = exchange.one("member"), exchange.one("of")
-    return _write(exchange, lambda desk, realm: people.leave_own(desk, realm, member, of))
+    return _write(
+        exchange, lambda transaction, realm: people.leave_own(transaction, realm, member, of)
+    )
 
 
-def _write(exchange: Exchange, task: Callable[[Desk, str], Denied | None]) -> Answered:
+def _write(exchange: Exchange, task: Callable[[WriteTransaction, str], Denied | None]) -> Answered:
     realm = exchange.params["realm"]
-    return exchange.write(lambda desk: task(desk, realm))
+    return exchange.write(lambda transaction: task(transaction, realm))
 
 
 # What both share

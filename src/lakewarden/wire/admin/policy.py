@@ -17,7 +17,7 @@ from lakewarden.kernel.errors import Conflict
 from lakewarden.service import plan, policy
 from lakewarden.service.control import Denied
 from lakewarden.service.plan import KEEPER
-from lakewarden.service.planned import Plan
+from lakewarden.service.plan_result import Plan
 from lakewarden.service.policy import Part
 from lakewarden.wire.admin.bodies import Body, EntityName, Given
 from lakewarden.wire.admin.endpoint import Answered, Endpoint
@@ -202,7 +202,7 @@ def load(exchange: Exchange) -> Answered:
 def planned(exchange: Exchange, body: FilesSent) -> Answered:
     """What the files would change."""
     made = plan.plan(
-        exchange.plane,
+        exchange.service,
         exchange.actor,
         exchange.params["realm"],
         _parts(body),
@@ -212,7 +212,7 @@ def planned(exchange: Exchange, body: FilesSent) -> Answered:
     if isinstance(made, Denied):
         return made
     if exchange.state.revision != made.revision:
-        exchange.state = exchange.plane.state
+        exchange.state = exchange.service.state
     given = _given(made)
     _check_moments(one for edit in given.statements for one in (edit.was, edit.now) if one)
     return given
@@ -221,7 +221,7 @@ def planned(exchange: Exchange, body: FilesSent) -> Answered:
 def applied(exchange: Exchange, body: Agreed) -> Answered:
     """Does what the plan showed."""
     done = plan.apply_plan(
-        exchange.plane,
+        exchange.service,
         exchange.actor,
         exchange.params["realm"],
         _parts(body),
@@ -230,7 +230,7 @@ def applied(exchange: Exchange, body: Agreed) -> Answered:
         keeper=body.keeper,
         adopts=body.adopts,
     )
-    exchange.state = exchange.plane.state
+    exchange.state = exchange.service.state
     if isinstance(done, Denied):
         return done
     return AppliedGiven(plan=_given(done.plan), applied=done.revision)

@@ -19,7 +19,7 @@ from lakewarden.kernel.errors import (
     WardenError,
 )
 from lakewarden.service.control import Denied
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.admin.bodies import Fault, Lacking, Problem
 from lakewarden.wire.exchange import Exchange, Refused, Reply
 

@@ -12,8 +12,8 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Decision
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import control, questions
-from lakewarden.service.asking import Words
 from lakewarden.service.control import Denied
+from lakewarden.service.question_text import Words
 from lakewarden.service.questions import Reasons
 from lakewarden.wire.admin.bodies import (
     AccessGiven,

@@ -48,7 +48,7 @@ def create(exchange: Exchange, body: NewRealm) -> Answered:
         settings=body.settings,
         spellings=body.spellings,
     )
-    made = exchange.write(lambda desk: realms.create(desk, realm))
+    made = exchange.write(lambda transaction: realms.create(transaction, realm))
     return made if isinstance(made, Denied) else _made(exchange, realm.name)
 
 
@@ -58,7 +58,7 @@ def alter(exchange: Exchange, body: RealmChange) -> Answered:
     settings = None if body.settings is UNSET else body.settings
     spellings = None if body.spellings is UNSET else body.spellings
     changed = exchange.write(
-        lambda desk: realms.alter(desk, name, settings=settings, spellings=spellings)
+        lambda transaction: realms.alter(transaction, name, settings=settings, spellings=spellings)
     )
     return changed if isinstance(changed, Denied) else _made(exchange, name)
 
@@ -66,7 +66,7 @@ def alter(exchange: Exchange, body: RealmChange) -> Answered:
 def drop(exchange: Exchange) -> Answered:
     """Drops a realm with everything in it."""
     name = exchange.params["realm"]
-    return exchange.write(lambda desk: realms.drop(desk, name))
+    return exchange.write(lambda transaction: realms.drop(transaction, name))
 
 
 def _made(exchange: Exchange, name: str) -> RealmGiven:

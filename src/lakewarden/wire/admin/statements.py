@@ -63,7 +63,7 @@ def put(exchange: Exchange, body: StatementSent) -> Answered:
     """Stores a statement; it takes the place of the one with its id."""
     name, id = exchange.params["realm"], exchange.params["id"]
     table = {"id": id, **_table(body)}
-    made = exchange.write(lambda desk: statements.put(desk, name, table, body.mark))
+    made = exchange.write(lambda transaction: statements.put(transaction, name, table, body.mark))
     return made if isinstance(made, Denied) else given(made)
 
 
@@ -80,7 +80,7 @@ def _table(body: StatementSent) -> dict[str, Any]:
 def remove(exchange: Exchange) -> Answered:
     """Takes a statement away."""
     name, id, mark = exchange.params["realm"], exchange.params["id"], exchange.one("mark")
-    return exchange.write(lambda desk: statements.remove(desk, name, id, mark))
+    return exchange.write(lambda transaction: statements.remove(transaction, name, id, mark))
 
 
 def given(statement: Statement) -> StatementGiven:

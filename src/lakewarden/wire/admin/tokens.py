@@ -21,8 +21,8 @@ def create(exchange: Exchange, body: NewToken) -> Answered:
     """Makes a token, and shows its text this once."""
     actor = exchange.actor
     made = exchange.write(
-        lambda desk: token.create(
-            desk,
+        lambda transaction: token.create(
+            transaction,
             actor.user if body.user is None else body.user,
             actor.directory if body.directory is None else body.directory,
             seconds=body.seconds,
@@ -51,7 +51,7 @@ def revoke(exchange: Exchange) -> Answered:
     """Ends a token at once."""
     id = exchange.params["id"]
     directory = exchange.one("directory") or None
-    return exchange.write(lambda desk: token.revoke(desk, id, directory))
+    return exchange.write(lambda transaction: token.revoke(transaction, id, directory))
 
 
 def _given(found: Token) -> TokenGiven:

@@ -51,7 +51,7 @@ _ENCODER = msgspec.json.Encoder()
 _REASONS = {HTTPStatus.FORBIDDEN: "forbidden", HTTPStatus.NOT_FOUND: "unknown"}
 
 
-def judged(
+def evaluated(
     allow: bool,
     reason: str,
     statements: tuple[str, ...],

@@ -13,11 +13,9 @@ from msgspec import UNSET, UnsetType
 
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.principal import USER
-from lakewarden.wire.authzen import answer, usual
-from lakewarden.wire.authzen.judging import NO_LANES, Judge, Lane
-from lakewarden.wire.authzen.naming import URN
-from lakewarden.wire.authzen.question import asked
-from lakewarden.wire.authzen.usual import (
+from lakewarden.wire.authzen import answer, fast_decoder
+from lakewarden.wire.authzen.evaluator import NO_CACHED_OPERATIONS, CachedOperation, Evaluator
+from lakewarden.wire.authzen.fast_decoder import (
     ACTION,
     RESOURCE,
     SUBJECT,
@@ -29,6 +27,8 @@ from lakewarden.wire.authzen.usual import (
     Subject,
     Where,
 )
+from lakewarden.wire.authzen.name_resolution import URN
+from lakewarden.wire.authzen.question import asked
 
 _BOTH: Final = SUBJECT + RESOURCE
 
@@ -36,13 +36,13 @@ _BOTH: Final = SUBJECT + RESOURCE
 class Batch:
     """The answers to one caller. `texts` counts the texts of the questions that were answered."""
 
-    def __init__(self, judge: Judge, body: Body, now: float) -> None:
+    def __init__(self, evaluator: Evaluator, body: Body, now: float) -> None:
         self.texts = 0
-        self._judge = judge
+        self._evaluator = evaluator
         self._body = body
         self._now = now
         self._words: tuple[str | None, str, str] = (None, "", "")
-        self._lanes = NO_LANES
+        self._cached_operations = NO_CACHED_OPERATIONS
 
     def answers(self, items: list[Item], stop: bool | None) -> list[bytes]:
         """The answers in order, up to the one whose decision is `stop`.
@@ -51,7 +51,7 @@ class Batch:
         """
         answers: list[bytes] = []
         one_subject = self._body.subject
-        lane: Lane | None = None
+        cached: CachedOperation | None = None
         rows: dict[str, array[int]] = {}
         classes: dict[str, int] = {}
         given: list[bytes | None] = []
@@ -73,12 +73,12 @@ class Batch:
                 if row is not None and number is not None:
                     found = given[row[number]]
             if found is None:
-                found, next_lane = self._one(item)
-                if next_lane is not lane:
-                    lane, type = next_lane, ""
-                    if lane is not None and resource is not UNSET:
+                found, next_cached = self._one(item)
+                if next_cached is not cached:
+                    cached, type = next_cached, ""
+                    if cached is not None and resource is not UNSET:
                         type = resource.type
-                        rows, classes, given = lane.known, lane.classes, lane.texts
+                        rows, classes, given = cached.known, cached.classes, cached.texts
             else:
                 texts += RESOURCE if item.subject is UNSET else _BOTH
             answers.append(found)
@@ -87,7 +87,7 @@ class Batch:
         self.texts += texts
         return answers
 
-    def _one(self, item: Item) -> tuple[bytes, Lane | None]:
+    def _one(self, item: Item) -> tuple[bytes, CachedOperation | None]:
         """The answer to an item, and the lane in which the next is likely to be.
 
         That is None where the item names an action or a realm of its own.
@@ -114,20 +114,20 @@ class Batch:
         if subject is UNSET or action is UNSET or resource is UNSET:
             return self._incomplete(subject, action, resource), None
         where = resource.properties
-        lane = self._lane(None if where is UNSET else where.realm, action.name, resource)
+        cached = self._cached(None if where is UNSET else where.realm, action.name, resource)
         found = None
-        if lane is not None and subject.type == USER:
-            found = lane.answer(subject.id, resource.id)
+        if cached is not None and subject.type == USER:
+            found = cached.answer(subject.id, resource.id)
         if found is None:
             found = self._long(subject, action, resource)
-        return found, lane if is_usual else None
+        return found, cached if is_usual else None
 
-    def _lane(self, realm: str | None, action: str, resource: Resource) -> Lane | None:
+    def _cached(self, realm: str | None, action: str, resource: Resource) -> CachedOperation | None:
         words = (realm, action, resource.type)
         if words != self._words:
             self._words = words
-            self._lanes = self._judge.lanes(*words)
-        urn, colon, plain = self._lanes
+            self._cached_operations = self._evaluator.cached_operations(*words)
+        urn, colon, plain = self._cached_operations
         if ":" not in resource.id:
             return plain
         return urn if resource.id.startswith(URN) else colon
@@ -139,15 +139,15 @@ class Batch:
         resource: Resource | UnsetType,
     ) -> bytes:
         try:
-            asked(usual.plain(subject, action, resource))
+            asked(fast_decoder.plain(subject, action, resource))
         except WardenError as error:
-            return answer.failed(error, self._judge.revision)
+            return answer.failed(error, self._evaluator.revision)
         raise AssertionError
 
     def _long(self, subject: Subject, action: Action, resource: Resource) -> bytes:
         """The answer to one of several questions, whatever is wrong with it."""
         try:
-            found = usual.asked_of(subject, action, resource)
+            found = fast_decoder.asked_of(subject, action, resource)
         except WardenError as error:
-            return answer.failed(error, self._judge.revision)
-        return self._judge.item(found, self._now)
+            return answer.failed(error, self._evaluator.revision)
+        return self._evaluator.item(found, self._now)

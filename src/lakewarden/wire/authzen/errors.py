@@ -21,7 +21,7 @@ from lakewarden.kernel.errors import (
     Unknown,
     WardenError,
 )
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.exchange import Refused, Reply
 
 RETRY_SECONDS: Final = "1"

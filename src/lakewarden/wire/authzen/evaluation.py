@@ -13,13 +13,13 @@ from msgspec import UNSET, UnsetType
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.service.state import State
-from lakewarden.wire.authzen import answer, usual
+from lakewarden.wire.authzen import answer, fast_decoder
 from lakewarden.wire.authzen.batch import Batch
-from lakewarden.wire.authzen.judging import Judge, Memory
+from lakewarden.wire.authzen.evaluator import Evaluator, EvaluatorCache
+from lakewarden.wire.authzen.fast_decoder import Body, Item, Options
 from lakewarden.wire.authzen.question import Members, asked, at_least, optional
-from lakewarden.wire.authzen.usual import Body, Item, Options
 from lakewarden.wire.exchange import Exchange, Reply
 
 OK: Final = 200
@@ -40,25 +40,29 @@ class Evaluation:
     """The handlers. What is remembered is about the newest state that was asked."""
 
     def __init__(self) -> None:
-        self._memory = Memory(State())
+        self._cache = EvaluatorCache(State())
 
-    def memory(self, state: State) -> Memory:
+    def cache(self, state: State) -> EvaluatorCache:
         """What is remembered about the state; everything else is forgotten."""
-        memory = self._memory
-        if memory.state is not state:
-            memory = self._memory = Memory(state, before=memory)
-        return memory
+        cache = self._cache
+        if cache.state is not state:
+            cache = self._cache = EvaluatorCache(state, before=cache)
+        return cache
 
     def one(self, exchange: Exchange) -> Reply:
         """POST /access/v1/evaluation."""
-        body = usual.read(exchange.body)
-        if body is not None and body.evaluations is UNSET and usual.is_proven(exchange.body, body):
+        body = fast_decoder.read(exchange.body)
+        if (
+            body is not None
+            and body.evaluations is UNSET
+            and fast_decoder.is_proven(exchange.body, body)
+        ):
             return Reply(OK, self._single(exchange, body))
         return Reply(OK, self._strict_single(exchange, exchange.json()))
 
     def many(self, exchange: Exchange) -> Reply:
         """POST /access/v1/evaluations; without questions in a list it is `one`."""
-        body = usual.read(exchange.body)
+        body = fast_decoder.read(exchange.body)
         found = None
         if body is not None and body.evaluations:
             found = self._batch(exchange, body, body.evaluations)
@@ -72,10 +76,10 @@ class Evaluation:
         subject, action, resource = body.subject, body.action, body.resource
         if subject is UNSET or action is UNSET or resource is UNSET:
             return self._strict_single(exchange, exchange.json())
-        fresh(exchange, usual.revision(body))
-        judge = self.memory(exchange.state).judge(exchange)
-        question = usual.asked_of(subject, action, resource)
-        return judge.counted(question, exchange.now, exchange.services.usage)
+        fresh(exchange, fast_decoder.revision(body))
+        evaluator = self.cache(exchange.state).evaluator(exchange)
+        question = fast_decoder.asked_of(subject, action, resource)
+        return evaluator.counted(question, exchange.now, exchange.services.usage)
 
     def _batch(self, exchange: Exchange, body: Body, items: list[Item]) -> bytes | None:
         """The answers; None where the body is not proven.
@@ -83,16 +87,16 @@ class Evaluation:
         Deciding changes nothing, so the proof may come last.
         """
         if body.context is not UNSET:
-            if not usual.is_proven(exchange.body, body):
+            if not fast_decoder.is_proven(exchange.body, body):
                 return None
-            fresh(exchange, usual.revision(body))
+            fresh(exchange, fast_decoder.revision(body))
         stop = _semantic(body.options)
         _check_size(exchange, len(items))
-        judge = self.memory(exchange.state).judge(exchange)
-        batch = Batch(judge, body, exchange.now)
+        evaluator = self.cache(exchange.state).evaluator(exchange)
+        batch = Batch(evaluator, body, exchange.now)
         answers = batch.answers(items, stop)
-        unanswered = usual.inner_texts(items[len(answers) :])
-        texts = usual.outer_texts(body) + batch.texts + unanswered
+        unanswered = fast_decoder.inner_texts(items[len(answers) :])
+        texts = fast_decoder.outer_texts(body) + batch.texts + unanswered
         if exchange.body.count(b'"') != 2 * texts:
             return None
         return answer.listed(answers)
@@ -102,8 +106,8 @@ class Evaluation:
     def _strict_single(self, exchange: Exchange, members: Members) -> bytes:
         found = asked(members)
         fresh(exchange, at_least(members))
-        judge = self.memory(exchange.state).judge(exchange)
-        return judge.counted(found, exchange.now, exchange.services.usage)
+        evaluator = self.cache(exchange.state).evaluator(exchange)
+        return evaluator.counted(found, exchange.now, exchange.services.usage)
 
     def _strict_many(self, exchange: Exchange, members: Members) -> bytes:
         items = members.get("evaluations")
@@ -115,8 +119,8 @@ class Evaluation:
         _check_size(exchange, len(items))
         defaults = {name: optional(members, name) for name in _MEMBERS if name in members}
         fresh(exchange, at_least(members))
-        judge = self.memory(exchange.state).judge(exchange)
-        return answer.listed(_strict_answers(judge, defaults, items, stop, exchange.now))
+        evaluator = self.cache(exchange.state).evaluator(exchange)
+        return answer.listed(_strict_answers(evaluator, defaults, items, stop, exchange.now))
 
 
 def fresh(exchange: Exchange, revision: int) -> None:
@@ -128,7 +132,7 @@ def fresh(exchange: Exchange, revision: int) -> None:
     if exchange.state.revision >= revision:
         return
     if CONSISTENCY in exchange.headers or "consistency" in exchange.query:
-        exchange.state = exchange.plane.catch_up(revision)
+        exchange.state = exchange.service.catch_up(revision)
         return
     raise StaleRevision(
         f"revision `{revision}` is not known here; the newest is `{exchange.state.revision}`"
@@ -136,14 +140,14 @@ def fresh(exchange: Exchange, revision: int) -> None:
 
 
 def _strict_answers(
-    judge: Judge, defaults: Members, items: list[object], stop: bool | None, now: float
+    evaluator: Evaluator, defaults: Members, items: list[object], stop: bool | None, now: float
 ) -> list[bytes]:
     answers: list[bytes] = []
     for item in items:
         try:
-            found = judge.item(asked(_members(defaults, item)), now)
+            found = evaluator.item(asked(_members(defaults, item)), now)
         except BadInput as error:
-            found = answer.failed(error, judge.revision)
+            found = answer.failed(error, evaluator.revision)
         answers.append(found)
         if stop is not None and found.startswith(answer.ALLOWED_BYTES) is stop:
             break

@@ -18,13 +18,14 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.privileges import operations_of, privileges_of
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.who import who
-from lakewarden.service.asking import by_itself
 from lakewarden.service.cancellation import checked
+from lakewarden.service.question_text import by_itself
 from lakewarden.service.state import RealmState
-from lakewarden.wire.authzen import naming, sent
+from lakewarden.wire.authzen import name_resolution, request_context
+from lakewarden.wire.authzen.cross_realm_search import CrossRealmSearch, among_kind, realms_of
 from lakewarden.wire.authzen.errors import Forbidden
 from lakewarden.wire.authzen.evaluation import OK, Evaluation, fresh
-from lakewarden.wire.authzen.judging import Judge
+from lakewarden.wire.authzen.evaluator import Evaluator
 from lakewarden.wire.authzen.paging import Wanted, rendered, wanted
 from lakewarden.wire.authzen.question import (
     Asked,
@@ -36,11 +37,10 @@ from lakewarden.wire.authzen.question import (
     required,
     text,
 )
-from lakewarden.wire.authzen.several import Several, among_kind, realms_of
 from lakewarden.wire.exchange import Exchange, Reply
 
-Find = Callable[[Judge, Asked, Wanted, float], bytes]
-FindSeveral = Callable[[Several, Wanted], bytes]
+Find = Callable[[Evaluator, Asked, Wanted, float], bytes]
+FindSeveral = Callable[[CrossRealmSearch, Wanted], bytes]
 
 
 class Search:
@@ -55,11 +55,11 @@ class Search:
 
     def resources(self, exchange: Exchange) -> Reply:
         """POST /access/v1/search/resource."""
-        return self._found(exchange, "resource", _resources, Several.resources)
+        return self._found(exchange, "resource", _resources, CrossRealmSearch.resources)
 
     def actions(self, exchange: Exchange) -> Reply:
         """POST /access/v1/search/action."""
-        return self._found(exchange, "action", _actions, Several.actions)
+        return self._found(exchange, "action", _actions, CrossRealmSearch.actions)
 
     def _found(
         self, exchange: Exchange, sought: str, find: Find, find_several: FindSeveral
@@ -67,15 +67,15 @@ class Search:
         members = exchange.json()
         asked = _asked(members, sought)
         fresh(exchange, at_least(members))
-        judge = self._evaluation.memory(exchange.state).judge(exchange)
-        about = (sought, exchange.realm, judge.asker.name)
+        evaluator = self._evaluation.cache(exchange.state).evaluator(exchange)
+        about = (sought, exchange.realm, evaluator.asker.name)
         page = wanted(members, exchange.services.page_rows, *about)
         names = realms_of(asked)
         try:
             if names is None:
-                body = find(judge, asked, page, exchange.now)
+                body = find(evaluator, asked, page, exchange.now)
             else:
-                body = find_several(Several(exchange, judge, asked, names), page)
+                body = find_several(CrossRealmSearch(exchange, evaluator, asked, names), page)
         except Unknown:
             body = rendered(page, (), 0, None, more=False)
         return Reply(OK, body)
@@ -103,20 +103,20 @@ def _asked(members: Members, sought: str) -> Asked:
 # --- subjects ---
 
 
-def _subjects(judge: Judge, asked: Asked, wanted: Wanted, now: float) -> bytes:
-    realm = judge.realm(asked.realm, asked.type, asked.id, asked.action)
+def _subjects(evaluator: Evaluator, asked: Asked, wanted: Wanted, now: float) -> bytes:
+    realm = evaluator.realm(asked.realm, asked.type, asked.id, asked.action)
     name = realm.realm.name
-    if not judge.asker.may("subject.search", name, now):
+    if not evaluator.asker.may("subject.search", name, now):
         raise Forbidden(
             f"searching for subjects in the realm `{name}` takes the right of an enforcement point"
         )
     if asked.kind not in (USER, GROUP, ROLE):
         raise Unknown("subject type", asked.kind)
-    target = naming.entity(realm, asked.type, asked.id)
+    target = name_resolution.entity(realm, asked.type, asked.id)
     question = Request(Principal(asked.kind, ""), asked.action, target, now)
     realm.matrix.operation(asked.action)
-    trusted = judge.asker.may("decision.ask", name, now)
-    question = sent.with_parts(question, asked, realm, trusted=trusted, groups=())
+    trusted = evaluator.asker.may("decision.ask", name, now)
+    question = request_context.with_parts(question, asked, realm, trusted=trusted, groups=())
     names = sorted(_who(realm, question))
     notes = among_kind(asked.kind)
     return _page_of(names, wanted, lambda name: {"type": asked.kind, "id": name}, notes)
@@ -128,8 +128,8 @@ def _who(realm: RealmState, question: Request) -> Iterator[str]:
     if kind == USER and not question.groups and question.roles is None:
         yield from (principal.name for principal in who(realm.matrix, question))
         return
-    acting = realm.matrix.snapshot.coded.acting
-    for principal in checked(acting.principals[id] for id in sorted(acting.stored)):
+    memberships = realm.matrix.snapshot.coded.memberships
+    for principal in checked(memberships.principals[id] for id in sorted(memberships.stored)):
         if principal.kind == kind:
             asked = replace(question, principal=principal)
             if realm.matrix.decide(asked).allow:
@@ -139,10 +139,10 @@ def _who(realm: RealmState, question: Request) -> Iterator[str]:
 # --- resources ---
 
 
-def _resources(judge: Judge, asked: Asked, wanted: Wanted, now: float) -> bytes:
-    realm = judge.realm_of_type(asked.realm, asked.type, asked.action)
-    question, _ = judge.request(
-        asked._replace(type=naming.PLATFORM, id=naming.PLATFORM), realm, now
+def _resources(evaluator: Evaluator, asked: Asked, wanted: Wanted, now: float) -> bytes:
+    realm = evaluator.realm_of_type(asked.realm, asked.type, asked.action)
+    question, _ = evaluator.request(
+        asked._replace(type=name_resolution.PLATFORM, id=name_resolution.PLATFORM), realm, now
     )
     realm.system.model.check_type(asked.type)
     after = _place(wanted)
@@ -166,9 +166,9 @@ def _place(wanted: Wanted) -> Entity | None:
 # --- actions ---
 
 
-def _actions(judge: Judge, asked: Asked, wanted: Wanted, now: float) -> bytes:
-    realm = judge.realm(asked.realm, asked.type, asked.id, asked.action)
-    question, _ = judge.request(asked, realm, now)
+def _actions(evaluator: Evaluator, asked: Asked, wanted: Wanted, now: float) -> bytes:
+    realm = evaluator.realm(asked.realm, asked.type, asked.id, asked.action)
+    question, _ = evaluator.request(asked, realm, now)
     operations, privileges = (
         found(realm.matrix, question) for found in (operations_of, privileges_of)
     )

@@ -1,4 +1,4 @@
-"""CDAP's REST API, as its clients speak it, over the decision plane.
+"""CDAP's REST API, as its clients speak it, over the decision service.
 
 Each module owns one kind of thing and lists its routes with the operations that guard them;
 `guarding` is the one place where it is decided whether a handler may act. Both generations of

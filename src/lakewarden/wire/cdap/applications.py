@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
+from lakewarden.wire.cdap.authorization import allow, contents, is_stored, listed, visible, write
 from lakewarden.wire.cdap.bodies import Json, done, ok, present
 from lakewarden.wire.cdap.deleting import delete_all
 from lakewarden.wire.cdap.deploying import (
@@ -24,7 +25,6 @@ from lakewarden.wire.cdap.deploying import (
     version_of,
     versions_in,
 )
-from lakewarden.wire.cdap.guarding import allow, contents, is_stored, listed, visible, write
 from lakewarden.wire.cdap.ids import (
     SHOWN,
     application,
@@ -41,7 +41,7 @@ from lakewarden.wire.exchange import Exchange, Reply, Route
 def listed_all(exchange: Exchange) -> Reply:
     """The applications of a namespace that are shown, a row for each version."""
     found = listed(exchange, "application.list", namespace(exchange))
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     names = exchange.one("artifactName").split(",") if exchange.one("artifactName") else None
     version = exchange.one("artifactVersion")
     rows = (row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body))
@@ -52,7 +52,7 @@ def get(exchange: Exchange) -> Reply:
     """An application as it was deployed last, as far as its contents are shown."""
     app = application(exchange)
     allow(exchange, "application.get", app)
-    body = keeping.document(exchange, app)
+    body = object_store.document(exchange, app)
     return ok(_detail(exchange, app, body, latest(body)))
 
 
@@ -60,7 +60,7 @@ def get_version(exchange: Exchange) -> Reply:
     """One version of an application."""
     app, version = application(exchange), exchange.params["version"]
     allow(exchange, "application.get", app)
-    body = keeping.document(exchange, app)
+    body = object_store.document(exchange, app)
     return ok(_detail(exchange, app, body, version_of(app, body, version)))
 
 
@@ -68,7 +68,7 @@ def versions(exchange: Exchange) -> Reply:
     """The versions of an application."""
     app = application(exchange)
     allow(exchange, "application.versions", app)
-    return ok(sorted(versions_in(keeping.document(exchange, app))))
+    return ok(sorted(versions_in(object_store.document(exchange, app))))
 
 
 def plugins(exchange: Exchange) -> Reply:
@@ -80,7 +80,12 @@ def plugins(exchange: Exchange) -> Reply:
 def delete(exchange: Exchange) -> Reply:
     """Deletes an application with its programs; what it created stays."""
     app = application(exchange)
-    write(exchange, "application.delete", app, lambda desk: _delete(exchange, desk, [app]))
+    write(
+        exchange,
+        "application.delete",
+        app,
+        lambda transaction: _delete(exchange, transaction, [app]),
+    )
     return done()
 
 
@@ -88,14 +93,14 @@ def delete_version(exchange: Exchange) -> Reply:
     """Deletes one version, and with the last one the application."""
     app, version = application(exchange), exchange.params["version"]
 
-    def task(desk: Desk) -> None:
-        body = keeping.document_in(desk, exchange.realm, app)
+    def task(transaction: WriteTransaction) -> None:
+        body = object_store.document_in(transaction, exchange.realm, app)
         version_of(app, body, version)
         left = {name: kept for name, kept in versions_in(body).items() if name != version}
         if left:
-            keeping.put(desk, exchange.realm, app, **{VERSIONS: left})
+            object_store.put(transaction, exchange.realm, app, **{VERSIONS: left})
         else:
-            _delete(exchange, desk, [app])
+            _delete(exchange, transaction, [app])
 
     write(exchange, "application.delete", app, task, told={"version": version})
     return done()
@@ -104,17 +109,17 @@ def delete_version(exchange: Exchange) -> Reply:
 def delete_all_of(exchange: Exchange) -> Reply:
     """Deletes all applications of a namespace."""
 
-    def task(desk: Desk, apps: Sequence[Entity]) -> None:
-        _delete(exchange, desk, apps)
+    def task(transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
+        _delete(exchange, transaction, apps)
 
     space = namespace(exchange)
     return delete_all(exchange, "application.delete_all", space, "application", task)
 
 
-def _delete(exchange: Exchange, desk: Desk, apps: Sequence[Entity]) -> None:
-    refuse_running(desk, exchange.realm, apps)
+def _delete(exchange: Exchange, transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
+    refuse_running(transaction, exchange.realm, apps)
     for app in apps:
-        keeping.drop(exchange, desk, "application.delete", app)
+        object_store.drop(exchange, transaction, "application.delete", app)
 
 
 def _rows(app: Entity, body: Json) -> Iterator[Json]:
@@ -145,9 +150,9 @@ def _detail(exchange: Exchange, app: Entity, body: Json, kept: Json) -> Json:
         return visible(exchange, f"{type}.list", there)
 
     datasets = named("dataset", "datasets")
-    types = keeping.documents(exchange, datasets)
+    types = object_store.documents(exchange, datasets)
     programs = visible(exchange, "program.list", contents(state, app, ["program"]))
-    told = keeping.documents(exchange, programs)
+    told = object_store.documents(exchange, programs)
     return present(
         name=last(app),
         appVersion=kept.get("version") or UNVERSIONED,

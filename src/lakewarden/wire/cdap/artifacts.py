@@ -15,13 +15,13 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names import cdap
 from lakewarden.names.canonical import WORD, quoted
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire import strict_json
-from lakewarden.wire.cdap import keeping
+from lakewarden.wire.cdap import object_store
+from lakewarden.wire.cdap.authorization import allow, contents, is_stored, visible, write
 from lakewarden.wire.cdap.bodies import ANY_TYPE, Json, convert, done, ok, said, text_of, texts
 from lakewarden.wire.cdap.deleting import delete_all
 from lakewarden.wire.cdap.errors import bad, exists, not_found
-from lakewarden.wire.cdap.guarding import allow, contents, is_stored, visible, write
 from lakewarden.wire.cdap.ids import SYSTEM, inside, last, namespace, namespace_of
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -50,7 +50,7 @@ _VERSION_CHARACTERS: Final = WORD | frozenset("-.")
 def listed(exchange: Exchange) -> Reply:
     """The versions of the artifacts of a namespace that are shown, and of those of the platform."""
     found = shown(exchange, namespace(exchange))
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     return ok([row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body)])
 
 
@@ -58,7 +58,7 @@ def versions(exchange: Exchange) -> Reply:
     """The versions of one artifact; 404 where none is shown."""
     name = artifact(exchange)
     found = [one for one in shown(exchange, namespace(exchange)) if last(one) == last(name)]
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     rows = [row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body)]
     if not rows:
         raise not_found(name)
@@ -82,7 +82,7 @@ def get(exchange: Exchange) -> Reply:
     """One version of an artifact."""
     found = scoped(exchange)
     allow(exchange, "artifact.get", found)
-    kept = version_of(found, keeping.document(exchange, found), exchange.params["version"])
+    kept = version_of(found, object_store.document(exchange, found), exchange.params["version"])
     classes = {"apps": [], "plugins": kept.get("plugins") or []}
     row = _row(found, exchange.params["version"])
     return ok({**row, "properties": texts(kept.get("properties")), "classes": classes})
@@ -93,8 +93,8 @@ def add(exchange: Exchange) -> Reply:
     new = artifact(exchange)
     name, body = file_of(exchange)
 
-    def task(desk: Desk) -> None:
-        put_version(exchange, desk, new, name, body)
+    def task(transaction: WriteTransaction) -> None:
+        put_version(exchange, transaction, new, name, body)
 
     write(exchange, "artifact.add", new, task, missing=None, told={"version": name})
     return said("Artifact added successfully")
@@ -116,30 +116,32 @@ def file_of(exchange: Exchange) -> tuple[str, Json]:
     }
 
 
-def put_version(exchange: Exchange, desk: Desk, entity: Entity, version: str, kept: Json) -> None:
+def put_version(
+    exchange: Exchange, transaction: WriteTransaction, entity: Entity, version: str, kept: Json
+) -> None:
     """Stores a version; raises `Failure` 409 for one that is there and may not be written over."""
-    if not is_stored(desk.realm(exchange.realm), entity):
+    if not is_stored(transaction.realm(exchange.realm), entity):
         body: Json = {VERSIONS: {version: kept}}
-        keeping.add(exchange, desk, "artifact.add", entity, body)
+        object_store.add(exchange, transaction, "artifact.add", entity, body)
         return
-    known = versions_in(keeping.document_in(desk, exchange.realm, entity))
+    known = versions_in(object_store.document_in(transaction, exchange.realm, entity))
     if version in known and not version.endswith(SNAPSHOT):
         raise exists(f"{cdap.format_id(entity)}.{version}")
-    keeping.put(desk, exchange.realm, entity, **{VERSIONS: {**known, version: kept}})
+    object_store.put(transaction, exchange.realm, entity, **{VERSIONS: {**known, version: kept}})
 
 
 def delete(exchange: Exchange) -> Reply:
     """Deletes one version, and with the last one the artifact."""
     found, version = artifact(exchange), exchange.params["version"]
 
-    def task(desk: Desk) -> None:
-        body = keeping.document_in(desk, exchange.realm, found)
+    def task(transaction: WriteTransaction) -> None:
+        body = object_store.document_in(transaction, exchange.realm, found)
         version_of(found, body, version)
         left = {name: kept for name, kept in versions_in(body).items() if name != version}
         if left:
-            keeping.put(desk, exchange.realm, found, **{VERSIONS: left})
+            object_store.put(transaction, exchange.realm, found, **{VERSIONS: left})
         else:
-            keeping.drop(exchange, desk, "artifact.delete", found)
+            object_store.drop(exchange, transaction, "artifact.delete", found)
 
     write(exchange, "artifact.delete", found, task, told={"version": version})
     return done()
@@ -154,13 +156,13 @@ def refresh(exchange: Exchange) -> Reply:
     """Loads the system artifacts anew: those of this release are there afterwards."""
     version = exchange.services.cdap.version
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         for name in SHIPPED:
             entity = inside(SYSTEM, "artifact", name)
-            body = keeping.document_in(desk, exchange.realm, entity)
-            is_new = not is_stored(desk.realm(exchange.realm), entity)
+            body = object_store.document_in(transaction, exchange.realm, entity)
+            is_new = not is_stored(transaction.realm(exchange.realm), entity)
             if is_new or version not in versions_in(body):
-                put_version(exchange, desk, entity, version, {"properties": {}})
+                put_version(exchange, transaction, entity, version, {"properties": {}})
 
     write(exchange, "artifact.refresh_system", SYSTEM, task)
     return done()
@@ -188,7 +190,7 @@ def _kept(exchange: Exchange) -> Json:
     """What is kept of the version of the path, if the caller may read its properties."""
     found = scoped(exchange)
     allow(exchange, "artifact.get_property", found)
-    return version_of(found, keeping.document(exchange, found), exchange.params["version"])
+    return version_of(found, object_store.document(exchange, found), exchange.params["version"])
 
 
 def write_properties(exchange: Exchange) -> Reply:
@@ -262,12 +264,12 @@ def _change(
     """Stores other properties of the version of the path."""
     found, version = artifact(exchange), exchange.params["version"]
 
-    def task(desk: Desk) -> None:
-        body = keeping.document_in(desk, exchange.realm, found)
+    def task(transaction: WriteTransaction) -> None:
+        body = object_store.document_in(transaction, exchange.realm, found)
         kept = version_of(found, body, version)
         changed = {**kept, "properties": change(texts(kept.get("properties")))}
         known = {**versions_in(body), version: changed}
-        keeping.put(desk, exchange.realm, found, **{VERSIONS: known})
+        object_store.put(transaction, exchange.realm, found, **{VERSIONS: known})
 
     write(exchange, operation, found, task, told={"version": version})
     return done()

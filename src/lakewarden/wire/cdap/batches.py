@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import keeping, programs, runs
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store, programs, runs
+from lakewarden.wire.cdap.authorization import Ask, allow, require, write_all
 from lakewarden.wire.cdap.bodies import Body, Json, ok, present, read
 from lakewarden.wire.cdap.errors import Failure, bad
-from lakewarden.wire.cdap.guarding import Ask, allow, require, write_all
 from lakewarden.wire.cdap.history import shown
 from lakewarden.wire.cdap.ids import (
     SHOWN,
@@ -91,7 +91,7 @@ def histories(exchange: Exchange) -> Reply:
     """The newest run of each of the programs."""
 
     def newest_of(asked: Asked, _: Json) -> Json:
-        with exchange.plane.reading() as reading:
+        with exchange.service.reading() as reading:
             newest = runs.latest(reading, exchange.realm, asked.program)
         return {"runs": shown(exchange, asked.program, newest)}
 
@@ -101,9 +101,9 @@ def histories(exchange: Exchange) -> Reply:
 def start(exchange: Exchange) -> Reply:
     """Starts each of the programs."""
 
-    def started(desk: Desk, asked: Asked) -> Json:
+    def started(transaction: WriteTransaction, asked: Asked) -> Json:
         given = asked.element.runtimeargs or {}
-        return {"runId": programs.begin(exchange, desk, asked.program, given)}
+        return {"runId": programs.begin(exchange, transaction, asked.program, given)}
 
     return _write(exchange, "program.start", started)
 
@@ -111,8 +111,8 @@ def start(exchange: Exchange) -> Reply:
 def stop(exchange: Exchange) -> Reply:
     """Stops each of the programs."""
 
-    def stopped(desk: Desk, asked: Asked) -> Json:
-        runs.end(desk, exchange.realm, asked.program)
+    def stopped(transaction: WriteTransaction, asked: Asked) -> Json:
+        runs.end(transaction, exchange.realm, asked.program)
         return {}
 
     return _write(exchange, "program.stop", stopped)
@@ -129,7 +129,7 @@ def _read(
     asked = _asked(exchange)
     refused = {one.program: _refusal(exchange, operation, one.program, told) for one in asked}
     there = [program for program, failure in refused.items() if failure is None]
-    bodies = dict(zip(there, keeping.documents(exchange, there), strict=True))
+    bodies = dict(zip(there, object_store.documents(exchange, there), strict=True))
     rows = []
     for one in asked:
         try:
@@ -150,19 +150,21 @@ def _refusal(exchange: Exchange, operation: str, program: Entity, told: bool) ->
     return None
 
 
-def _write(exchange: Exchange, operation: str, act: Callable[[Desk, Asked], Json]) -> Reply:
+def _write(
+    exchange: Exchange, operation: str, act: Callable[[WriteTransaction, Asked], Json]
+) -> Reply:
     """Does something with each element, if it may be done with all of them."""
     asked = _asked(exchange)
     if not asked:
         return ok([])
 
-    def task(desk: Desk) -> list[Json]:
-        return [_row(one, _outcome(desk, one)) for one in asked]
+    def task(transaction: WriteTransaction) -> list[Json]:
+        return [_row(one, _outcome(transaction, one)) for one in asked]
 
-    def _outcome(desk: Desk, one: Asked) -> Outcome:
+    def _outcome(transaction: WriteTransaction, one: Asked) -> Outcome:
         try:
-            require(desk.realm(exchange.realm), one.program)
-            return act(desk, one)
+            require(transaction.realm(exchange.realm), one.program)
+            return act(transaction, one)
         except Failure as failure:
             return failure
 

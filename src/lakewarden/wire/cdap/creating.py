@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
 from lakewarden.wire.cdap.bodies import Json, present
 from lakewarden.wire.cdap.ids import inside, last, namespace_of
 from lakewarden.wire.exchange import Exchange
@@ -90,31 +90,43 @@ NOTHING: Final = Said()
 
 def put_dataset(
     exchange: Exchange,
-    desk: Desk,
+    transaction: WriteTransaction,
     operation: str,
     dataset: Entity,
     type: str = TABLE,
     said: Said = NOTHING,
 ) -> None:
     """A new dataset, of a type that is there."""
-    keeping.add(exchange, desk, operation, dataset, {TYPE_NAME: type, **said.document()})
+    object_store.add(
+        exchange, transaction, operation, dataset, {TYPE_NAME: type, **said.document()}
+    )
 
 
 def put_stream(
-    exchange: Exchange, desk: Desk, operation: str, stream: Entity, said: Said = NOTHING
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    operation: str,
+    stream: Entity,
+    said: Said = NOTHING,
 ) -> None:
     """A new stream, without events."""
-    keeping.add(exchange, desk, operation, stream, said.document())
+    object_store.add(exchange, transaction, operation, stream, said.document())
 
 
 def put_module(
-    exchange: Exchange, desk: Desk, operation: str, module: Entity, class_name: str
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    operation: str,
+    module: Entity,
+    class_name: str,
 ) -> None:
     """A new dataset module, and the one type that it brings along, named as its class."""
     body: Json = {"className": class_name, "types": [class_name]}
-    keeping.add(exchange, desk, operation, module, body)
+    object_store.add(exchange, transaction, operation, module, body)
     type = type_of_module(module, class_name)
-    keeping.add(exchange, desk, "dataset_type.create", type, {"modules": [last(module)]})
+    object_store.add(
+        exchange, transaction, "dataset_type.create", type, {"modules": [last(module)]}
+    )
 
 
 def type_of_module(module: Entity, class_name: str) -> Entity:
@@ -123,8 +135,11 @@ def type_of_module(module: Entity, class_name: str) -> Entity:
 
 
 def put_program(
-    exchange: Exchange, desk: Desk, program: Entity, description: str | None = None
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    program: Entity,
+    description: str | None = None,
 ) -> None:
     """A new program of an application that is there; it never ran."""
     body = present(description=description or "")
-    keeping.add(exchange, desk, "program.create", program, body)
+    object_store.add(exchange, transaction, "program.create", program, body)

@@ -12,20 +12,13 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import cdap
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import artifacts, creating, keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import artifacts, creating, object_store
+from lakewarden.wire.cdap.authorization import allow, contents, is_stored, shown, visible, write
 from lakewarden.wire.cdap.bodies import ANY_TYPE, Json, convert, done, ok
 from lakewarden.wire.cdap.creating import BUILT_IN_TYPES, TABLE, TYPE_NAME
 from lakewarden.wire.cdap.deleting import delete_all
 from lakewarden.wire.cdap.errors import bad, conflict, exists
-from lakewarden.wire.cdap.guarding import (
-    allow,
-    contents,
-    is_stored,
-    shown,
-    visible,
-    write,
-)
 from lakewarden.wire.cdap.ids import SYSTEM, entity, inside, last, namespace, namespace_of
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -42,7 +35,7 @@ CORE: Final = Entity("dataset_module", "system.core")
 def modules(exchange: Exchange) -> Reply:
     """The modules of a namespace that the caller is shown."""
     found = _listed(exchange, "dataset_module.list", [CORE])
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     return ok([_module(one, body) for one, body in zip(found, bodies, strict=True)])
 
 
@@ -50,7 +43,7 @@ def get_module(exchange: Exchange) -> Reply:
     """One module."""
     found = entity(exchange, "dataset_module")
     _allow(exchange, "dataset_module.get", found, found == CORE)
-    return ok(_module(found, keeping.document(exchange, found)))
+    return ok(_module(found, object_store.document(exchange, found)))
 
 
 def types(exchange: Exchange) -> Reply:
@@ -70,17 +63,17 @@ def deploy(exchange: Exchange) -> Reply:
     """A new module with its type; nothing of what is sent is run, or kept."""
     new = entity(exchange, "dataset_module")
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         class_name = exchange.headers.get("x-class-name", "")
         if not class_name:
             raise bad("expected the header `X-Class-Name`")
         brought = creating.type_of_module(new, class_name)
         for one in (new, brought):
-            if is_stored(desk.realm(exchange.realm), one):
+            if is_stored(transaction.realm(exchange.realm), one):
                 raise exists(one)
         if class_name in BUILT_IN_TYPES:
             raise conflict(f"the type '{class_name}' is built in")
-        creating.put_module(exchange, desk, "dataset_module.deploy", new, class_name)
+        creating.put_module(exchange, transaction, "dataset_module.deploy", new, class_name)
 
     write(exchange, "dataset_module.deploy", new, task, missing=None)
     return done()
@@ -91,7 +84,7 @@ def delete(exchange: Exchange) -> Reply:
     found = entity(exchange, "dataset_module")
     write(
         *(exchange, "dataset_module.delete", found),
-        lambda desk: _delete(exchange, desk, [found]),
+        lambda transaction: _delete(exchange, transaction, [found]),
     )
     return done()
 
@@ -99,8 +92,8 @@ def delete(exchange: Exchange) -> Reply:
 def delete_all_of(exchange: Exchange) -> Reply:
     """Deletes all modules of a namespace."""
 
-    def task(desk: Desk, found: Sequence[Entity]) -> None:
-        _delete(exchange, desk, found)
+    def task(transaction: WriteTransaction, found: Sequence[Entity]) -> None:
+        _delete(exchange, transaction, found)
 
     space = namespace(exchange)
     return delete_all(exchange, "dataset_module.delete_all", space, "dataset_module", task)
@@ -115,9 +108,9 @@ def shown_type(exchange: Exchange, type: Entity) -> Json:
     """A type with its modules, as replies show it."""
     if _is_built_in(type):
         return built_in_type(last(type))
-    names = _names(keeping.document(exchange, type), "modules")
+    names = _names(object_store.document(exchange, type), "modules")
     found = [inside(namespace_of(type), "dataset_module", name) for name in names]
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     rows = [_module(one, body) for one, body in zip(found, bodies, strict=True)]
     return {"name": last(type), "modules": rows}
 
@@ -144,13 +137,13 @@ def _is_built_in(type: Entity) -> bool:
     return namespace_of(type) == SYSTEM and last(type) in BUILT_IN_TYPES
 
 
-def _delete(exchange: Exchange, desk: Desk, found: Sequence[Entity]) -> None:
+def _delete(exchange: Exchange, transaction: WriteTransaction, found: Sequence[Entity]) -> None:
     """Takes modules of a namespace away with their types.
 
     Raises `Failure` 409 where a dataset is of one of them.
     """
-    bodies = keeping.documents_in(desk.store, exchange.realm, found)
-    used = _types_in_use(exchange, desk, namespace_of(found[0])) if found else {}
+    bodies = object_store.documents_in(transaction.store, exchange.realm, found)
+    used = _types_in_use(exchange, transaction, namespace_of(found[0])) if found else {}
     for module, body in zip(found, bodies, strict=True):
         for name in _names(body, "types"):
             if name in used:
@@ -159,15 +152,17 @@ def _delete(exchange: Exchange, desk: Desk, found: Sequence[Entity]) -> None:
                     f" '{cdap.format_id(used[name])}' is of its type '{name}'"
                 )
             type = inside(namespace_of(module), "dataset_type", name)
-            keeping.drop(exchange, desk, "dataset_type.delete", type)
-        keeping.drop(exchange, desk, "dataset_module.delete", module)
+            object_store.drop(exchange, transaction, "dataset_type.delete", type)
+        object_store.drop(exchange, transaction, "dataset_module.delete", module)
 
 
-def _types_in_use(exchange: Exchange, desk: Desk, space: Entity) -> dict[str, Entity]:
+def _types_in_use(
+    exchange: Exchange, transaction: WriteTransaction, space: Entity
+) -> dict[str, Entity]:
     """The names of the types of a namespace that datasets are of, each with one of those."""
-    state = desk.realm(exchange.realm)
+    state = transaction.realm(exchange.realm)
     used: dict[str, Entity] = {}
-    for dataset, body in _datasets(exchange, desk, space):
+    for dataset, body in _datasets(exchange, transaction, space):
         name = str(body.get(TYPE_NAME) or TABLE)
         own = inside(namespace_of(dataset), "dataset_type", name)
         if namespace_of(dataset) == space or not is_stored(state, own):
@@ -176,13 +171,15 @@ def _types_in_use(exchange: Exchange, desk: Desk, space: Entity) -> dict[str, En
 
 
 def _datasets(
-    exchange: Exchange, desk: Desk, space: Entity
+    exchange: Exchange, transaction: WriteTransaction, space: Entity
 ) -> Iterable[tuple[Entity, Mapping[str, object]]]:
     """The datasets that may be of types of a namespace: its own; for `system`, all there are."""
     if space == SYSTEM:
-        return desk.store.documents_of(exchange.realm, "dataset")
-    found = contents(desk.realm(exchange.realm), space, ["dataset"])
-    return zip(found, keeping.documents_in(desk.store, exchange.realm, found), strict=True)
+        return transaction.store.documents_of(exchange.realm, "dataset")
+    found = contents(transaction.realm(exchange.realm), space, ["dataset"])
+    return zip(
+        found, object_store.documents_in(transaction.store, exchange.realm, found), strict=True
+    )
 
 
 def _module(module: Entity, body: Json) -> Json:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import creating, dataset_types, deployment, keeping, owners
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import creating, dataset_types, deployment, object_store, owners
+from lakewarden.wire.cdap.authorization import Ask, allow, is_stored, listed, may, write, write_all
 from lakewarden.wire.cdap.bodies import Body, Json, done, ok, present, read, read_optional, texts
 from lakewarden.wire.cdap.creating import BUILT_IN_TYPES, PRINCIPAL, TABLE, TYPE_NAME, Said
 from lakewarden.wire.cdap.deleting import delete_all
 from lakewarden.wire.cdap.errors import Failure, bad, exists, not_found
-from lakewarden.wire.cdap.guarding import Ask, allow, is_stored, listed, may, write, write_all
 from lakewarden.wire.cdap.ids import entity, last, namespace
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -38,7 +38,7 @@ class DatasetBody(Body, rename="camel"):
 def listed_all(exchange: Exchange) -> Reply:
     """The datasets of a namespace that the caller is shown."""
     found = listed(exchange, "dataset.list", namespace(exchange))
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     return ok([_row(one, body) for one, body in zip(found, bodies, strict=True)])
 
 
@@ -47,15 +47,15 @@ def create(exchange: Exchange) -> Reply:
     dataset = entity(exchange, "dataset")
     body = read_optional(exchange, DatasetBody)
 
-    def asks(desk: Desk) -> Iterator[Ask]:
-        state = desk.realm(exchange.realm)
+    def asks(transaction: WriteTransaction) -> Iterator[Ask]:
+        state = transaction.realm(exchange.realm)
         yield Ask("dataset.create", dataset)
         if body.type_name and body.type_name not in BUILT_IN_TYPES:
             yield Ask("dataset_type.use", deployment.type_entity(state, dataset, body.type_name))
         yield from owners.asks(owners.effective(state, dataset, body.principal))
 
-    def task(desk: Desk) -> None:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> None:
+        state = transaction.realm(exchange.realm)
         if is_stored(state, dataset):
             raise exists(dataset)
         if not body.type_name:
@@ -64,9 +64,9 @@ def create(exchange: Exchange) -> Reply:
         if body.type_name not in BUILT_IN_TYPES and not is_stored(state, type):
             raise not_found(type)
         said = Said(body.properties or {}, body.description, body.principal)
-        creating.put_dataset(exchange, desk, "dataset.create", dataset, body.type_name, said)
+        creating.put_dataset(exchange, transaction, "dataset.create", dataset, body.type_name, said)
 
-    write_all(exchange, lambda desk: list(asks(desk)), task, missing=None)
+    write_all(exchange, lambda transaction: list(asks(transaction)), task, missing=None)
     return done()
 
 
@@ -74,7 +74,7 @@ def get(exchange: Exchange) -> Reply:
     """One dataset, with its type: the modules of that only as far as it is shown."""
     dataset = entity(exchange, "dataset")
     state = allow(exchange, "dataset.get", dataset)
-    body = keeping.document(exchange, dataset)
+    body = object_store.document(exchange, dataset)
     type = deployment.type_entity(state, dataset, _type_of(body))
     spec = {**_row(dataset, body), "datasetSpecs": {}}
     return ok(present(spec=spec, type=_shown_type(exchange, type), principal=body.get(PRINCIPAL)))
@@ -84,7 +84,7 @@ def get_properties(exchange: Exchange) -> Reply:
     """The properties that the dataset was given."""
     dataset = entity(exchange, "dataset")
     allow(exchange, "dataset.get_properties", dataset)
-    return ok(texts(keeping.document(exchange, dataset).get(PROPERTIES)))
+    return ok(texts(object_store.document(exchange, dataset).get(PROPERTIES)))
 
 
 def update(exchange: Exchange) -> Reply:
@@ -92,8 +92,8 @@ def update(exchange: Exchange) -> Reply:
     dataset = entity(exchange, "dataset")
     wanted = read(exchange, dict[str, str])
 
-    def task(desk: Desk) -> None:
-        keeping.put(desk, exchange.realm, dataset, **{PROPERTIES: wanted})
+    def task(transaction: WriteTransaction) -> None:
+        object_store.put(transaction, exchange.realm, dataset, **{PROPERTIES: wanted})
 
     write(exchange, "dataset.update", dataset, task)
     return done()
@@ -103,8 +103,8 @@ def drop(exchange: Exchange) -> Reply:
     """Drops a dataset."""
     dataset = entity(exchange, "dataset")
 
-    def task(desk: Desk) -> None:
-        keeping.drop(exchange, desk, "dataset.drop", dataset)
+    def task(transaction: WriteTransaction) -> None:
+        object_store.drop(exchange, transaction, "dataset.drop", dataset)
 
     write(exchange, "dataset.drop", dataset, task)
     return done()

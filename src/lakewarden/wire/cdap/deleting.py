@@ -19,12 +19,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.listing import filtered
 from lakewarden.kernel.request import Request
 from lakewarden.names import cdap
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
-from lakewarden.wire.cdap import keeping
-from lakewarden.wire.cdap.bodies import Json, done
-from lakewarden.wire.cdap.errors import Failure
-from lakewarden.wire.cdap.guarding import (
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
+from lakewarden.wire.cdap.authorization import (
     Ask,
     asked,
     contents,
@@ -34,12 +32,14 @@ from lakewarden.wire.cdap.guarding import (
     refusal,
     require,
 )
+from lakewarden.wire.cdap.bodies import Json, done
+from lakewarden.wire.cdap.errors import Failure
 from lakewarden.wire.cdap.refusals import MOST_TOLD, denied_all, refusal_text
 from lakewarden.wire.exchange import Exchange, Reply
 
 EACH: Final = "each"
 
-Task = Callable[[Desk, Sequence[Entity]], None]
+Task = Callable[[WriteTransaction, Sequence[Entity]], None]
 
 
 class Judged(NamedTuple):
@@ -57,20 +57,25 @@ def delete_all(
     `task` deletes them, by `keeping.drop` unless it is given; what it raises leaves all as it was.
     """
 
-    def plain(desk: Desk, entities: Sequence[Entity]) -> None:
+    def plain(transaction: WriteTransaction, entities: Sequence[Entity]) -> None:
         for entity in entities:
-            keeping.drop(exchange, desk, filter_of(desk.realm(exchange.realm), operation), entity)
+            object_store.drop(
+                exchange,
+                transaction,
+                filter_of(transaction.realm(exchange.realm), operation),
+                entity,
+            )
 
-    def write(desk: Desk) -> Judged | Failure:
-        state = desk.realm(exchange.realm)
-        refused = _begin(exchange, desk, operation, within)
+    def write(transaction: WriteTransaction) -> Judged | Failure:
+        state = transaction.realm(exchange.realm)
+        refused = _begin(exchange, transaction, operation, within)
         if refused is not None:
             return refused
-        judged = judge(exchange, state, operation, contents(state, within, [type]), desk.now)
+        judged = judge(exchange, state, operation, contents(state, within, [type]), transaction.now)
         if judged.denied and EACH not in state.matrix.operation(operation).effects:
-            return refuse_all(exchange, desk, state, judged)
-        record(exchange, desk, operation, judged)
-        (task or plain)(desk, judged.allowed)
+            return refuse_all(exchange, transaction, state, judged)
+        record(exchange, transaction, operation, judged)
+        (task or plain)(transaction, judged.allowed)
         return judged
 
     outcome = exchange.write(write)
@@ -79,16 +84,18 @@ def delete_all(
     return _told(exchange, outcome)
 
 
-def _begin(exchange: Exchange, desk: Desk, operation: str, within: Entity) -> Failure | None:
+def _begin(
+    exchange: Exchange, transaction: WriteTransaction, operation: str, within: Entity
+) -> Failure | None:
     """Asks the operation itself; a refusal is recorded, and raises `Failure` 404."""
-    state = desk.realm(exchange.realm)
-    request = asked(exchange, state, Ask(operation, within), desk.now)
+    state = transaction.realm(exchange.realm)
+    request = asked(exchange, state, Ask(operation, within), transaction.now)
     refused = refusal(exchange, state, request)
     if refused is not None:
-        desk.record(event(exchange, request, "deny", refused.message))
+        transaction.record(event(exchange, request, "deny", refused.message))
         return refused
     require(state, within)
-    desk.record(event(exchange, request, "allow", "allowed"))
+    transaction.record(event(exchange, request, "allow", "allowed"))
     return None
 
 
@@ -104,24 +111,30 @@ def judge(
     return Judged([entities[at] for at in sorted(passing)], denied)
 
 
-def refuse_all(exchange: Exchange, desk: Desk, state: RealmState, judged: Judged) -> Failure:
+def refuse_all(
+    exchange: Exchange, transaction: WriteTransaction, state: RealmState, judged: Judged
+) -> Failure:
     """The refusal of all of it, recorded."""
     ids = [cdap.format_id(request.target) for request in judged.denied]
     first = refusal_text(state.matrix, judged.denied[0])
-    desk.record(event(exchange, judged.denied[0], "deny", first, {"missing": ids[:MOST_TOLD]}))
+    transaction.record(
+        event(exchange, judged.denied[0], "deny", first, {"missing": ids[:MOST_TOLD]})
+    )
     return denied_all(first, ids)
 
 
-def record(exchange: Exchange, desk: Desk, operation: str, judged: Judged) -> None:
+def record(
+    exchange: Exchange, transaction: WriteTransaction, operation: str, judged: Judged
+) -> None:
     """Makes each deletion, and each that was refused, part of the audit trail."""
-    state = desk.realm(exchange.realm)
+    state = transaction.realm(exchange.realm)
     filter = filter_of(state, operation)
     for entity in judged.allowed:
-        request = asked(exchange, state, Ask(filter, entity), desk.now)
-        desk.record(event(exchange, request, "allow", f"by `{operation}`"))
+        request = asked(exchange, state, Ask(filter, entity), transaction.now)
+        transaction.record(event(exchange, request, "allow", f"by `{operation}`"))
     for request in judged.denied:
         text = refusal_text(state.matrix, request)
-        desk.record(event(exchange, request, "deny", text))
+        transaction.record(event(exchange, request, "deny", text))
 
 
 def _told(exchange: Exchange, judged: Judged) -> Reply:

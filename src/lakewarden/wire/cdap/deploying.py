@@ -12,12 +12,12 @@ from typing import Final, NamedTuple, cast
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import cdap
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
-from lakewarden.wire.cdap import artifacts, deployment, keeping, owners
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import artifacts, deployment, object_store, owners
+from lakewarden.wire.cdap.authorization import Ask, is_stored, write_all
 from lakewarden.wire.cdap.bodies import ANY_TYPE, Body, Json, convert, present, read, said
 from lakewarden.wire.cdap.errors import bad, exists, not_found
-from lakewarden.wire.cdap.guarding import Ask, is_stored, write_all
 from lakewarden.wire.cdap.ids import SYSTEM, application, inside, last, namespace, namespace_of
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -95,12 +95,14 @@ def _deploy(exchange: Exchange, version: str) -> Reply:
         body.description,
     )
 
-    def asks(desk: Desk) -> Sequence[Ask]:
-        state = desk.realm(exchange.realm)
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        state = transaction.realm(exchange.realm)
         operation = "application.redeploy" if is_stored(state, app) else "application.deploy"
         return _asks(state, plan, operation)
 
-    write_all(exchange, asks, lambda desk: _settle(exchange, desk, plan), missing=None)
+    write_all(
+        exchange, asks, lambda transaction: _settle(exchange, transaction, plan), missing=None
+    )
     return said("Deploy Complete")
 
 
@@ -127,16 +129,16 @@ def deploy_file(exchange: Exchange) -> Reply:
         None,
     )
 
-    def asks(desk: Desk) -> Sequence[Ask]:
-        state = desk.realm(exchange.realm)
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        state = transaction.realm(exchange.realm)
         found = list(_asks(state, plan, "application.deploy_with_artifact"))
         if is_stored(state, app):
             found.insert(1, _ask(plan, "application.update"))
         return found
 
-    def task(desk: Desk) -> None:
-        artifacts.put_version(exchange, desk, artifact, version, file)
-        _settle(exchange, desk, plan)
+    def task(transaction: WriteTransaction) -> None:
+        artifacts.put_version(exchange, transaction, artifact, version, file)
+        _settle(exchange, transaction, plan)
 
     write_all(exchange, asks, task, missing=None)
     return said("Deploy Complete")
@@ -147,8 +149,8 @@ def update(exchange: Exchange) -> Reply:
     app = application(exchange)
     body = read(exchange, AppBody)
 
-    def planned(desk: Desk) -> Plan:
-        known = latest(keeping.document_in(desk, exchange.realm, app))
+    def planned(transaction: WriteTransaction) -> Plan:
+        known = latest(object_store.document_in(transaction, exchange.realm, app))
         used = cast("Json", known.get("artifact") or {})
         given = body.artifact or convert(used, ArtifactBody) if used else body.artifact
         config = str(known.get("configuration") or "")
@@ -165,10 +167,12 @@ def update(exchange: Exchange) -> Reply:
             body.description,
         )
 
-    def asks(desk: Desk) -> Sequence[Ask]:
-        return _asks(desk.realm(exchange.realm), planned(desk), "application.update")
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        return _asks(transaction.realm(exchange.realm), planned(transaction), "application.update")
 
-    write_all(exchange, asks, lambda desk: _settle(exchange, desk, planned(desk)))
+    write_all(
+        exchange, asks, lambda transaction: _settle(exchange, transaction, planned(transaction))
+    )
     return said("Update complete.")
 
 
@@ -187,41 +191,41 @@ def _ask(plan: Plan, operation: str) -> Ask:
     return Ask(operation, plan.app, {"targets": targets})
 
 
-def _settle(exchange: Exchange, desk: Desk, plan: Plan) -> None:
+def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> None:
     """Makes the application what the plan says, once it was asked for."""
     realm = exchange.realm
-    body = keeping.document_in(desk, realm, plan.app)
-    is_new = not is_stored(desk.realm(realm), plan.app)
+    body = object_store.document_in(transaction, realm, plan.app)
+    is_new = not is_stored(transaction.realm(realm), plan.app)
     versions = {} if is_new else versions_in(body)
     kept: Json = present(
         version=plan.version,
-        artifact=_used(desk, realm, plan),
+        artifact=_used(transaction, realm, plan),
         configuration=plan.config,
         description=plan.description,
         datasets=[last(one) for one in plan.wanted.datasets],
         streams=[last(one) for one in plan.wanted.streams],
-        deployed=desk.now,
+        deployed=transaction.now,
     )
     after = {VERSIONS: {**versions, plan.version: kept}}
     if not is_new:
         owners.check_same("application.redeploy", plan.app, body.get(PRINCIPAL), plan.principal)
         if plan.version in versions and not plan.version.endswith(UNVERSIONED):
             raise exists(f"{cdap.format_id(plan.app)}.{plan.version}")
-        keeping.put(desk, realm, plan.app, **after)
+        object_store.put(transaction, realm, plan.app, **after)
     else:
         new = present(**after, **{PRINCIPAL: plan.principal})
-        keeping.add(exchange, desk, "application.deploy", plan.app, new)
-    owner = owners.effective(desk.realm(realm), plan.app, plan.principal)
-    deployment.bring_about(exchange, desk, plan.app, plan.wanted, owner)
+        object_store.add(exchange, transaction, "application.deploy", plan.app, new)
+    owner = owners.effective(transaction.realm(realm), plan.app, plan.principal)
+    deployment.bring_about(exchange, transaction, plan.app, plan.wanted, owner)
 
 
-def _used(desk: Desk, realm: str, plan: Plan) -> Json | None:
+def _used(transaction: WriteTransaction, realm: str, plan: Plan) -> Json | None:
     """The artifact as replies show it, which is there in that version; raises `Failure` 404."""
     if plan.artifact is None:
         return None
-    if not is_stored(desk.realm(realm), plan.artifact):
+    if not is_stored(transaction.realm(realm), plan.artifact):
         raise not_found(plan.artifact)
-    body = keeping.document_in(desk, realm, plan.artifact)
+    body = object_store.document_in(transaction, realm, plan.artifact)
     artifacts.version_of(plan.artifact, body, plan.artifact_version)
     return {
         "name": last(plan.artifact),

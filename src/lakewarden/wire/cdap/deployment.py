@@ -21,14 +21,14 @@ import msgspec
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire import strict_json
-from lakewarden.wire.cdap import creating, keeping, owners, scheduled
+from lakewarden.wire.cdap import creating, object_store, owners, scheduled
+from lakewarden.wire.cdap.authorization import Ask, contents, is_stored
 from lakewarden.wire.cdap.bodies import Body, convert
 from lakewarden.wire.cdap.creating import BUILT_IN_TYPES, TABLE, Said
 from lakewarden.wire.cdap.errors import conflict, not_found
-from lakewarden.wire.cdap.guarding import Ask, contents, is_stored
 from lakewarden.wire.cdap.ids import SYSTEM, inside, namespace_of, of_application
 from lakewarden.wire.cdap.running import running
 from lakewarden.wire.exchange import Exchange
@@ -113,7 +113,7 @@ def asks(state: RealmState, wanted: Contents, owner: str | None) -> Sequence[Ask
     Of the effective owner, as whom it is created; of the caller where there is none, or where
     the operation gives what was created to its creator.
     """
-    gives = keeping.HOLDS in state.matrix.operation(CONTENTS).effects
+    gives = object_store.HOLDS in state.matrix.operation(CONTENTS).effects
     who = None if gives else owners.person(state, owner)
     new = [Ask(CONTENTS, entity, who=who) for entity in _new(state, wanted)]
     return [*new, *_types_in_use(state, wanted, who)]
@@ -143,37 +143,45 @@ def type_entity(state: RealmState, dataset: Entity, type: str) -> Entity:
 
 
 def bring_about(
-    exchange: Exchange, desk: Desk, application: Entity, wanted: Contents, owner: str | None
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    application: Entity,
+    wanted: Contents,
+    owner: str | None,
 ) -> None:
     """Creates what is not there yet, and takes programs away that are declared no more.
 
     Raises `Failure` 404 for a type that is not there, 409 for a program that runs and would go.
     """
     for module, class_name in wanted.modules.items():
-        if not is_stored(desk.realm(exchange.realm), module):
-            creating.put_module(exchange, desk, CONTENTS, module, class_name)
+        if not is_stored(transaction.realm(exchange.realm), module):
+            creating.put_module(exchange, transaction, CONTENTS, module, class_name)
     for dataset, type in wanted.datasets.items():
-        state = desk.realm(exchange.realm)
+        state = transaction.realm(exchange.realm)
         if not is_stored(state, dataset):
             kind = type_entity(state, dataset, type)
             if type not in BUILT_IN_TYPES and not is_stored(state, kind):
                 raise not_found(kind)
-            creating.put_dataset(exchange, desk, CONTENTS, dataset, type, Said(principal=owner))
+            creating.put_dataset(
+                exchange, transaction, CONTENTS, dataset, type, Said(principal=owner)
+            )
     for stream in wanted.streams:
-        if not is_stored(desk.realm(exchange.realm), stream):
-            creating.put_stream(exchange, desk, CONTENTS, stream, Said(principal=owner))
-    _settle_programs(exchange, desk, application, wanted)
+        if not is_stored(transaction.realm(exchange.realm), stream):
+            creating.put_stream(exchange, transaction, CONTENTS, stream, Said(principal=owner))
+    _settle_programs(exchange, transaction, application, wanted)
 
 
-def _settle_programs(exchange: Exchange, desk: Desk, application: Entity, wanted: Contents) -> None:
-    known = contents(desk.realm(exchange.realm), application, ["program"])
-    still = set(running(desk, exchange.realm, application))
+def _settle_programs(
+    exchange: Exchange, transaction: WriteTransaction, application: Entity, wanted: Contents
+) -> None:
+    known = contents(transaction.realm(exchange.realm), application, ["program"])
+    still = set(running(transaction, exchange.realm, application))
     for program in known:
         if program not in wanted.programs:
             if program in still:
                 raise conflict(f"'program:{program.name}' is still running")
-            keeping.drop(exchange, desk, "application.delete", program)
-            scheduled.forget(desk, exchange.realm, application, [program])
+            object_store.drop(exchange, transaction, "application.delete", program)
+            scheduled.forget(transaction, exchange.realm, application, [program])
     for program, description in wanted.programs.items():
         if program not in known:
-            creating.put_program(exchange, desk, program, description)
+            creating.put_program(exchange, transaction, program, description)

@@ -25,7 +25,7 @@ from lakewarden.kernel.errors import (
     WardenError,
 )
 from lakewarden.names import cdap
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.exchange import Refused, Reply
 
 TEXT: Final = "text/plain; charset=utf-8"

@@ -13,13 +13,13 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import cdap
 from lakewarden.names.canonical import quoted
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import ValueRow
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire import strict_json
-from lakewarden.wire.cdap import keeping, runs
+from lakewarden.wire.cdap import object_store, runs
+from lakewarden.wire.cdap.authorization import allow, may, write
 from lakewarden.wire.cdap.bodies import Json, convert, done, ok, read, texts
 from lakewarden.wire.cdap.errors import bad
-from lakewarden.wire.cdap.guarding import allow, may, write
 from lakewarden.wire.cdap.ids import program, program_type
 from lakewarden.wire.cdap.running import RUNNING
 from lakewarden.wire.exchange import Exchange, Reply, Route
@@ -46,7 +46,7 @@ def listed(exchange: Exchange) -> Reply:
         raise bad(f"unknown status {quoted(exchange.one('status'))}; expected one of: {expected}")
     first, last = _seconds(exchange, "start", 0), _seconds(exchange, "end", _LATE)
     limit = _seconds(exchange, "limit", _PAGE)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         rows = runs.of_program(reading, exchange.realm, found, first * 1_000, last * 1_000 - 1)
     fitting = [row for row in rows if status in (_ALL, row.body["status"])]
     return ok(shown(exchange, found, fitting[:limit]))
@@ -56,7 +56,7 @@ def one(exchange: Exchange) -> Reply:
     """One run."""
     found = program(exchange)
     allow(exchange, "program.get_history", found)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         row = runs.require(reading, exchange.realm, found, exchange.params["run"])
     return ok(shown(exchange, found, [row])[0])
 
@@ -65,7 +65,7 @@ def count(exchange: Exchange) -> Reply:
     """How often the program was started."""
     found = program(exchange)
     allow(exchange, "program.get_history", found)
-    return ok(runs.count(keeping.document(exchange, found)))
+    return ok(runs.count(object_store.document(exchange, found)))
 
 
 def shown(exchange: Exchange, found: Entity, rows: Sequence[ValueRow]) -> list[Json]:
@@ -104,14 +104,14 @@ def reset_levels(exchange: Exchange) -> Reply:
 def _levels(exchange: Exchange, changed: Callable[[dict[str, str]], dict[str, str]]) -> Reply:
     found, run = program(exchange), exchange.params["run"]
 
-    def task(desk: Desk) -> None:
-        row = runs.require(desk.store, exchange.realm, found, run)
+    def task(transaction: WriteTransaction) -> None:
+        row = runs.require(transaction.store, exchange.realm, found, run)
         if program_type(found) not in LEVELLED:
             raise bad(f"the log levels of '{cdap.format_id(found)}' cannot be set")
         if row.body["status"] != RUNNING:
             raise bad(f"the run '{run}' of '{cdap.format_id(found)}' is not running")
         levels = changed(texts(row.body.get("levels")))
-        runs.change(desk, exchange.realm, found, run, levels=levels or None)
+        runs.change(transaction, exchange.realm, found, run, levels=levels or None)
 
     write(exchange, "program.set_log_levels", found, task, told={"run": run})
     return done()

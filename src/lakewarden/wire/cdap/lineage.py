@@ -17,11 +17,11 @@ from typing import Final, NamedTuple, cast
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import quoted
 from lakewarden.service.ports import Reading
-from lakewarden.wire.cdap import ids, keeping, runs
+from lakewarden.wire.cdap import ids, object_store, runs
+from lakewarden.wire.cdap.authorization import allow, contents, passing, visible
 from lakewarden.wire.cdap.bodies import Json, ok
 from lakewarden.wire.cdap.deploying import latest
 from lakewarden.wire.cdap.errors import bad
-from lakewarden.wire.cdap.guarding import allow, contents, passing, visible
 from lakewarden.wire.cdap.ids import inside, last, namespace_of, program_type
 from lakewarden.wire.cdap.moments import Span, span
 from lakewarden.wire.cdap.subjects import SPACE, Subject
@@ -106,7 +106,7 @@ def _graph(exchange: Exchange, space: Entity, within: Span) -> _Graph:
     found = _Graph()
     shown = frozenset(visible(exchange, "program.list", contents(state, space, ["program"])))
     data = _data_shown(exchange, space)
-    for app, body in zip(apps, keeping.documents(exchange, apps), strict=True):
+    for app, body in zip(apps, object_store.documents(exchange, apps), strict=True):
         if _deployed(body) >= within.end:
             continue
         declared = [one for one in _declared(space, latest(body)) if one in data]
@@ -145,7 +145,7 @@ def _declared(space: Entity, kept: Json) -> list[Entity]:
 def _runs(exchange: Exchange, programs: Sequence[Entity], within: Span) -> dict[Entity, list[str]]:
     """The runs that went on in the span, of the programs of which the caller may know them."""
     told = passing(exchange, "program.get_history", programs)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         return {one: _went_on(reading, exchange.realm, one, within) for one in told}
 
 

@@ -15,12 +15,12 @@ from typing import Final, NamedTuple, cast
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import quoted
 from lakewarden.service import timeseries
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import ValueChanged
-from lakewarden.wire.cdap import keeping, runs
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store, runs
+from lakewarden.wire.cdap.authorization import allow, write
 from lakewarden.wire.cdap.bodies import ANY_TYPE, Json, done, is_on, ok, text_of
 from lakewarden.wire.cdap.errors import TEXT, bad
-from lakewarden.wire.cdap.guarding import allow, write
 from lakewarden.wire.cdap.ids import program
 from lakewarden.wire.cdap.moments import LAST, Span, span
 from lakewarden.wire.cdap.subjects import PROGRAM
@@ -59,7 +59,7 @@ def emit(exchange: Exchange) -> Reply:
     entity, run = program(exchange), exchange.params.get("run")
     limits = exchange.services.cdap.limits
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         lines = text_of(exchange).splitlines()
         if not lines:
             raise bad("expected lines of text as the body")
@@ -67,23 +67,23 @@ def emit(exchange: Exchange) -> Reply:
             raise bad(f"at most {limits.batch_lines} lines are taken at once")
         if max(map(len, lines)) > limits.line_characters:
             raise bad(f"a line has at most {limits.line_characters} characters")
-        of = _run_of_lines(exchange, desk, entity, run)
-        time, revision = _next_time(desk, exchange.realm, entity), desk.store.revision
+        of = _run_of_lines(exchange, transaction, entity, run)
+        time, revision = _next_time(transaction, exchange.realm, entity), transaction.store.revision
         changes = (
             ValueChanged(entity, LINES, time, _mark(revision, at), {"line": line, "run": of})
             for at, line in enumerate(lines)
         )
-        desk.change(exchange.realm, *changes)
-        timeseries.trimmed(desk, exchange.realm, entity, LINES, limits.log_lines)
+        transaction.change(exchange.realm, *changes)
+        timeseries.trimmed(transaction, exchange.realm, entity, LINES, limits.log_lines)
 
     write(exchange, "program.emit_logs", entity, task)
     return done()
 
 
-def _next_time(desk: Desk, realm: str, entity: Entity) -> int:
+def _next_time(transaction: WriteTransaction, realm: str, entity: Entity) -> int:
     """Now, or the time of the newest line where the clock went back: lines keep their order."""
-    newest = desk.store.values(realm, entity, LINES, 0, LAST, 1)
-    return max(int(desk.now * 1_000), *(row.time for row in newest), 0)
+    newest = transaction.store.values(realm, entity, LINES, 0, LAST, 1)
+    return max(int(transaction.now * 1_000), *(row.time for row in newest), 0)
 
 
 def _mark(revision: int, index: int) -> str:
@@ -122,7 +122,7 @@ def _lines(exchange: Exchange, within: Span) -> list[Line]:
     """The lines of a span that the caller asks for, the oldest first; raises as `allow` does."""
     entity, run = program(exchange), exchange.params.get("run")
     allow(exchange, "program.view_logs", entity)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         if run is not None:
             runs.require(reading, exchange.realm, entity, run)
         first, last = within.start, within.end - 1
@@ -135,11 +135,13 @@ def _lines(exchange: Exchange, within: Span) -> list[Line]:
     return found if run is None else [one for one in found if one.run == run]
 
 
-def _run_of_lines(exchange: Exchange, desk: Desk, entity: Entity, run: str | None) -> str | None:
+def _run_of_lines(
+    exchange: Exchange, transaction: WriteTransaction, entity: Entity, run: str | None
+) -> str | None:
     """The run that the request names, else the one that was started last and goes on."""
     if run is not None:
-        return runs.require(desk.store, exchange.realm, entity, run).mark
-    active = keeping.document_in(desk, exchange.realm, entity).get(runs.ACTIVE)
+        return runs.require(transaction.store, exchange.realm, entity, run).mark
+    active = object_store.document_in(transaction, exchange.realm, entity).get(runs.ACTIVE)
     return str(active[-1]) if isinstance(active, list) and active else None
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from lakewarden.names.canonical import WORD, quoted
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire import strict_json
-from lakewarden.wire.cdap import ids, keeping
+from lakewarden.wire.cdap import ids, object_store
+from lakewarden.wire.cdap.authorization import allow, write
 from lakewarden.wire.cdap.bodies import Json, convert, done, ok, texts
 from lakewarden.wire.cdap.deploying import latest
 from lakewarden.wire.cdap.errors import bad
-from lakewarden.wire.cdap.guarding import allow, write
 from lakewarden.wire.cdap.subjects import KINDS, METADATA, Kind, Subject
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -105,7 +105,7 @@ class _Served(NamedTuple):
         subject = self.kind.named(exchange)
         allow(exchange, self.kind.reads, subject.entity)
         wanted = scopes_of(exchange)
-        found = records(subject, keeping.document(exchange, subject.entity))
+        found = records(subject, object_store.document(exchange, subject.entity))
         return subject, {scope: found[scope] for scope in wanted}
 
     def add_properties(self, exchange: Exchange) -> Reply:
@@ -166,15 +166,15 @@ class _Served(NamedTuple):
     def _change(self, exchange: Exchange, change: Callable[[Record], Record]) -> Reply:
         subject = self.kind.named(exchange)
 
-        def task(desk: Desk) -> None:
+        def task(transaction: WriteTransaction) -> None:
             if USER not in scopes_of(exchange):
                 raise bad("metadata of the scope `system` cannot be written")
-            body = keeping.document_in(desk, exchange.realm, subject.entity)
+            body = object_store.document_in(transaction, exchange.realm, subject.entity)
             new = change(of_users(subject.kept(body)))
             if max(len(new.properties), len(new.tags)) > MOST:
                 raise bad(f"at most {MOST} properties and {MOST} tags are kept of an entity")
             members = subject.changed(body, new.body())
-            keeping.put(desk, exchange.realm, subject.entity, **members)
+            object_store.put(transaction, exchange.realm, subject.entity, **members)
 
         write(exchange, self.kind.writes, subject.entity, task, told=_told(subject))
         return done()

@@ -19,9 +19,9 @@ from lakewarden.names import cdap
 from lakewarden.names.canonical import quoted
 from lakewarden.service.effect import ValueRow
 from lakewarden.service.ports import Reading
+from lakewarden.wire.cdap.authorization import allow, contents, passing
 from lakewarden.wire.cdap.bodies import Body, Json, ok, read
 from lakewarden.wire.cdap.errors import bad
-from lakewarden.wire.cdap.guarding import allow, contents, passing
 from lakewarden.wire.cdap.ids import DEFAULT, inside, last, of_application, program_type
 from lakewarden.wire.cdap.metrics import MINUTE, MINUTES, TOTALS, Number, counted, number_of
 from lakewarden.wire.cdap.moments import LAST, read_seconds
@@ -89,7 +89,7 @@ def search(exchange: Exchange) -> Reply:
     entities = _entities(exchange, tags)
     if target == "tag":
         return ok([{"name": key, "value": value} for key, value in _next_tags(entities, tags)])
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         found = {row.mark for row in counted(reading, exchange.realm, entities, TOTALS)}
     return ok(sorted(found))
 
@@ -129,7 +129,7 @@ def _answer(exchange: Exchange, wanted: QueryBody) -> Json:
     times = _steps(exchange, wanted.time_range)
     entities = _entities(exchange, wanted.tags)
     sums: dict[tuple[str, tuple[str, ...]], dict[int, Number]] = {}
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         for row in _counted(reading, exchange.realm, entities, times):
             if row.mark in wanted.metrics:
                 tags = tags_of(row.entity)

@@ -16,14 +16,14 @@ from typing import Final, cast
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import WORD, quoted
 from lakewarden.service import timeseries
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import ValueChanged, ValueRow
 from lakewarden.service.ports import Reading
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire import strict_json
 from lakewarden.wire.cdap import ids
+from lakewarden.wire.cdap.authorization import allow, write
 from lakewarden.wire.cdap.bodies import convert, done, ok
 from lakewarden.wire.cdap.errors import bad
-from lakewarden.wire.cdap.guarding import allow, write
 from lakewarden.wire.cdap.subjects import PROGRAM, SPACE
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -55,14 +55,14 @@ class Counted:
         """Adds the numbers of the body to the counters of these names."""
         entity, limits = self.named(exchange), exchange.services.cdap.limits
 
-        def task(desk: Desk) -> None:
-            given, known = _read(exchange), totals(desk.store, exchange.realm, entity)
+        def task(transaction: WriteTransaction) -> None:
+            given, known = _read(exchange), totals(transaction.store, exchange.realm, entity)
             if given.keys() - known.keys() and len(known | given) > limits.metrics:
                 raise bad(f"an entity has at most {limits.metrics} metrics")
-            _add(desk, exchange.realm, entity, TOTALS, 0, given)
-            minute = int(desk.now * 1_000) // MINUTE * MINUTE
-            _add(desk, exchange.realm, entity, MINUTES, minute, given)
-            timeseries.trimmed(desk, exchange.realm, entity, MINUTES, limits.metric_minutes)
+            _add(transaction, exchange.realm, entity, TOTALS, 0, given)
+            minute = int(transaction.now * 1_000) // MINUTE * MINUTE
+            _add(transaction, exchange.realm, entity, MINUTES, minute, given)
+            timeseries.trimmed(transaction, exchange.realm, entity, MINUTES, limits.metric_minutes)
 
         write(exchange, f"{self.type}.emit_metrics", entity, task)
         return done()
@@ -71,7 +71,7 @@ class Counted:
         """What the counters are altogether."""
         entity = self.named(exchange)
         allow(exchange, f"{self.type}.view_metrics", entity)
-        with exchange.plane.reading() as reading:
+        with exchange.service.reading() as reading:
             return ok(dict(sorted(totals(reading, exchange.realm, entity).items())))
 
     def routes(self) -> Iterator[Route]:
@@ -116,9 +116,14 @@ def number_of(row: ValueRow) -> Number:
 
 
 def _add(
-    desk: Desk, realm: str, entity: Entity, aspect: str, time: int, given: Mapping[str, Number]
+    transaction: WriteTransaction,
+    realm: str,
+    entity: Entity,
+    aspect: str,
+    time: int,
+    given: Mapping[str, Number],
 ) -> None:
-    rows = desk.store.values(realm, entity, aspect, time, time, _EVERY)
+    rows = transaction.store.values(realm, entity, aspect, time, time, _EVERY)
     known = {row.mark: number_of(row) for row in rows}
     sums = {name: known.get(name, 0) + number for name, number in given.items()}
     for name, number in sums.items():
@@ -127,7 +132,7 @@ def _add(
     changes = (
         ValueChanged(entity, aspect, time, name, {"value": number}) for name, number in sums.items()
     )
-    desk.change(realm, *changes)
+    transaction.change(realm, *changes)
 
 
 def _read(exchange: Exchange) -> dict[str, Number]:

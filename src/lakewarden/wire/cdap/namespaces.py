@@ -14,9 +14,23 @@ from typing import Final
 from lakewarden.kernel.change import RelationChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
-from lakewarden.wire.cdap import keeping, owners
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store, owners
+from lakewarden.wire.cdap.authorization import (
+    Ask,
+    allow,
+    contents,
+    event,
+    is_stored,
+    passing,
+    refusal,
+    require,
+    visible,
+    write,
+    write_all,
+)
+from lakewarden.wire.cdap.authorization import asked as question
 from lakewarden.wire.cdap.bodies import (
     Body,
     Json,
@@ -30,20 +44,6 @@ from lakewarden.wire.cdap.bodies import (
 )
 from lakewarden.wire.cdap.deleting import delete_all, judge, record, refuse_all
 from lakewarden.wire.cdap.errors import Failure, bad
-from lakewarden.wire.cdap.guarding import (
-    Ask,
-    allow,
-    contents,
-    event,
-    is_stored,
-    passing,
-    refusal,
-    require,
-    visible,
-    write,
-    write_all,
-)
-from lakewarden.wire.cdap.guarding import asked as question
 from lakewarden.wire.cdap.ids import DEFAULT, SYSTEM, instance, last, namespace
 from lakewarden.wire.cdap.refusals import irrevocable
 from lakewarden.wire.cdap.running import refuse_running
@@ -79,7 +79,7 @@ def listed(exchange: Exchange) -> Reply:
     stored = {tree.entity(id) for id in snapshot.of_type("namespace")}
     found = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
     told = passing(exchange, "namespace.get", found)
-    bodies = dict(zip(told, keeping.documents(exchange, told), strict=True))
+    bodies = dict(zip(told, object_store.documents(exchange, told), strict=True))
     return ok([_shown(state, one, bodies[one]) if one in bodies else _named(one) for one in found])
 
 
@@ -87,7 +87,7 @@ def get(exchange: Exchange) -> Reply:
     """One namespace."""
     found = namespace(exchange)
     state = allow(exchange, "namespace.get", found)
-    return ok(_shown(state, found, keeping.document(exchange, found)))
+    return ok(_shown(state, found, object_store.document(exchange, found)))
 
 
 def create(exchange: Exchange) -> Reply:
@@ -103,20 +103,20 @@ def create(exchange: Exchange) -> Reply:
         raise bad(f"expected both of `{PRINCIPAL}` and `{KEYTAB}`, or neither")
     targets = {"targets": {"instance": instance(exchange)}}
 
-    def asks(desk: Desk) -> Sequence[Ask]:
-        if is_stored(desk.realm(exchange.realm), new):
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        if is_stored(transaction.realm(exchange.realm), new):
             return [Ask("namespace.recreate", new, targets)]
         return [Ask("namespace.create", new, targets), *owners.asks(_text(owner))]
 
-    def task(desk: Desk) -> str:
-        if is_stored(desk.realm(exchange.realm), new):
+    def task(transaction: WriteTransaction) -> str:
+        if is_stored(transaction.realm(exchange.realm), new):
             return f"Namespace '{name}' already exists."
         settings = {key: value for key, value in config.items() if key != PRINCIPAL}
         kept: Json = {"description": body.description or "", "config": settings}
-        keeping.add(exchange, desk, "namespace.create", new, kept)
+        object_store.add(exchange, transaction, "namespace.create", new, kept)
         if owner is not None:
             row = RelationRow(owners.RELATION, new, owners.principal_entity(str(owner)))
-            desk.change(exchange.realm, RelationChanged(row, True))
+            transaction.change(exchange.realm, RelationChanged(row, True))
         return f"Namespace '{name}' created successfully."
 
     return said(write_all(exchange, asks, task, missing=None))
@@ -128,9 +128,9 @@ def update(exchange: Exchange) -> Reply:
     body = read(exchange, NamespaceBody)
     wanted = _config(body.config or {})
 
-    def task(desk: Desk) -> None:
-        known = keeping.document_in(desk, exchange.realm, found)
-        config = _known(desk.realm(exchange.realm), found, known)
+    def task(transaction: WriteTransaction) -> None:
+        known = object_store.document_in(transaction, exchange.realm, found)
+        config = _known(transaction.realm(exchange.realm), found, known)
         for key in _MAPPINGS:
             if key in wanted and wanted[key] != config.get(key):
                 raise bad(f"`{key}` of a namespace cannot be changed")
@@ -138,7 +138,7 @@ def update(exchange: Exchange) -> Reply:
             raise bad(f"a namespace without `{PRINCIPAL}` has no `{KEYTAB}`")
         description = body.description if body.description is not None else known.get("description")
         kept = {key: value for key, value in {**config, **wanted}.items() if key != PRINCIPAL}
-        keeping.put(desk, exchange.realm, found, description=description, config=kept)
+        object_store.put(transaction, exchange.realm, found, description=description, config=kept)
 
     write(exchange, "namespace.update", found, task)
     return said(f"Updated properties for namespace '{last(found)}'.")
@@ -149,26 +149,26 @@ def delete(exchange: Exchange) -> Reply:
     found = namespace(exchange)
     _check_reset(exchange, "namespace.delete", found)
 
-    def task(desk: Desk) -> Failure | None:
-        state = desk.realm(exchange.realm)
-        asked = question(exchange, state, Ask("namespace.delete", found), desk.now)
+    def task(transaction: WriteTransaction) -> Failure | None:
+        state = transaction.realm(exchange.realm)
+        asked = question(exchange, state, Ask("namespace.delete", found), transaction.now)
         refused = refusal(exchange, state, asked)
-        judged = judge(exchange, state, "namespace.delete", contents(state, found), desk.now)
+        judged = judge(exchange, state, "namespace.delete", contents(state, found), transaction.now)
         if refused is not None:
-            desk.record(event(exchange, asked, "deny", refused.message))
+            transaction.record(event(exchange, asked, "deny", refused.message))
             return refused
         if judged.denied:
-            return refuse_all(exchange, desk, state, judged)
+            return refuse_all(exchange, transaction, state, judged)
         require(state, found)
         if found == SYSTEM:
             raise bad("the namespace 'system' cannot be deleted")
-        refuse_running(desk, exchange.realm, [found])
-        desk.record(event(exchange, asked, "allow", "allowed"))
-        record(exchange, desk, "namespace.delete", judged)
+        refuse_running(transaction, exchange.realm, [found])
+        transaction.record(event(exchange, asked, "allow", "allowed"))
+        record(exchange, transaction, "namespace.delete", judged)
         if found == DEFAULT:
-            keeping.empty(exchange, desk, "namespace.delete", found)
+            object_store.empty(exchange, transaction, "namespace.delete", found)
         else:
-            keeping.drop(exchange, desk, "namespace.delete", found)
+            object_store.drop(exchange, transaction, "namespace.delete", found)
         return None
 
     failure = exchange.write(task)

@@ -15,7 +15,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names import cdap
 from lakewarden.service.state import RealmState
-from lakewarden.wire.cdap.guarding import Ask
+from lakewarden.wire.cdap.authorization import Ask
 from lakewarden.wire.cdap.ids import SYSTEM, namespace_of
 from lakewarden.wire.cdap.refusals import of_another_owner
 

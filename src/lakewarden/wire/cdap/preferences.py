@@ -11,10 +11,10 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import cdap
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import ids, keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import ids, object_store
+from lakewarden.wire.cdap.authorization import allow, write
 from lakewarden.wire.cdap.bodies import done, is_on, ok, read, texts
-from lakewarden.wire.cdap.guarding import allow, write
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
 MEMBER: Final = "preferences"
@@ -37,7 +37,7 @@ class Level:
         allow(exchange, f"{self.type}.get_preference", found)
         chain = [*_above(exchange, found), found] if is_on(exchange, RESOLVED) else [found]
         merged: dict[str, str] = {}
-        for body in keeping.documents(exchange, chain):
+        for body in object_store.documents(exchange, chain):
             merged |= texts(body.get(MEMBER))
         return ok(merged)
 
@@ -52,8 +52,8 @@ class Level:
     def _set(self, exchange: Exchange, verb: str, wanted: dict[str, str] | None) -> Reply:
         found = self.named(exchange)
 
-        def task(desk: Desk) -> None:
-            keeping.put(desk, exchange.realm, found, **{MEMBER: wanted})
+        def task(transaction: WriteTransaction) -> None:
+            object_store.put(transaction, exchange.realm, found, **{MEMBER: wanted})
 
         write(exchange, f"{self.type}.{verb}", found, task)
         return done()

@@ -15,13 +15,13 @@ from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.statement import Matching
 from lakewarden.names import cdap
 from lakewarden.names.canonical import check_segment, check_text, lower_word, quoted
-from lakewarden.service import anchored
-from lakewarden.service.anchored import Anchor
-from lakewarden.service.desk import Desk
+from lakewarden.service import pattern_grants
+from lakewarden.service.pattern_grants import Anchor
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap.authorization import Ask, allow, asked, is_stored, write, write_all
 from lakewarden.wire.cdap.bodies import Body, Json, done, ok, read
 from lakewarden.wire.cdap.errors import bad, not_found
-from lakewarden.wire.cdap.guarding import Ask, allow, asked, is_stored, write, write_all
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
 BASE: Final = "/v3/security/authorization"
@@ -57,15 +57,15 @@ def grant(exchange: Exchange) -> Reply:
     actions = _actions(state, body.actions)
     target = _named(anchor)
 
-    def asks(desk: Desk) -> Sequence[Ask]:
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
         first = Ask("privilege.grant", target)
-        if isinstance(anchor, Entity) and is_stored(desk.realm(exchange.realm), anchor):
+        if isinstance(anchor, Entity) and is_stored(transaction.realm(exchange.realm), anchor):
             return [first]
         otherwise = not_found(anchor) if isinstance(anchor, Entity) else None
         return [first, Ask("privilege.grant_ahead", target, otherwise=otherwise)]
 
-    def task(desk: Desk) -> None:
-        anchored.give(desk, exchange.realm, to, anchor, actions)
+    def task(transaction: WriteTransaction) -> None:
+        pattern_grants.give(transaction, exchange.realm, to, anchor, actions)
 
     write_all(exchange, asks, task, ahead=True, told=_told(to, actions))
     return done()
@@ -82,8 +82,8 @@ def revoke(exchange: Exchange) -> Reply:
         raise bad("expected a `principal` from whom to take the `actions`")
     actions = None if body.actions is None else _actions(exchange.realm_state, body.actions)
 
-    def task(desk: Desk) -> None:
-        anchored.take(desk, exchange.realm, anchor, holder, actions)
+    def task(transaction: WriteTransaction) -> None:
+        pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
 
     told = _told(holder, actions)
     write(exchange, "privilege.revoke", _named(anchor), task, ahead=True, told=told)
@@ -94,7 +94,7 @@ def privileges(exchange: Exchange) -> Reply:
     """What a principal holds: its own, and what comes from its groups and roles."""
     principal = principal_of_path(exchange)
     state = allow_about(exchange, "privilege.list", principal)
-    held = anchored.given(state, acts_as(exchange, state, principal), exchange.now)
+    held = pattern_grants.given(state, acts_as(exchange, state, principal), exchange.now)
     shown = [
         {"authorizable": cdap.to_authorizable(anchor), "action": action}
         for anchor, action in sorted(held, key=lambda one: (cdap.format_id(one[0]), one[1]))
@@ -114,8 +114,8 @@ def acts_as(exchange: Exchange, state: RealmState, principal: Principal) -> froz
     """The principal with its groups and roles; the caller's own also with those that it brings."""
     request = asked(exchange, state, Ask("privilege.list"), exchange.now)
     groups = request.groups if principal == request.principal else ()
-    acting = state.matrix.snapshot.coded.acting
-    found = (acting.principals[id] for id in acting.acts_as(principal, groups))
+    memberships = state.matrix.snapshot.coded.memberships
+    found = (memberships.principals[id] for id in memberships.acts_as(principal, groups))
     return frozenset({principal, *groups, *(one for one in found if one.kind != IMPLIED)})
 
 
@@ -163,7 +163,7 @@ def _named(anchor: Anchor) -> Entity:
 
 
 def _actions(state: RealmState, words: Sequence[str] | None) -> frozenset[str]:
-    every = anchored.grantable(state.system.model)
+    every = pattern_grants.grantable(state.system.model)
     if words is None or ALL in words:
         return every
     unknown = [word for word in words if word not in every]

@@ -15,12 +15,12 @@ import msgspec
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import MAX_USER_CHARACTERS, WORD, quoted
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import keeping, runs
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store, runs
+from lakewarden.wire.cdap.authorization import allow, write
+from lakewarden.wire.cdap.authorization import listed as listed_in
 from lakewarden.wire.cdap.bodies import Body, Json, done, ok, read, read_optional, texts
 from lakewarden.wire.cdap.errors import Failure, bad, not_found
-from lakewarden.wire.cdap.guarding import allow, write
-from lakewarden.wire.cdap.guarding import listed as listed_in
 from lakewarden.wire.cdap.history import PATH, RUN
 from lakewarden.wire.cdap.ids import (
     BY_WORD,
@@ -73,24 +73,31 @@ def debug(exchange: Exchange) -> Reply:
 def _start(exchange: Exchange, operation: str) -> Reply:
     found = program(exchange)
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         given = read_optional(exchange, dict[str, str])
-        begin(exchange, desk, found, given)
+        begin(exchange, transaction, found, given)
 
     write(exchange, operation, found, task)
     return done()
 
 
-def begin(exchange: Exchange, desk: Desk, found: Entity, given: dict[str, str]) -> str:
+def begin(
+    exchange: Exchange, transaction: WriteTransaction, found: Entity, given: dict[str, str]
+) -> str:
     """Starts a program with its own arguments and those given, and tells the id of the run."""
-    own = texts(keeping.document_in(desk, exchange.realm, found).get(ARGUMENTS))
-    return runs.begin(desk, exchange.realm, found, own | given)
+    own = texts(object_store.document_in(transaction, exchange.realm, found).get(ARGUMENTS))
+    return runs.begin(transaction, exchange.realm, found, own | given)
 
 
 def stop(exchange: Exchange) -> Reply:
     """Stops all runs of a program."""
     found = program(exchange)
-    write(exchange, "program.stop", found, lambda desk: runs.end(desk, exchange.realm, found))
+    write(
+        exchange,
+        "program.stop",
+        found,
+        lambda transaction: runs.end(transaction, exchange.realm, found),
+    )
     return done()
 
 
@@ -98,8 +105,8 @@ def stop_run(exchange: Exchange) -> Reply:
     """Stops one run of a program."""
     found, run = program(exchange), exchange.params["run"]
 
-    def task(desk: Desk) -> None:
-        runs.end(desk, exchange.realm, found, run)
+    def task(transaction: WriteTransaction) -> None:
+        runs.end(transaction, exchange.realm, found, run)
 
     write(exchange, "program.stop", found, task, told={"run": run})
     return done()
@@ -109,7 +116,7 @@ def status(exchange: Exchange) -> Reply:
     """Whether a program runs."""
     found = program(exchange)
     allow(exchange, "program.get_status", found)
-    return ok({"status": status_of(keeping.document(exchange, found))})
+    return ok({"status": status_of(object_store.document(exchange, found))})
 
 
 def status_of(body: Json) -> str:
@@ -121,7 +128,7 @@ def specification(exchange: Exchange) -> Reply:
     """What a program is; of its code nothing is known."""
     found = program(exchange)
     allow(exchange, "program.get_specification", found)
-    description = keeping.document(exchange, found).get("description") or ""
+    description = object_store.document(exchange, found).get("description") or ""
     names = {"className": "", "name": last(found), "description": description}
     return ok({**names, "properties": {}})
 
@@ -132,7 +139,7 @@ def listed(word: str) -> Handler:
     def handler(exchange: Exchange) -> Reply:
         shown = listed_in(exchange, "program.list", namespace(exchange))
         found = [one for one in shown if program_type(one) == BY_WORD[word]]
-        bodies = keeping.documents(exchange, found)
+        bodies = object_store.documents(exchange, found)
         return ok([_row(one, body) for one, body in zip(found, bodies, strict=True)])
 
     return handler
@@ -151,16 +158,16 @@ def arguments(exchange: Exchange) -> Reply:
     """The arguments with which a program is always started."""
     found = program(exchange)
     allow(exchange, "program.get_runtime_args", found)
-    return ok(texts(keeping.document(exchange, found).get(ARGUMENTS)))
+    return ok(texts(object_store.document(exchange, found).get(ARGUMENTS)))
 
 
 def set_arguments(exchange: Exchange) -> Reply:
     """Sets all of these arguments; what was set before is gone."""
     found = program(exchange)
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         given = read_optional(exchange, dict[str, str])
-        keeping.put(desk, exchange.realm, found, **{ARGUMENTS: given})
+        object_store.put(transaction, exchange.realm, found, **{ARGUMENTS: given})
 
     write(exchange, "program.set_runtime_args", found, task)
     return done()
@@ -171,7 +178,7 @@ def instances(exchange: Exchange) -> Reply:
     found = program(exchange)
     allow(exchange, "program.get_instances", found)
     _check_scaled(found)
-    wanted, there = instances_of(keeping.document(exchange, found))
+    wanted, there = instances_of(object_store.document(exchange, found))
     return ok({"instances": wanted, "requested": wanted, "provisioned": there})
 
 
@@ -179,10 +186,10 @@ def set_instances(exchange: Exchange) -> Reply:
     """Sets how many instances a service or worker has."""
     found = program(exchange)
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         _check_scaled(found)
         given = read(exchange, InstancesBody)
-        keeping.put(desk, exchange.realm, found, **{INSTANCES: given.instances})
+        object_store.put(transaction, exchange.realm, found, **{INSTANCES: given.instances})
 
     write(exchange, "program.set_instances", found, task)
     return done()
@@ -193,7 +200,7 @@ def flowlet_instances(exchange: Exchange) -> Reply:
     flow = _flow(exchange)
     allow(exchange, "program.get_instances", flow)
     flowlet = _flowlet(exchange)
-    wanted, _ = instances_of(keeping.document(exchange, flow), flowlet)
+    wanted, _ = instances_of(object_store.document(exchange, flow), flowlet)
     return ok({"instances": wanted})
 
 
@@ -201,14 +208,14 @@ def set_flowlet_instances(exchange: Exchange) -> Reply:
     """Sets how many instances a flowlet has."""
     flow = _flow(exchange)
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         flowlet = _flowlet(exchange)
         given = read(exchange, InstancesBody)
-        known = flowlets_of(keeping.document_in(desk, exchange.realm, flow))
+        known = flowlets_of(object_store.document_in(transaction, exchange.realm, flow))
         if flowlet not in known and len(known) >= MOST_FLOWLETS:
             raise bad(f"a flow has at most {MOST_FLOWLETS} flowlets")
         after = {**known, flowlet: given.instances}
-        keeping.put(desk, exchange.realm, flow, **{FLOWLETS: after})
+        object_store.put(transaction, exchange.realm, flow, **{FLOWLETS: after})
 
     write(
         exchange, "program.set_instances", flow, task, told={"flowlet": exchange.params["flowlet"]}

@@ -13,13 +13,13 @@ from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.names.canonical import MAX_USER_CHARACTERS, check_identifier
-from lakewarden.service.desk import Desk
 from lakewarden.service.grant import without
 from lakewarden.service.role import holdings
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap.authorization import allow, write
 from lakewarden.wire.cdap.bodies import Json, done, ok
 from lakewarden.wire.cdap.errors import bad, exists, not_found
-from lakewarden.wire.cdap.guarding import allow, write
 from lakewarden.wire.cdap.privileges import BASE, acts_as, allow_about, principal_of_path
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -29,10 +29,10 @@ def create(exchange: Exchange) -> Reply:
     role = _role(exchange)
     check_identifier(role.name, what="the name of the role", limit=MAX_USER_CHARACTERS)
 
-    def task(desk: Desk) -> None:
-        if is_known(desk.realm(exchange.realm), role):
+    def task(transaction: WriteTransaction) -> None:
+        if is_known(transaction.realm(exchange.realm), role):
             raise exists(_id(role))
-        desk.change(exchange.realm, PrincipalChanged(role, True))
+        transaction.change(exchange.realm, PrincipalChanged(role, True))
 
     write(exchange, "role.create", NO_RESOURCE, task, told={"role": role.name})
     return done()
@@ -42,9 +42,9 @@ def drop(exchange: Exchange) -> Reply:
     """Drops a role: nobody holds it any more, and nothing is granted to it."""
     role = _role(exchange)
 
-    def task(desk: Desk) -> None:
-        state = _require(desk, exchange, role)
-        desk.change(
+    def task(transaction: WriteTransaction) -> None:
+        state = _require(transaction, exchange, role)
+        transaction.change(
             exchange.realm,
             *(MembershipChanged(row, False) for row in holdings(state, role)),
             *without(state, frozenset({role})),
@@ -58,8 +58,8 @@ def drop(exchange: Exchange) -> Reply:
 def roles(exchange: Exchange) -> Reply:
     """All roles."""
     state = allow(exchange, "role.list")
-    acting = state.matrix.snapshot.coded.acting
-    return ok(_shown(acting.principals[id] for id in acting.stored))
+    memberships = state.matrix.snapshot.coded.memberships
+    return ok(_shown(memberships.principals[id] for id in memberships.stored))
 
 
 def roles_of(exchange: Exchange) -> Reply:
@@ -84,11 +84,11 @@ def _hold(exchange: Exchange, operation: str, present: bool) -> Reply:
     if holder.kind == ROLE:
         raise bad("a role is held by users and groups only")
 
-    def task(desk: Desk) -> None:
-        state = _require(desk, exchange, role)
+    def task(transaction: WriteTransaction) -> None:
+        state = _require(transaction, exchange, role)
         row = MembershipRow(holder, role)
         if (row in state.own.memberships) is not present:
-            desk.change(exchange.realm, MembershipChanged(row, present))
+            transaction.change(exchange.realm, MembershipChanged(row, present))
 
     told = {"role": role.name, "holder": f"{holder.kind}:{holder.name}"}
     write(exchange, operation, NO_RESOURCE, task, told=told)
@@ -97,12 +97,12 @@ def _hold(exchange: Exchange, operation: str, present: bool) -> Reply:
 
 def is_known(state: RealmState, role: Principal) -> bool:
     """Whether there is such a role."""
-    acting = state.matrix.snapshot.coded.acting
-    return acting.ids.get(role) in acting.stored
+    memberships = state.matrix.snapshot.coded.memberships
+    return memberships.ids.get(role) in memberships.stored
 
 
-def _require(desk: Desk, exchange: Exchange, role: Principal) -> RealmState:
-    state = desk.realm(exchange.realm)
+def _require(transaction: WriteTransaction, exchange: Exchange, role: Principal) -> RealmState:
+    state = transaction.realm(exchange.realm)
     if not is_known(state, role):
         raise not_found(_id(role))
     return state

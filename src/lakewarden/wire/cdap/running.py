@@ -11,27 +11,27 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import cdap
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap.authorization import contents
 from lakewarden.wire.cdap.errors import conflict
-from lakewarden.wire.cdap.guarding import contents
-from lakewarden.wire.cdap.keeping import documents_in
+from lakewarden.wire.cdap.object_store import documents_in
 
 STATUS: Final = "status"
 RUNNING: Final = "RUNNING"
 STOPPED: Final = "STOPPED"
 
 
-def running(desk: Desk, realm: str, container: Entity) -> list[Entity]:
+def running(transaction: WriteTransaction, realm: str, container: Entity) -> list[Entity]:
     """The programs in an application or namespace that run, by name."""
-    programs = contents(desk.realm(realm), container, ["program"])
-    found = documents_in(desk.store, realm, programs)
+    programs = contents(transaction.realm(realm), container, ["program"])
+    found = documents_in(transaction.store, realm, programs)
     return [one for one, body in zip(programs, found, strict=True) if body.get(STATUS) == RUNNING]
 
 
-def refuse_running(desk: Desk, realm: str, containers: Sequence[Entity]) -> None:
+def refuse_running(transaction: WriteTransaction, realm: str, containers: Sequence[Entity]) -> None:
     """Raises `Failure` 409 where a program runs in any of them."""
     for container in containers:
-        still = running(desk, realm, container)
+        still = running(transaction, realm, container)
         if still:
             ids = ", ".join(f"'{cdap.format_id(one)}'" for one in still)
             raise conflict(

@@ -16,11 +16,11 @@ from uuid import UUID
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import cdap
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import ValueChanged, ValueRow
 from lakewarden.service.ports import Reading
 from lakewarden.service.timeseries import FIRST, KEPT, LAST
-from lakewarden.wire.cdap import keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
 from lakewarden.wire.cdap.bodies import Json, present, texts
 from lakewarden.wire.cdap.errors import Failure, bad, conflict, not_found
 from lakewarden.wire.cdap.ids import program_type
@@ -89,34 +89,36 @@ def count(body: Json) -> int:
     return cast("int", body.get(COUNT) or 0)
 
 
-def begin(desk: Desk, realm: str, program: Entity, arguments: Mapping[str, str]) -> str:
+def begin(
+    transaction: WriteTransaction, realm: str, program: Entity, arguments: Mapping[str, str]
+) -> str:
     """Starts a program, and tells the id of the run; raises `Failure` 409 before any change."""
-    body = keeping.document_in(desk, realm, program)
+    body = object_store.document_in(transaction, realm, program)
     active = _active(body)
     id = cdap.format_id(program)
     if is_running(body) and program_type(program) not in CONCURRENT:
         raise conflict(f"'{id}' is already running")
     if len(active) >= MOST_ACTIVE:
         raise conflict(f"'{id}' is already running {MOST_ACTIVE} times")
-    time = int(desk.now * 1_000)
+    time = int(transaction.now * 1_000)
     run = new_id(time)
     active = [*active, run]
     kept = {STATUS: RUNNING, ACTIVE: active, COUNT: count(body) + 1}
-    keeping.put(desk, realm, program, **kept)
+    object_store.put(transaction, realm, program, **kept)
     value: Json = {"status": RUNNING, "arguments": dict(arguments)}
-    desk.change(realm, ValueChanged(program, ASPECT, time, run, value))
-    for old in desk.store.values(realm, program, ASPECT, FIRST, LAST, MOST_ACTIVE + 1, KEPT):
+    transaction.change(realm, ValueChanged(program, ASPECT, time, run, value))
+    for old in transaction.store.values(realm, program, ASPECT, FIRST, LAST, MOST_ACTIVE + 1, KEPT):
         if old.mark not in active:
-            desk.change(realm, ValueChanged(program, ASPECT, old.time, old.mark, None))
+            transaction.change(realm, ValueChanged(program, ASPECT, old.time, old.mark, None))
     return run
 
 
-def end(desk: Desk, realm: str, program: Entity, run: str | None = None) -> None:
+def end(transaction: WriteTransaction, realm: str, program: Entity, run: str | None = None) -> None:
     """Stops a program, or one of its runs; raises `Failure` 404 or 400 before any change."""
-    body = keeping.document_in(desk, realm, program)
+    body = object_store.document_in(transaction, realm, program)
     active = _active(body)
     if run is not None:
-        require(desk.store, realm, program, run)
+        require(transaction.store, realm, program, run)
         if run not in active:
             raise bad(f"the run '{run}' of '{cdap.format_id(program)}' is not running")
     elif not is_running(body):
@@ -124,16 +126,26 @@ def end(desk: Desk, realm: str, program: Entity, run: str | None = None) -> None
     ended = active if run is None else [run]
     left = [one for one in active if one not in ended]
     kept = {STATUS: RUNNING if left else STOPPED, ACTIVE: left or None}
-    keeping.put(desk, realm, program, **kept)
+    object_store.put(transaction, realm, program, **kept)
     for one in ended:
-        change(desk, realm, program, one, status=KILLED, end=int(desk.now * 1_000), levels=None)
+        change(
+            transaction,
+            realm,
+            program,
+            one,
+            status=KILLED,
+            end=int(transaction.now * 1_000),
+            levels=None,
+        )
 
 
-def change(desk: Desk, realm: str, program: Entity, run: str, **members: object) -> None:
+def change(
+    transaction: WriteTransaction, realm: str, program: Entity, run: str, **members: object
+) -> None:
     """Sets members of what is kept of a run; one that is None is gone."""
-    row = require(desk.store, realm, program, run)
+    row = require(transaction.store, realm, program, run)
     value = present(**{**row.body, **members})
-    desk.change(realm, ValueChanged(program, ASPECT, row.time, run, value))
+    transaction.change(realm, ValueChanged(program, ASPECT, row.time, run, value))
 
 
 def require(reading: Reading, realm: str, program: Entity, run: str) -> ValueRow:

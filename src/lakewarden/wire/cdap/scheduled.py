@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from typing import Final, cast
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
 from lakewarden.wire.cdap.bodies import Body, Json, convert
 from lakewarden.wire.cdap.errors import not_found
 from lakewarden.wire.cdap.ids import of_application
@@ -31,14 +31,16 @@ def schedules_of(body: Mapping[str, object]) -> dict[str, Json]:
     return dict(cast("Mapping[str, Json]", body.get(SCHEDULES) or {}))
 
 
-def schedules_in(desk: Desk, realm: str, app: Entity) -> dict[str, Json]:
+def schedules_in(transaction: WriteTransaction, realm: str, app: Entity) -> dict[str, Json]:
     """The schedules of an application by name, as a write has them."""
-    return schedules_of(keeping.document_in(desk, realm, app))
+    return schedules_of(object_store.document_in(transaction, realm, app))
 
 
-def put(desk: Desk, realm: str, app: Entity, schedules: Mapping[str, Json]) -> None:
+def put(
+    transaction: WriteTransaction, realm: str, app: Entity, schedules: Mapping[str, Json]
+) -> None:
     """Keeps these schedules and no others."""
-    keeping.put(desk, realm, app, **{SCHEDULES: schedules or None})
+    object_store.put(transaction, realm, app, **{SCHEDULES: schedules or None})
 
 
 def one_of(app: Entity, known: Mapping[str, Json], name: str) -> Json:
@@ -59,12 +61,14 @@ def program_named(app: Entity, named: ProgramBody) -> Entity:
     return of_application(app, named.program_type.lower(), named.program_name)
 
 
-def forget(desk: Desk, realm: str, app: Entity, gone: Collection[Entity]) -> None:
+def forget(
+    transaction: WriteTransaction, realm: str, app: Entity, gone: Collection[Entity]
+) -> None:
     """Deletes the schedules that start programs which are there no more."""
-    known = schedules_in(desk, realm, app)
+    known = schedules_in(transaction, realm, app)
     left = {name: kept for name, kept in known.items() if started_by(app, kept) not in gone}
     if left != known:
-        put(desk, realm, app, left)
+        put(transaction, realm, app, left)
 
 
 def id_of(app: Entity, name: str) -> str:

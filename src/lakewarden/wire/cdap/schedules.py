@@ -15,12 +15,12 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import MAX_USER_CHARACTERS, WORD, quoted
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
+from lakewarden.wire.cdap.authorization import Ask, allow, is_stored, listed, write, write_all
 from lakewarden.wire.cdap.bodies import Body, Json, done, ok, present, read
 from lakewarden.wire.cdap.deploying import UNVERSIONED, latest
 from lakewarden.wire.cdap.errors import bad, conflict, exists, not_found
-from lakewarden.wire.cdap.guarding import Ask, allow, is_stored, listed, write, write_all
 from lakewarden.wire.cdap.history import PATH as PROGRAM
 from lakewarden.wire.cdap.ids import application, last, namespace_of, program
 from lakewarden.wire.cdap.scheduled import (
@@ -70,22 +70,22 @@ def add(exchange: Exchange) -> Reply:
     """A new schedule, suspended."""
     app, name = application(exchange), exchange.params["schedule"]
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         body = _body(exchange)
         if not name or len(name) > MAX_USER_CHARACTERS or set(name) - WORD - {"-"}:
             raise bad(f"{quoted(name)} is no name of a schedule")
         if body.program is None or body.trigger is None:
             raise bad("expected a `program` and a `trigger`")
         started = program_named(app, body.program)
-        if not is_stored(desk.realm(exchange.realm), started):
+        if not is_stored(transaction.realm(exchange.realm), started):
             raise not_found(started)
-        known = schedules_in(desk, exchange.realm, app)
+        known = schedules_in(transaction, exchange.realm, app)
         if name in known:
             raise exists(id_of(app, name))
         if len(known) >= MOST:
             raise bad(f"an application has at most {MOST} schedules")
         new = {"properties": {}, "constraints": [], "timeoutMillis": TIMEOUT, "status": SUSPENDED}
-        put(desk, exchange.realm, app, {**known, name: {**new, **_said(body)}})
+        put(transaction, exchange.realm, app, {**known, name: {**new, **_said(body)}})
 
     write(exchange, "schedule.add", app, task, told={"schedule": name})
     return done()
@@ -95,13 +95,13 @@ def update(exchange: Exchange) -> Reply:
     """Changes a schedule: what is not said stays, and so does the program."""
     app, name = application(exchange), exchange.params["schedule"]
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         body = _body(exchange)
-        known = schedules_in(desk, exchange.realm, app)
+        known = schedules_in(transaction, exchange.realm, app)
         before = one_of(app, known, name)
         if body.program is not None and program_named(app, body.program) != started_by(app, before):
             raise bad("the program of a schedule cannot be changed")
-        put(desk, exchange.realm, app, {**known, name: {**before, **_said(body)}})
+        put(transaction, exchange.realm, app, {**known, name: {**before, **_said(body)}})
 
     write(exchange, "schedule.update", app, task, told={"schedule": name})
     return done()
@@ -111,11 +111,11 @@ def delete(exchange: Exchange) -> Reply:
     """Deletes a schedule."""
     app, name = application(exchange), exchange.params["schedule"]
 
-    def task(desk: Desk) -> None:
-        known = schedules_in(desk, exchange.realm, app)
+    def task(transaction: WriteTransaction) -> None:
+        known = schedules_in(transaction, exchange.realm, app)
         one_of(app, known, name)
         left = {other: kept for other, kept in known.items() if other != name}
-        put(desk, exchange.realm, app, left)
+        put(transaction, exchange.realm, app, left)
 
     write(exchange, "schedule.delete", app, task, told={"schedule": name})
     return done()
@@ -135,16 +135,16 @@ def _set(exchange: Exchange, operation: str, status: str) -> Reply:
     app, name = application(exchange), exchange.params["schedule"]
     allow(exchange, "schedule.list", app)
 
-    def asks(desk: Desk) -> Sequence[Ask]:
-        schedule = one_of(app, schedules_in(desk, exchange.realm, app), name)
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        schedule = one_of(app, schedules_in(transaction, exchange.realm, app), name)
         return [Ask(operation, started_by(app, schedule))]
 
-    def task(desk: Desk) -> None:
-        known = schedules_in(desk, exchange.realm, app)
+    def task(transaction: WriteTransaction) -> None:
+        known = schedules_in(transaction, exchange.realm, app)
         if known[name]["status"] == status:
             word = "resumed" if status == SCHEDULED else "suspended"
             raise conflict(f"'{id_of(app, name)}' is already {word}")
-        put(desk, exchange.realm, app, {**known, name: {**known[name], "status": status}})
+        put(transaction, exchange.realm, app, {**known, name: {**known[name], "status": status}})
 
     write_all(exchange, asks, task, told={"schedule": name})
     return ok("OK")
@@ -154,7 +154,7 @@ def get(exchange: Exchange) -> Reply:
     """One schedule."""
     app = application(exchange)
     kept = _found(exchange, "schedule.get", app)
-    version = latest(keeping.document(exchange, app)).get("version")
+    version = latest(object_store.document(exchange, app)).get("version")
     return ok(_shown(app, exchange.params["schedule"], kept, version))
 
 
@@ -167,7 +167,9 @@ def status(exchange: Exchange) -> Reply:
 def _found(exchange: Exchange, operation: str, app: Entity) -> Json:
     """A schedule of which the caller may know that; raises `Failure` 403 or 404."""
     allow(exchange, "schedule.list", app)
-    kept = one_of(app, schedules_of(keeping.document(exchange, app)), exchange.params["schedule"])
+    kept = one_of(
+        app, schedules_of(object_store.document(exchange, app)), exchange.params["schedule"]
+    )
     allow(exchange, operation, started_by(app, kept))
     return kept
 
@@ -186,7 +188,7 @@ def listed_of_program(exchange: Exchange) -> Reply:
 
 
 def _listed(exchange: Exchange, app: Entity, programs: Collection[Entity]) -> Reply:
-    body, shown = keeping.document(exchange, app), frozenset(programs)
+    body, shown = object_store.document(exchange, app), frozenset(programs)
     version = latest(body).get("version")
     known = sorted(schedules_of(body).items())
     return ok(

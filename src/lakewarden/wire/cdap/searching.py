@@ -20,14 +20,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Final, NamedTuple
 
-from lakewarden.aspects.words import check_number
+from lakewarden.aspects.tokens import check_number
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.names.canonical import quoted
 from lakewarden.service.cancellation import check
-from lakewarden.wire.cdap import keeping
+from lakewarden.wire.cdap import object_store
+from lakewarden.wire.cdap.authorization import allow, contents, passing, visible
 from lakewarden.wire.cdap.bodies import Json, is_on, ok
 from lakewarden.wire.cdap.errors import bad
-from lakewarden.wire.cdap.guarding import allow, contents, passing, visible
 from lakewarden.wire.cdap.ids import DEFAULT, SYSTEM, namespace
 from lakewarden.wire.cdap.metadata import ENTITY_NAME, Record, records
 from lakewarden.wire.cdap.metadata import SYSTEM as OF_PLATFORM
@@ -140,7 +140,7 @@ def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterato
     found = [*(space for space in spaces if space != SYSTEM), *inside]
     shown = visible(exchange, "namespace.search", found)
     readable = _readable(exchange, shown)
-    for entity, body in zip(shown, keeping.documents(exchange, shown), strict=True):
+    for entity, body in zip(shown, object_store.documents(exchange, shown), strict=True):
         check()
         hidden = _hidden_schedules(exchange, entity, body)
         for subject in subjects_of(entity, body):

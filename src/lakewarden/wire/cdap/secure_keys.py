@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import SecretChanged
-from lakewarden.service.sealing import Sealing
-from lakewarden.wire.cdap import keeping
+from lakewarden.service.sealed_properties import Sealing
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
+from lakewarden.wire.cdap.authorization import allow, is_stored, listed, require, write
 from lakewarden.wire.cdap.bodies import Body, Json, done, ok, read, texts
 from lakewarden.wire.cdap.errors import Failure, bad, exists, not_found
-from lakewarden.wire.cdap.guarding import allow, is_stored, listed, require, write
 from lakewarden.wire.cdap.ids import inside, last, namespace
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -41,22 +41,22 @@ def create(exchange: Exchange) -> Reply:
     """A new key; refused in the order that the contract says: 403, 400, 404, 409."""
     key = _key(exchange)
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         body = read(exchange, KeyBody)
         if not body.data:
             raise bad("the data of a secure key cannot be empty")
-        state = desk.realm(exchange.realm)
+        state = transaction.realm(exchange.realm)
         require(state, key, missing=None)
         if is_stored(state, key):
             raise exists(key)
         sealed = sealing(exchange).seal(body.data)
         kept: Json = {
             "description": body.description or "",
-            "createdEpochMs": int(desk.now * 1_000),
+            "createdEpochMs": int(transaction.now * 1_000),
             "properties": body.properties or {},
         }
-        keeping.add(exchange, desk, "secure_key.create", key, kept)
-        desk.change(exchange.realm, SecretChanged(key, SECRET, sealed))
+        object_store.add(exchange, transaction, "secure_key.create", key, kept)
+        transaction.change(exchange.realm, SecretChanged(key, SECRET, sealed))
 
     write(exchange, "secure_key.create", key, task, ahead=True)
     return done()
@@ -66,7 +66,7 @@ def secret(exchange: Exchange) -> Reply:
     """The secret itself."""
     key = _key(exchange)
     allow(exchange, "secure_key.read", key)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         sealed = reading.secrets(exchange.realm, key).get(SECRET)
     if sealed is None:
         raise not_found(key)
@@ -77,13 +77,13 @@ def metadata(exchange: Exchange) -> Reply:
     """What may be told of a key."""
     key = _key(exchange)
     allow(exchange, "secure_key.read_metadata", key)
-    return ok(_shown(key, keeping.document(exchange, key)))
+    return ok(_shown(key, object_store.document(exchange, key)))
 
 
 def names(exchange: Exchange) -> Reply:
     """The names of the keys of a namespace, each with its description."""
     found = listed(exchange, "secure_key.list", namespace(exchange))
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     return ok(
         {last(key): body.get("description") or "" for key, body in zip(found, bodies, strict=True)}
     )
@@ -93,8 +93,8 @@ def delete(exchange: Exchange) -> Reply:
     """Deletes a key with its secret."""
     key = _key(exchange)
 
-    def task(desk: Desk) -> None:
-        keeping.drop(exchange, desk, "secure_key.delete", key)
+    def task(transaction: WriteTransaction) -> None:
+        object_store.drop(exchange, transaction, "secure_key.delete", key)
 
     write(exchange, "secure_key.delete", key, task)
     return done()

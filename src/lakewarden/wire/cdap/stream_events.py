@@ -23,12 +23,12 @@ from typing import Final, NamedTuple
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.service import timeseries
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import ValueChanged, ValueRow
-from lakewarden.wire.cdap import avro, keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import avro, object_store
+from lakewarden.wire.cdap.authorization import allow, is_stored, may, write
 from lakewarden.wire.cdap.bodies import ANY_TYPE, Json, ok, texts
 from lakewarden.wire.cdap.errors import TEXT, Failure, bad
-from lakewarden.wire.cdap.guarding import allow, is_stored, may, write
 from lakewarden.wire.cdap.ids import entity, last
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -88,12 +88,12 @@ def read(exchange: Exchange) -> Reply:
     stream = entity(exchange, "stream")
     allow(exchange, "stream.read_events", stream)
     span = _span(exchange)
-    ttl = texts(keeping.document(exchange, stream).get("properties")).get(TTL)
+    ttl = texts(object_store.document(exchange, stream).get("properties")).get(TTL)
     now = int(exchange.now * 1_000)
     start = span.start if ttl is None else max(span.start, now - int(ttl) * 1_000)
     until = min(span.end - 1, timeseries.LAST)
     kept = exchange.services.cdap.limits.stream_events
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         rows = reading.values(
             exchange.realm, stream, ASPECT, min(start, until + 1), until, kept + _step(kept)
         )
@@ -101,9 +101,9 @@ def read(exchange: Exchange) -> Reply:
     return ok(found) if found else Reply(204, b"", TEXT)
 
 
-def clear(desk: Desk, realm: str, stream: Entity) -> None:
+def clear(transaction: WriteTransaction, realm: str, stream: Entity) -> None:
     """Takes all events of a stream away."""
-    timeseries.dropped(desk, realm, stream, ASPECT)
+    timeseries.dropped(transaction, realm, stream, ASPECT)
 
 
 def _take(exchange: Exchange, operation: str, status: int) -> Reply:
@@ -116,9 +116,11 @@ def _take(exchange: Exchange, operation: str, status: int) -> Reply:
     is_ready = is_stored(exchange.realm_state, stream) and may(exchange, operation, stream)
     ready = _events(exchange, operation, stream) if is_ready else None
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         events = ready or _events(exchange, operation, stream)
-        _keep(desk, exchange.realm, stream, events, exchange.services.cdap.limits.stream_events)
+        _keep(
+            transaction, exchange.realm, stream, events, exchange.services.cdap.limits.stream_events
+        )
 
     write(exchange, operation, stream, task)
     return Reply(status, b"", TEXT)
@@ -174,15 +176,17 @@ def _headers(exchange: Exchange, stream: Entity) -> dict[str, str]:
     return {name.removeprefix(prefix): value for name, value in found if name.startswith(prefix)}
 
 
-def _keep(desk: Desk, realm: str, stream: Entity, events: Events, most: int) -> None:
+def _keep(
+    transaction: WriteTransaction, realm: str, stream: Entity, events: Events, most: int
+) -> None:
     """Keeps events behind those that are there; of too many at once, the last ones."""
-    rows = desk.store.values(realm, stream, ASPECT, timeseries.FIRST, timeseries.LAST, 1)
+    rows = transaction.store.values(realm, stream, ASPECT, timeseries.FIRST, timeseries.LAST, 1)
     number = _number(rows[0]) + 1 if rows else 0
-    time = max([int(desk.now * 1_000), *(row.time for row in rows)])
+    time = max([int(transaction.now * 1_000), *(row.time for row in rows)])
     kept, step = events.bodies[-most:], _step(most)
     if number // step != (number + len(kept)) // step:
-        timeseries.trimmed(desk, realm, stream, ASPECT, most - len(kept))
-    desk.change(realm, *_values(stream, time, number, kept, events.headers))
+        timeseries.trimmed(transaction, realm, stream, ASPECT, most - len(kept))
+    transaction.change(realm, *_values(stream, time, number, kept, events.headers))
 
 
 def _step(most: int) -> int:

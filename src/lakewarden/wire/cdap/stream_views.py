@@ -12,11 +12,11 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import quoted
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
+from lakewarden.wire.cdap.authorization import allow, write
 from lakewarden.wire.cdap.bodies import Body, Json, convert, done, ok, read, said
 from lakewarden.wire.cdap.errors import TEXT, bad, not_found
-from lakewarden.wire.cdap.guarding import allow, write
 from lakewarden.wire.cdap.ids import entity, inside, namespace
 from lakewarden.wire.cdap.streams import FORMAT, ONE, check_format
 from lakewarden.wire.exchange import Exchange, Reply, Route
@@ -37,21 +37,21 @@ def names(exchange: Exchange) -> Reply:
     """The names of the views of a stream."""
     stream = entity(exchange, "stream")
     allow(exchange, "stream_view.list", stream)
-    return ok(sorted(_views(keeping.document(exchange, stream))))
+    return ok(sorted(_views(object_store.document(exchange, stream))))
 
 
 def put(exchange: Exchange) -> Reply:
     """A new view (201), or another format for one that is there."""
     stream, name = entity(exchange, "stream"), _name(exchange)
 
-    def task(desk: Desk) -> bool:
+    def task(transaction: WriteTransaction) -> bool:
         body = read(exchange, ViewBody)
         if body.format is None:
             raise bad(f"expected `{FORMAT}`")
         check_format(body.format)
-        known = _views(keeping.document_in(desk, exchange.realm, stream))
+        known = _views(object_store.document_in(transaction, exchange.realm, stream))
         views = {**known, name: {**known.get(name, {}), FORMAT: body.format}}
-        keeping.put(desk, exchange.realm, stream, **{MEMBER: views})
+        object_store.put(transaction, exchange.realm, stream, **{MEMBER: views})
         return name not in known
 
     is_new = write(exchange, "stream_view.create", stream, task)
@@ -62,7 +62,7 @@ def get(exchange: Exchange) -> Reply:
     """One view."""
     stream, name = entity(exchange, "stream"), _name(exchange)
     allow(exchange, "stream_view.get", stream)
-    found = _views(keeping.document(exchange, stream)).get(name)
+    found = _views(object_store.document(exchange, stream)).get(name)
     if found is None:
         raise not_found(_id(stream, name))
     return ok({"id": name, FORMAT: found[FORMAT]})
@@ -72,12 +72,12 @@ def delete(exchange: Exchange) -> Reply:
     """Deletes a view."""
     stream, name = entity(exchange, "stream"), _name(exchange)
 
-    def task(desk: Desk) -> None:
-        known = _views(keeping.document_in(desk, exchange.realm, stream))
+    def task(transaction: WriteTransaction) -> None:
+        known = _views(object_store.document_in(transaction, exchange.realm, stream))
         if name not in known:
             raise not_found(_id(stream, name))
         left = {other: view for other, view in known.items() if other != name}
-        keeping.put(desk, exchange.realm, stream, **{MEMBER: left or None})
+        object_store.put(transaction, exchange.realm, stream, **{MEMBER: left or None})
 
     write(exchange, "stream_view.delete", stream, task)
     return done()

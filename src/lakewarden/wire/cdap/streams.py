@@ -14,13 +14,13 @@ from typing import Final
 import msgspec
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import creating, keeping, owners, stream_events
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import creating, object_store, owners, stream_events
+from lakewarden.wire.cdap.authorization import Ask, allow, is_stored, listed, write, write_all
 from lakewarden.wire.cdap.bodies import Body, Json, convert, done, ok, present, read, read_optional
 from lakewarden.wire.cdap.creating import PRINCIPAL, Said
 from lakewarden.wire.cdap.deleting import delete_all
 from lakewarden.wire.cdap.errors import bad
-from lakewarden.wire.cdap.guarding import Ask, allow, is_stored, listed, write, write_all
 from lakewarden.wire.cdap.ids import entity, last, namespace
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -88,15 +88,15 @@ def create(exchange: Exchange) -> Reply:
     body = read_optional(exchange, StreamBody)
     said = Said(body.properties(), body.description, body.principal)
 
-    def asks(desk: Desk) -> Sequence[Ask]:
-        owner = owners.effective(desk.realm(exchange.realm), stream, body.principal)
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        owner = owners.effective(transaction.realm(exchange.realm), stream, body.principal)
         return [Ask("stream.create", stream), *owners.asks(owner)]
 
-    def task(desk: Desk) -> None:
-        if is_stored(desk.realm(exchange.realm), stream):
-            _check_owner(exchange, desk, "stream.create", stream, body.principal)
+    def task(transaction: WriteTransaction) -> None:
+        if is_stored(transaction.realm(exchange.realm), stream):
+            _check_owner(exchange, transaction, "stream.create", stream, body.principal)
         else:
-            creating.put_stream(exchange, desk, "stream.create", stream, said)
+            creating.put_stream(exchange, transaction, "stream.create", stream, said)
 
     write_all(exchange, asks, task, missing=None)
     return done()
@@ -106,7 +106,7 @@ def get(exchange: Exchange) -> Reply:
     """The properties of a stream."""
     stream = entity(exchange, "stream")
     allow(exchange, "stream.get", stream)
-    return ok(_shown(keeping.document(exchange, stream)))
+    return ok(_shown(object_store.document(exchange, stream)))
 
 
 def update(exchange: Exchange) -> Reply:
@@ -115,13 +115,15 @@ def update(exchange: Exchange) -> Reply:
     body = read(exchange, StreamBody)
     wanted = body.properties()
 
-    def task(desk: Desk) -> None:
-        _check_owner(exchange, desk, "stream.update_properties", stream, body.principal)
-        known = keeping.document_in(desk, exchange.realm, stream)
+    def task(transaction: WriteTransaction) -> None:
+        _check_owner(exchange, transaction, "stream.update_properties", stream, body.principal)
+        known = object_store.document_in(transaction, exchange.realm, stream)
         told = body.description
         description = known.get("description") if told is None else told
         properties = {**properties_of(known), **wanted}
-        keeping.put(desk, exchange.realm, stream, properties=properties, description=description)
+        object_store.put(
+            transaction, exchange.realm, stream, properties=properties, description=description
+        )
 
     write(exchange, "stream.update_properties", stream, task)
     return done()
@@ -131,8 +133,8 @@ def truncate(exchange: Exchange) -> Reply:
     """Takes all events of a stream away."""
     stream = entity(exchange, "stream")
 
-    def task(desk: Desk) -> None:
-        stream_events.clear(desk, exchange.realm, stream)
+    def task(transaction: WriteTransaction) -> None:
+        stream_events.clear(transaction, exchange.realm, stream)
 
     write(exchange, "stream.truncate", stream, task)
     return done()
@@ -142,8 +144,8 @@ def delete(exchange: Exchange) -> Reply:
     """Deletes a stream with its events and views."""
     stream = entity(exchange, "stream")
 
-    def task(desk: Desk) -> None:
-        keeping.drop(exchange, desk, "stream.delete", stream)
+    def task(transaction: WriteTransaction) -> None:
+        object_store.drop(exchange, transaction, "stream.delete", stream)
 
     write(exchange, "stream.delete", stream, task)
     return done()
@@ -160,11 +162,15 @@ def properties_of(body: Json) -> Json:
 
 
 def _check_owner(
-    exchange: Exchange, desk: Desk, operation: str, stream: Entity, given: str | None
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    operation: str,
+    stream: Entity,
+    given: str | None,
 ) -> None:
     """Raises `Failure` 403 where the stream would get another effective owner."""
-    state = desk.realm(exchange.realm)
-    known = keeping.document_in(desk, exchange.realm, stream).get(PRINCIPAL)
+    state = transaction.realm(exchange.realm)
+    known = object_store.document_in(transaction, exchange.realm, stream).get(PRINCIPAL)
     before = owners.effective(state, stream, None if known is None else str(known))
     owners.check_same(operation, stream, before, owners.effective(state, stream, given))
 

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import cdap
 from lakewarden.names.canonical import quoted
-from lakewarden.service.desk import Desk
-from lakewarden.wire.cdap import keeping
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.cdap import object_store
+from lakewarden.wire.cdap.authorization import allow, write
 from lakewarden.wire.cdap.bodies import Body, Json, done, ok, read
 from lakewarden.wire.cdap.errors import bad, not_found
-from lakewarden.wire.cdap.guarding import allow, write
 from lakewarden.wire.cdap.ids import instance
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -59,7 +59,7 @@ def listed(exchange: Exchange) -> Reply:
     """All services, with their status."""
     names = sorted(SERVICES)
     allow(exchange, "system_service.view", _entity(names[0]))
-    bodies = keeping.documents(exchange, [_entity(name) for name in names])
+    bodies = object_store.documents(exchange, [_entity(name) for name in names])
     return ok([_row(name, _wanted(body)) for name, body in zip(names, bodies, strict=True)])
 
 
@@ -86,12 +86,12 @@ def set_instances(exchange: Exchange) -> Reply:
     """Sets how many instances are wanted."""
     name = exchange.params["service"]
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         most = _known(name).most
         wanted = read(exchange, InstancesBody).instances
         if not 1 <= wanted <= most:
             raise bad(f"expected 1 to {most} instances of {quoted(name)}, got {wanted}")
-        keeping.put(desk, exchange.realm, _entity(name), **{INSTANCES: wanted})
+        object_store.put(transaction, exchange.realm, _entity(name), **{INSTANCES: wanted})
 
     _change(exchange, task)
     return done()
@@ -110,13 +110,13 @@ def restart_instance(exchange: Exchange) -> Reply:
 def _restart(exchange: Exchange, one: str | None) -> Reply:
     name = exchange.params["service"]
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         _known(name)
-        there = _wanted(keeping.document_in(desk, exchange.realm, _entity(name)))
+        there = _wanted(object_store.document_in(transaction, exchange.realm, _entity(name)))
         ids = [str(id) for id in range(there)]
         if one is not None and one not in ids:
             raise not_found(f"system_service:{name}/instances/{one}")
-        now = int(desk.now * 1_000)
+        now = int(transaction.now * 1_000)
         told: Json = {
             "serviceName": name,
             "startTimeInMs": now,
@@ -124,7 +124,7 @@ def _restart(exchange: Exchange, one: str | None) -> Reply:
             "status": "SUCCESS",
             "instanceIds": [int(id) for id in (ids if one is None else [one])],
         }
-        keeping.put(desk, exchange.realm, _entity(name), **{RESTARTED: told})
+        object_store.put(transaction, exchange.realm, _entity(name), **{RESTARTED: told})
 
     _change(exchange, task)
     return done()
@@ -138,7 +138,7 @@ def latest_restart(exchange: Exchange) -> Reply:
     return ok(found)
 
 
-def _change(exchange: Exchange, task: Callable[[Desk], None]) -> None:
+def _change(exchange: Exchange, task: Callable[[WriteTransaction], None]) -> None:
     entity = cdap.parse("system_service", exchange.params["service"])
     targets = {"instance": instance(exchange)}
     write(exchange, "system_service.change", entity, task, targets=targets)
@@ -149,7 +149,7 @@ def _seen(exchange: Exchange) -> Json:
     entity = cdap.parse("system_service", exchange.params["service"])
     allow(exchange, "system_service.view", entity)
     _known(entity.name)
-    return keeping.document(exchange, entity)
+    return object_store.document(exchange, entity)
 
 
 def _known(name: str) -> Service:

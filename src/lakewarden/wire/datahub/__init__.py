@@ -1,4 +1,4 @@
-"""DataHub as its clients speak it, over the decision plane.
+"""DataHub as its clients speak it, over the decision service.
 
 Rest.li (`aspect_calls`, `entities`), the newer interface (`openapi`, `logical`) and GraphQL, each
 also below `/api/gms`, where clients look for it that were told of a frontend.

@@ -12,7 +12,7 @@ Actions = Mapping[str, tuple[str, Handler]]
 """What `?action=` may be: the operation that it asks for, and the handler that asks."""
 
 
-def acting(actions: Actions) -> Handler:
+def memberships(actions: Actions) -> Handler:
     """The handler that does what `?action=` says."""
 
     def act(exchange: Exchange) -> Reply:

@@ -13,8 +13,8 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.service import aspects
 from lakewarden.wire.datahub import counts, system_calls, timeseries
-from lakewarden.wire.datahub.actions import Actions, acting
-from lakewarden.wire.datahub.asking import check_open, check_readable, put
+from lakewarden.wire.datahub.actions import Actions, memberships
+from lakewarden.wire.datahub.authorization import check_open, check_readable, put
 from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, listed, ok, proposal, value
 from lakewarden.wire.datahub.errors import no_such
 from lakewarden.wire.exchange import Exchange, Reply, Route
@@ -28,7 +28,7 @@ def load(exchange: Exchange) -> Reply:
         raise BadInput("expected the name of an aspect", where="aspect")
     check_readable(exchange, [found])
     check_open([name])
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
     if name not in kept or exchange.one("version", "0") not in ("0", ""):
         raise no_such(f"the aspect {quoted(name)} of {quoted(found.name)}")
@@ -66,7 +66,7 @@ ROUTES: Final = (
         "POST",
         "/aspects",
         "",
-        acting(ACTIONS),
+        memberships(ACTIONS),
         why="every action asks for an operation of its own",
         body_limit=LARGEST,
     ),

@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service import aspects
 from lakewarden.wire.datahub.actions import Actions
-from lakewarden.wire.datahub.asking import allow, how_many, stored
+from lakewarden.wire.datahub.authorization import allow, how_many, stored
 from lakewarden.wire.datahub.bodies import fields, value
 from lakewarden.wire.exchange import Exchange, Reply
 
@@ -36,7 +36,7 @@ def of_aspect(exchange: Exchange) -> Reply:
         if (one.name.startswith(start) if is_open else one.name == like)
     )
     total = 0
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         for chunk in _chunks(entities):
             found = aspects.read(reading, state, chunk)
             total += sum(name in kept for kept in found.values())

@@ -10,11 +10,11 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.service import aspects
 from lakewarden.service.aspects import Aspect
-from lakewarden.service.desk import Desk
 from lakewarden.service.proposals import referring
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.datahub import counts, search_calls, system_calls, timeseries
-from lakewarden.wire.datahub.actions import Actions, acting
-from lakewarden.wire.datahub.asking import (
+from lakewarden.wire.datahub.actions import Actions, memberships
+from lakewarden.wire.datahub.authorization import (
     check_open,
     check_readable,
     guarded,
@@ -67,7 +67,7 @@ def _loaded(
     """The entities with the aspects that are wanted; `there`: those alone that are stored."""
     wanted = set(_listed(exchange.query.get("aspects", ())))
     check_open(wanted)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         kept = aspects.read(reading, exchange.realm_state, entities)
     for one in entities:
         if there and one not in kept:
@@ -137,7 +137,7 @@ def delete(exchange: Exchange) -> Reply:
 
 def _counted(exchange: Exchange, found: Entity) -> tuple[int, int]:
     """How many aspects there are, and how many values in time."""
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
         in_time = reading.value_counts(exchange.realm, found)
     return len(kept), sum(in_time.values())
@@ -149,10 +149,10 @@ def delete_references(exchange: Exchange) -> Reply:
     found = entity(body.text("urn"))
     is_dry = body.flag("dryRun")
 
-    def task(desk: Desk) -> list[dict[str, object]]:
-        gone = referring(desk, exchange.realm, found, switches(exchange), forget=not is_dry)
+    def task(transaction: WriteTransaction) -> list[dict[str, object]]:
+        gone = referring(transaction, exchange.realm, found, switches(exchange), forget=not is_dry)
         if not is_dry:
-            told(exchange, desk, "entity.delete", found, references=len(gone))
+            told(exchange, transaction, "entity.delete", found, references=len(gone))
         return [
             {"entity": one.source.name, "relationship": one.aspect, "aspect": one.aspect}
             for one in gone
@@ -189,7 +189,7 @@ ROUTES: Final = (
         "POST",
         "/entities",
         "",
-        acting(ACTIONS),
+        memberships(ACTIONS),
         why="every action asks for an operation of its own",
         body_limit=LARGEST,
     ),

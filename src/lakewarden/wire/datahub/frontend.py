@@ -25,11 +25,11 @@ from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.names import datahub
 from lakewarden.names.canonical import MAX_USER_CHARACTERS
 from lakewarden.service import invitation, native_user, session
-from lakewarden.service.desk import Desk
 from lakewarden.service.native_user import Form
 from lakewarden.service.password import LONGEST, Hashing, check_strength
 from lakewarden.service.throttle import Door, Throttle
 from lakewarden.service.token import Issued
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.datahub.bodies import fields
 from lakewarden.wire.datahub.errors import Failure, body_of
 from lakewarden.wire.exchange import LOGINS, Exchange, Reply, Route
@@ -45,18 +45,20 @@ def log_in(exchange: Exchange) -> Reply:
     """A session, for a user and its password."""
     body, hashing = fields(exchange), _hashing(exchange)
     user, password = _user(body.text("username"), body), body.text("password")
-    throttle = Throttle(exchange.plane.store, exchange.realm, user, exchange.address)
+    throttle = Throttle(exchange.service.store, exchange.realm, user, exchange.address)
     wait = throttle.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         hashed = native_user.password_of(reading, exchange.realm_state, user)
     # Of whoever has no password the work is done all the same.
     is_right = hashing.verify(hashed, password[: LONGEST + 1])
     if not is_right or hashed is None:
         _turn_down(exchange, "user.log_in", user)
         raise Failure(400, INVALID)
-    issued = _let_in(exchange, lambda desk: native_user.enter(desk, exchange.realm, user, hashed))
+    issued = _let_in(
+        exchange, lambda transaction: native_user.enter(transaction, exchange.realm, user, hashed)
+    )
     throttle.succeed(exchange.now)
     return _entered(exchange, user, issued)
 
@@ -66,7 +68,7 @@ def sign_up(exchange: Exchange) -> Reply:
     body, hashing = fields(exchange), _hashing(exchange)
     form, word = _form(body), _filled(body, "inviteToken")
     password = _filled(body, "password")
-    door = Door(exchange.plane.store, exchange.address)
+    door = Door(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)
@@ -76,7 +78,9 @@ def sign_up(exchange: Exchange) -> Reply:
     hashed = hashing.hash(password)
     issued = _let_in(
         exchange,
-        lambda desk: native_user.sign_up(desk, exchange.realm, form, word, hashed, reserved),
+        lambda transaction: native_user.sign_up(
+            transaction, exchange.realm, form, word, hashed, reserved
+        ),
     )
     return _entered(exchange, form.user, issued)
 
@@ -88,7 +92,7 @@ def _check_invited(
 
     A name that is refused leaves the try counted: an invitation is no list of who is known.
     """
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         invited = invitation.find(reading, exchange.realm, word, exchange.now)
         taken: Conflict | None = None
         if invited is not None:
@@ -110,12 +114,12 @@ def reset(exchange: Exchange) -> Reply:
     body, hashing = fields(exchange), _hashing(exchange)
     word, email = _filled(body, "resetToken"), _filled(body, "email").strip()
     password = _filled(body, "password")
-    door = Door(exchange.plane.store, exchange.address)
+    door = Door(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)
     found = exchange.realm_state
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         user = native_user.who_may_choose(reading, found, word, email, exchange.now)
     if user is None:
         _turn_down(exchange, "user.password", _user(email, body))
@@ -124,7 +128,8 @@ def reset(exchange: Exchange) -> Reply:
     check_strength(password, datahub.name_of(user), email)
     hashed = hashing.hash(password)
     issued = _let_in(
-        exchange, lambda desk: native_user.choose(desk, exchange.realm, word, email, hashed)
+        exchange,
+        lambda transaction: native_user.choose(transaction, exchange.realm, word, email, hashed),
     )
     return _entered(exchange, user, issued)
 
@@ -132,7 +137,7 @@ def reset(exchange: Exchange) -> Reply:
 def log_out(exchange: Exchange) -> Reply:
     """Ends the session that the cookie carries, and takes the cookies away."""
     if session.of(exchange.state, exchange.actor) is not None:
-        exchange.write(lambda desk: native_user.leave(desk, exchange.realm))
+        exchange.write(lambda transaction: native_user.leave(transaction, exchange.realm))
     gone = "; Path=/; Max-Age=0"
     return Reply(200, cookies=(f"{session.COOKIE}={gone}; HttpOnly", f"{_ACTOR}={gone}"))
 
@@ -165,7 +170,7 @@ def _form(body: Fields) -> Form:
     return Form(user, email, _filled(body, "fullName").strip(), _filled(body, "title").strip())
 
 
-def _let_in(exchange: Exchange, task: Callable[[Desk], Issued]) -> Issued:
+def _let_in(exchange: Exchange, task: Callable[[WriteTransaction], Issued]) -> Issued:
     try:
         return exchange.write(task)
     except native_user.Refused as error:
@@ -173,7 +178,9 @@ def _let_in(exchange: Exchange, task: Callable[[Desk], Issued]) -> Issued:
 
 
 def _turn_down(exchange: Exchange, operation: str, user: str) -> None:
-    exchange.write(lambda desk: native_user.turn_down(desk, exchange.realm, operation, user))
+    exchange.write(
+        lambda transaction: native_user.turn_down(transaction, exchange.realm, operation, user)
+    )
 
 
 def _too_many(seconds: float) -> Reply:

@@ -6,9 +6,9 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.desk import Desk
 from lakewarden.service.logical import link, unlink
-from lakewarden.wire.datahub.asking import caller, guarded, switches, told
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.authorization import caller, guarded, switches, told
 from lakewarden.wire.datahub.bodies import entity
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -25,9 +25,16 @@ def relate(exchange: Exchange) -> Reply:
         columns[name] = column
     actor = caller(exchange)
 
-    def task(desk: Desk) -> None:
-        link(desk, exchange.realm, child, parent, columns, actor, switches(exchange))
-        told(exchange, desk, "logical_parent.set", child, parent=parent.name, columns=len(columns))
+    def task(transaction: WriteTransaction) -> None:
+        link(transaction, exchange.realm, child, parent, columns, actor, switches(exchange))
+        told(
+            exchange,
+            transaction,
+            "logical_parent.set",
+            child,
+            parent=parent.name,
+            columns=len(columns),
+        )
 
     guarded(exchange, task)
     return Reply(200)
@@ -38,9 +45,9 @@ def separate(exchange: Exchange) -> Reply:
     child = _dataset(exchange, "child")
     actor = caller(exchange)
 
-    def task(desk: Desk) -> None:
-        unlink(desk, exchange.realm, child, actor, switches(exchange))
-        told(exchange, desk, "logical_parent.clear", child)
+    def task(transaction: WriteTransaction) -> None:
+        unlink(transaction, exchange.realm, child, actor, switches(exchange))
+        told(exchange, transaction, "logical_parent.clear", child)
 
     guarded(exchange, task)
     return Reply(200)

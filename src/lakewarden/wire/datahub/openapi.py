@@ -22,7 +22,7 @@ from lakewarden.service import aspects
 from lakewarden.service.aspects import SECRETS, Aspect
 from lakewarden.service.proposals import Proposal
 from lakewarden.service.timeseries import is_timed, values
-from lakewarden.wire.datahub.asking import (
+from lakewarden.wire.datahub.authorization import (
     allow,
     check_open,
     check_readable,
@@ -239,7 +239,7 @@ def _kept(
     in_time = sorted(name for name in set(names) if is_timed(name))
     for one in entities if in_time else ():
         allow(exchange, "timeseries.read", one)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         found = aspects.read(reading, exchange.realm_state, entities)
         for one, kept in found.items():
             for name in in_time:

@@ -16,7 +16,7 @@ import msgspec
 from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.wire.datahub import openapi
-from lakewarden.wire.datahub.asking import check_readable
+from lakewarden.wire.datahub.authorization import check_readable
 from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, ok
 from lakewarden.wire.datahub.openapi import read_bodies
 from lakewarden.wire.exchange import Exchange, Handler, Reply, Route

@@ -24,7 +24,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.service.references import references
 from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.asking import allow, readable
+from lakewarden.wire.datahub.authorization import allow, readable
 from lakewarden.wire.datahub.bodies import entity, number, ok
 from lakewarden.wire.datahub.searching import asking
 from lakewarden.wire.exchange import Exchange, Reply, Route
@@ -212,10 +212,10 @@ def _incoming(snapshot: Snapshot, found: Entity) -> Iterator[Edge]:
             yield Edge(NAMES[one.aspect], one.source)
     named = snapshot.model.principal_kind(found)
     if named is not None and named[0] == ROLE:
-        acting = snapshot.coded.acting
-        id = acting.ids.get(Principal(*named))
-        for member in () if id is None else acting.members.get(id, ()):
-            yield Edge(NAMES["roleMembership"], _actor(acting.principals[member]))
+        memberships = snapshot.coded.memberships
+        id = memberships.ids.get(Principal(*named))
+        for member in () if id is None else memberships.members.get(id, ()):
+            yield Edge(NAMES["roleMembership"], _actor(memberships.principals[member]))
 
 
 def _actor(principal: Principal) -> Entity:

@@ -11,7 +11,7 @@ from typing import Final
 from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
-from lakewarden.wire.datahub.asking import shown
+from lakewarden.wire.datahub.authorization import shown
 from lakewarden.wire.datahub.bodies import number, ok
 from lakewarden.wire.datahub.openapi import read_bodies
 from lakewarden.wire.datahub.search_calls import filters_of, read_page

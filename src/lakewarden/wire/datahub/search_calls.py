@@ -17,7 +17,7 @@ from lakewarden.service.search.facets import Facet
 from lakewarden.service.search.question import AnyOf, Condition, Criterion, Order, Question
 from lakewarden.service.search.search import Page
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.asking import caller
+from lakewarden.wire.datahub.authorization import caller
 from lakewarden.wire.datahub.bodies import fields, value, whole
 from lakewarden.wire.datahub.searching import USUAL, asking
 from lakewarden.wire.exchange import Exchange, Reply

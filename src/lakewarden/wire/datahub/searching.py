@@ -42,7 +42,7 @@ class Asking:
     def texts(self) -> Texts:
         """The store's answers, of one moment."""
         if self._texts is None:
-            reading: Reading = self._stack.enter_context(self._exchange.plane.reading())
+            reading: Reading = self._stack.enter_context(self._exchange.service.reading())
             self._texts = Texts(reading, self._exchange.realm, self.index)
         return self._texts
 

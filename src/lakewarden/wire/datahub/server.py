@@ -17,7 +17,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names import datahub
 from lakewarden.service import aspects
-from lakewarden.wire.datahub.asking import readable
+from lakewarden.wire.datahub.authorization import readable
 from lakewarden.wire.datahub.bodies import number, ok
 from lakewarden.wire.exchange import Exchange, Reply, Route
 from lakewarden.wire.strict_json import read
@@ -85,7 +85,7 @@ def trace(exchange: Exchange) -> Reply:
     found: dict[str, dict[str, object]] = {}
     wanted = {_entity(urn): asked.texts(urn) for urn in asked.everything()}
     entities = readable(exchange, list(wanted))
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         there = aspects.read(reading, exchange.realm_state, entities)
     for entity in entities:
         kept = there.get(entity, {})

@@ -7,8 +7,8 @@ from functools import wraps
 
 from lakewarden.kernel.errors import WardenError
 from lakewarden.service import aspects, session
-from lakewarden.service.presence import SAYING, is_there, turned_away
-from lakewarden.wire.datahub.asking import caller
+from lakewarden.service.account_status import SAYING, is_known_user, refusal_of
+from lakewarden.wire.datahub.authorization import caller
 from lakewarden.wire.datahub.errors import forbidden
 from lakewarden.wire.exchange import Exchange, Handler, Reply
 
@@ -29,11 +29,11 @@ def checked(handler: Handler) -> Handler:
 def refusal(exchange: Exchange) -> str:
     """Why the caller may do nothing at all; empty for one who may."""
     user, found = caller(exchange), exchange.realm_state
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         read = aspects.read(reading, found, [user]).get(user, {})
     told = (read[name].value if name in read else {} for name in SAYING)
-    there = not exchange.services.datahub.existence or is_there(found, user.name)
-    return turned_away(user.name, *told, is_there=there)
+    there = not exchange.services.datahub.existence or is_known_user(found, user.name)
+    return refusal_of(user.name, *told, is_there=there)
 
 
 def keep_alive(exchange: Exchange) -> None:
@@ -44,4 +44,4 @@ def keep_alive(exchange: Exchange) -> None:
     token = session.of(exchange.state, exchange.actor)
     if token is not None and session.kept_alive(token, exchange.now) is not None:
         with suppress(WardenError):
-            exchange.write(lambda desk: session.keep_alive(desk, token))
+            exchange.write(lambda transaction: session.keep_alive(transaction, token))

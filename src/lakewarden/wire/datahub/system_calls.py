@@ -14,8 +14,8 @@ from http import HTTPStatus
 from typing import Final
 
 from lakewarden.wire.datahub import timeseries
-from lakewarden.wire.datahub.actions import Actions, acting
-from lakewarden.wire.datahub.asking import allow
+from lakewarden.wire.datahub.actions import Actions, memberships
+from lakewarden.wire.datahub.authorization import allow
 from lakewarden.wire.datahub.errors import Failure
 from lakewarden.wire.exchange import Exchange, Handler, Reply, Route
 
@@ -85,9 +85,9 @@ _WHY: Final = "every action asks for an operation of its own"
 _TOPIC: Final = "which operation is asked for depends on the topic"
 
 ROUTES: Final = (
-    Route("POST", "/operations", "", acting(OF_OPERATIONS), why=_WHY),
-    Route("POST", "/platform", "", acting(OF_PLATFORM), why=_WHY),
-    Route("POST", "/runs", "", acting(OF_RUNS), why=_WHY),
+    Route("POST", "/operations", "", memberships(OF_OPERATIONS), why=_WHY),
+    Route("POST", "/platform", "", memberships(OF_PLATFORM), why=_WHY),
+    Route("POST", "/runs", "", memberships(OF_RUNS), why=_WHY),
     Route("GET", "/openapi/v1/events/poll", "", poll, why=_TOPIC),
     *(Route(method, path, asked, undone(asked, name)) for method, path, asked, name in _OPEN),
     *(Route(method, _REST, _MANAGE, undone(_MANAGE, "operations")) for method in _METHODS),

@@ -12,7 +12,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.service import aspects
 from lakewarden.service.aspects import Aspect
-from lakewarden.wire.datahub.asking import allow
+from lakewarden.wire.datahub.authorization import allow
 from lakewarden.wire.datahub.bodies import entity
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -29,7 +29,7 @@ def load(exchange: Exchange) -> Reply:
         raise BadInput("expected categories of changes", where="categories")
     first, last = (_time(exchange, *end) for end in (("startTime", 0), ("endTime", _EVER)))
     allow(exchange, "timeline.read", found)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
     written = (one for one in writings(kept) if first <= one.time <= last)
     changes = history.transactions(found.name, written, categories)

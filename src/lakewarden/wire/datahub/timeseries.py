@@ -17,11 +17,11 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.service import timeseries
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import ValuePlace
 from lakewarden.service.timeseries import FIRST, LAST, Timed, Window
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.datahub.actions import Actions
-from lakewarden.wire.datahub.asking import act, allow, related
+from lakewarden.wire.datahub.authorization import act, allow, related
 from lakewarden.wire.datahub.bodies import entity, fields, number, ok, value, whole
 from lakewarden.wire.datahub.value_filter import fits, in_order
 from lakewarden.wire.exchange import Exchange, Reply, Route
@@ -40,7 +40,7 @@ def load(exchange: Exchange) -> Reply:
     limit = 1 if body.flag("latestValue") else min(whole(body, "limit", _MOST), _MOST)
     picked = body.object_or_none("filter"), body.object_or_none("sort")
     window = _window(body)
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         read = limit if picked == (None, None) else _MOST
         values = timeseries.values(reading, exchange.realm, found, name, window, read)
     values = in_order([one for one in values if fits(one.value, picked[0])], picked[1])[:limit]
@@ -80,7 +80,7 @@ def scroll(exchange: Exchange) -> Reply:
     window, after = _window(given), _place(exchange.one("scrollId"))
     shown: list[Timed] = []
     is_over = False
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         while len(shown) < count and not is_over:
             found = timeseries.of_type(
                 reading, exchange.realm, type, name, window, after, max(count, _CHUNK)
@@ -152,8 +152,8 @@ def delete(exchange: Exchange, found: Entity, name: str, body: Fields) -> Reply:
         raise BadInput(message, where=body.at("aspectName"))
     window = _window(body)
 
-    def task(desk: Desk) -> int:
-        return timeseries.dropped(desk, exchange.realm, found, name, window)
+    def task(transaction: WriteTransaction) -> int:
+        return timeseries.dropped(transaction, exchange.realm, found, name, window)
 
     count = act(exchange, "timeseries.delete", found, task, lambda n: {"aspect": name, "values": n})
     return value({"urn": found.name, "rows": 0, "timeseriesRows": count})
@@ -172,7 +172,7 @@ def sizes_plain(exchange: Exchange) -> Reply:
 
 def _sizes(exchange: Exchange) -> list[tuple[dict[str, object], float]]:
     allow(exchange, "system.timeseries.sizes")
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         found = reading.value_sizes(exchange.realm)
     return [
         (
@@ -201,13 +201,13 @@ def truncate(exchange: Exchange) -> Reply:
     told = {"type": type, "aspect": name}
     if body.flag("dryRun", default=True):
         allow(exchange, _TRUNCATE)
-        with exchange.plane.reading() as reading:
+        with exchange.service.reading() as reading:
             rows = reading.values_of(exchange.realm, type, name, *window, None)
             count = sum(1 for _ in rows)
         return value(f"would delete {count} values of {name} of {type}; nothing was deleted")
 
-    def task(desk: Desk) -> int:
-        return timeseries.truncated(desk, exchange.realm, type, name, window)
+    def task(transaction: WriteTransaction) -> int:
+        return timeseries.truncated(transaction, exchange.realm, type, name, window)
 
     count = act(exchange, _TRUNCATE, NO_RESOURCE, task, lambda n: {**told, "values": n})
     return value(f"deleted {count} values of {name} of {type}")

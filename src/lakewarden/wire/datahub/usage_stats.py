@@ -16,8 +16,8 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.service import timeseries
 from lakewarden.service.proposals import Proposal
 from lakewarden.service.timeseries import FIRST, LAST, Window
-from lakewarden.wire.datahub.actions import Actions, acting
-from lakewarden.wire.datahub.asking import allow, put
+from lakewarden.wire.datahub.actions import Actions, memberships
+from lakewarden.wire.datahub.authorization import allow, put
 from lakewarden.wire.datahub.bodies import LARGEST, entity, fields, listed, value, whole
 from lakewarden.wire.exchange import Exchange, Reply, Route
 
@@ -68,7 +68,7 @@ def _answer(exchange: Exchange, body: Fields, window: Window, most: int) -> Repl
 
 
 def _values(exchange: Exchange, found: Entity, duration: str, window: Window) -> list[usage.Value]:
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         kept = timeseries.values(reading, exchange.realm, found, usage.ASPECT, window)
     return [one.value for one in kept if usage.is_of(one.value, duration)]
 
@@ -85,7 +85,7 @@ ROUTES: Final = (
         "POST",
         "/usageStats",
         "",
-        acting(ACTIONS),
+        memberships(ACTIONS),
         why="every action asks for an operation of its own",
         body_limit=LARGEST,
     ),

@@ -16,7 +16,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.listing import filtered, listing
-from lakewarden.wire.datahub.asking import READING, is_on, question
+from lakewarden.wire.datahub.authorization import READING, is_on, question
 from lakewarden.wire.exchange import Exchange
 
 PAGE = "entity.view"

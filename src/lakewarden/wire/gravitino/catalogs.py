@@ -15,13 +15,13 @@ from lakewarden.kernel.change import AttributeChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.names import gravitino
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping, kinds, live
+from lakewarden.wire.gravitino import kinds, live, object_store
+from lakewarden.wire.gravitino.authorization import allow, entity, is_stored, listed
 from lakewarden.wire.gravitino.bodies import Body, Json, is_on, ok, present, read, word
 from lakewarden.wire.gravitino.errors import INTERNAL, Failure, body_of, exists, failure_of, illegal
-from lakewarden.wire.gravitino.guarding import allow, entity, is_stored, listed
 from lakewarden.wire.gravitino.kinds import (
     CATALOG,
     DEFAULT,
@@ -70,13 +70,15 @@ def _show(name: str, body: Json) -> Json:
     return {**own, **plain(name, body)}
 
 
-def _added(exchange: Exchange, desk: Desk, catalog: Entity, body: Json) -> None:
+def _added(exchange: Exchange, transaction: WriteTransaction, catalog: Entity, body: Json) -> None:
     type = str(body["type"])
-    desk.change(exchange.realm, AttributeChanged(catalog, gravitino.TYPE, (type,)))
+    transaction.change(exchange.realm, AttributeChanged(catalog, gravitino.TYPE, (type,)))
     if type == MESSAGING:
-        schema = keeping.child(catalog, "schema", DEFAULT)
+        schema = object_store.child(catalog, "schema", DEFAULT)
         # Nobody asked for it, so nobody owns it.
-        keeping.add(exchange, desk, schema, kinds.described(_DEFAULT_SCHEMA, None), owned=False)
+        object_store.add(
+            exchange, transaction, schema, kinds.described(_DEFAULT_SCHEMA, None), owned=False
+        )
 
 
 def _before_drop(exchange: Exchange, state: RealmState, catalog: Entity) -> None:
@@ -90,7 +92,7 @@ def _own_schema(exchange: Exchange, state: RealmState, catalog: Entity) -> set[s
     """The schema that comes with the catalog, if one does."""
     if kinds.catalog_type(state, catalog) == MESSAGING:
         return {DEFAULT}
-    provider = str(keeping.document(exchange, catalog).get("provider", ""))
+    provider = str(object_store.document(exchange, catalog).get("provider", ""))
     return {_OWN_SCHEMAS[provider]} if provider in _OWN_SCHEMAS else set()
 
 
@@ -110,9 +112,9 @@ def list_all(exchange: Exchange) -> Reply:
     if not is_on(exchange, "details"):
         return kinds.list_names(CATALOGS, exchange)
     found = listed(exchange, "catalog.list", entity(exchange, "metalake"))
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     pairs = zip(found, bodies, strict=True)
-    return ok(catalogs=[_show(keeping.last(one), body) for one, body in pairs])
+    return ok(catalogs=[_show(object_store.last(one), body) for one, body in pairs])
 
 
 def test_connection(exchange: Exchange) -> Reply:
@@ -124,7 +126,7 @@ def test_connection(exchange: Exchange) -> Reply:
     name, body = _read(exchange)
     state = allow(exchange, "catalog.test_connection", metalake)
     try:
-        new = keeping.child(metalake, "catalog", name)
+        new = object_store.child(metalake, "catalog", name)
         if is_stored(state, new):
             raise exists("catalog", gravitino.full_name(new))
         properties = cast("Mapping[str, str]", body["properties"])

@@ -15,9 +15,9 @@ from typing import Final, cast
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import gravitino
 from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino.authorization import allow, metadata_object
 from lakewarden.wire.gravitino.bodies import Json, ok
 from lakewarden.wire.gravitino.errors import unsupported
-from lakewarden.wire.gravitino.guarding import allow, metadata_object
 from lakewarden.wire.gravitino.kinds import METALAKE
 from lakewarden.wire.gravitino.sealing import sealing
 
@@ -48,7 +48,7 @@ def load(exchange: Exchange) -> Reply:
 
 
 def _given(exchange: Exchange, catalog: Entity) -> list[Json]:
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
         secrets = reading.secrets(exchange.realm, catalog)
     shown = cast("Mapping[str, str]", body.get("properties") or {})

@@ -25,7 +25,7 @@ from lakewarden.kernel.errors import (
 )
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.exchange import Refused
 
 ILLEGAL_ARGUMENTS: Final = 1001

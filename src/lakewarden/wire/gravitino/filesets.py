@@ -13,10 +13,10 @@ from typing import Final, cast
 from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import quoted
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import allow, entity
 from lakewarden.wire.gravitino.bodies import Body, Json, ok, present, read, word
 from lakewarden.wire.gravitino.errors import illegal, no_such
-from lakewarden.wire.gravitino.guarding import allow, entity
 from lakewarden.wire.gravitino.kinds import (
     SCHEMA,
     Created,
@@ -91,7 +91,7 @@ def list_files(exchange: Exchange) -> Reply:
     """The files of a fileset: none, because nothing outside is read."""
     fileset = entity(exchange, "fileset")
     allow(exchange, "fileset.files.list", fileset)
-    _at(fileset, keeping.document(exchange, fileset), exchange.one("location_name"), "/")
+    _at(fileset, object_store.document(exchange, fileset), exchange.one("location_name"), "/")
     return ok(files=[])
 
 
@@ -99,7 +99,7 @@ def location(exchange: Exchange) -> Reply:
     """Where a path below one of the fileset's locations lies."""
     fileset = entity(exchange, "fileset")
     allow(exchange, "fileset.location", fileset)
-    body = keeping.document(exchange, fileset)
+    body = object_store.document(exchange, fileset)
     below = exchange.one("sub_path")
     return ok(fileLocation=_at(fileset, body, exchange.one("location_name"), below))
 

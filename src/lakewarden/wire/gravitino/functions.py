@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping, kinds
+from lakewarden.wire.gravitino import kinds, object_store
+from lakewarden.wire.gravitino.authorization import entity, listed
 from lakewarden.wire.gravitino.bodies import (
     Body,
     Json,
@@ -21,7 +22,6 @@ from lakewarden.wire.gravitino.bodies import (
     word,
 )
 from lakewarden.wire.gravitino.errors import illegal
-from lakewarden.wire.gravitino.guarding import entity, listed
 from lakewarden.wire.gravitino.kinds import SCHEMA, Created, Kind, routes_of
 from lakewarden.wire.gravitino.updates import Draft, Update, UpdateComment, apply_shared
 
@@ -208,9 +208,9 @@ def list_all(exchange: Exchange) -> Reply:
     if not is_on(exchange, "details"):
         return kinds.list_names(FUNCTIONS, exchange)
     found = listed(exchange, "function.list", entity(exchange, "schema"))
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     pairs = zip(found, bodies, strict=True)
-    return ok(functions=[_show(keeping.last(one), body) for one, body in pairs])
+    return ok(functions=[_show(object_store.last(one), body) for one, body in pairs])
 
 
 ROUTES: Final = (

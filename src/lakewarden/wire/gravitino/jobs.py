@@ -19,13 +19,13 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import allow, entity, is_stored, listed, visible, write
 from lakewarden.wire.gravitino.bodies import Body, Json, audit_of, convert, is_on, ok, read, word
 from lakewarden.wire.gravitino.errors import IN_USE, Failure, illegal, no_such_entity
-from lakewarden.wire.gravitino.guarding import allow, entity, is_stored, listed, visible, write
 from lakewarden.wire.gravitino.kinds import METALAKE, Created, Kind, alter, create, load
 from lakewarden.wire.gravitino.updates import (
     Draft,
@@ -156,7 +156,7 @@ def list_templates(exchange: Exchange) -> Reply:
     names = [gravitino.full_name(one) for one in found]
     if not is_on(exchange, "details"):
         return ok(names=names)
-    kept = keeping.documents(exchange, found)
+    kept = object_store.documents(exchange, found)
     return ok(jobTemplates=[show(n, body) for n, body in zip(names, kept, strict=True)])
 
 
@@ -186,19 +186,19 @@ def delete_template(exchange: Exchange) -> Reply:
     """Deletes a template with its jobs; `dropped` is false where there was none."""
     found = entity(exchange, "job_template")
 
-    def task(desk: Desk) -> bool:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> bool:
+        state = transaction.realm(exchange.realm)
         if not is_stored(state, found):
             return False
         jobs = _jobs_of(state, found)
-        kept = desk.store.documents(exchange.realm, jobs)
+        kept = transaction.store.documents(exchange.realm, jobs)
         if any((kept.get(job) or {}).get("status") == QUEUED for job in jobs):
             name = quoted(gravitino.full_name(found))
             message = f"job template {name} has jobs that are not finished; cancel them first"
             raise Failure(409, IN_USE, "InUseException", message)
         # First the jobs: with them go their relations to the template.
-        desk.change(exchange.realm, *map(EntityDropped, jobs))
-        desk.change(exchange.realm, EntityDropped(found))
+        transaction.change(exchange.realm, *map(EntityDropped, jobs))
+        transaction.change(exchange.realm, EntityDropped(found))
         return True
 
     return ok(dropped=write(exchange, "job_template.drop", found, task, missing=None))
@@ -218,7 +218,7 @@ def list_jobs(exchange: Exchange) -> Reply:
         known = visible(exchange, "job_template.list", [template], metalake)
         if not found and not (known and is_stored(state, template)):
             raise no_such_entity(template)
-    kept = keeping.documents(exchange, found)
+    kept = object_store.documents(exchange, found)
     return ok(jobs=[job_body(state, one, body) for one, body in zip(found, kept, strict=True)])
 
 
@@ -229,13 +229,13 @@ def run(exchange: Exchange) -> Reply:
         metalake.name, "job_template", read(exchange, Run).job_template_name
     )
 
-    def task(desk: Desk) -> Json:
+    def task(transaction: WriteTransaction) -> Json:
         # Not to be guessed, and never given twice.
-        job = keeping.child(metalake, "job", f"job-{secrets.randbits(63)}")
-        kept = keeping.add(exchange, desk, job, {"status": QUEUED})
+        job = object_store.child(metalake, "job", f"job-{secrets.randbits(63)}")
+        kept = object_store.add(exchange, transaction, job, {"status": QUEUED})
         row = RelationRow(TEMPLATE, job, template)
-        desk.change(exchange.realm, RelationChanged(row, True))
-        return job_body(desk.realm(exchange.realm), job, kept)
+        transaction.change(exchange.realm, RelationChanged(row, True))
+        return job_body(transaction.realm(exchange.realm), job, kept)
 
     return ok(job=write(exchange, "job.run", template, task))
 
@@ -244,19 +244,19 @@ def get_job(exchange: Exchange) -> Reply:
     """One job."""
     found = entity(exchange, "job")
     state = allow(exchange, "job.load", found)
-    return ok(job=job_body(state, found, keeping.document(exchange, found)))
+    return ok(job=job_body(state, found, object_store.document(exchange, found)))
 
 
 def cancel(exchange: Exchange) -> Reply:
     """Cancels a job; one that is over stays as it is."""
     found = entity(exchange, "job")
 
-    def task(desk: Desk) -> Json:
-        draft = keeping.draft(desk, exchange.realm, found)
+    def task(transaction: WriteTransaction) -> Json:
+        draft = object_store.draft(transaction, exchange.realm, found)
         if draft.body.get("status", QUEUED) == QUEUED:
             draft.body["status"] = CANCELLED
-            keeping.save(exchange, desk, found, draft)
-        return job_body(desk.realm(exchange.realm), found, draft.body)
+            object_store.save(exchange, transaction, found, draft)
+        return job_body(transaction.realm(exchange.realm), found, draft.body)
 
     return ok(job=write(exchange, "job.cancel", found, task))
 

@@ -16,13 +16,13 @@ import msgspec
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import gravitino
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Handler, Reply, Route
-from lakewarden.wire.gravitino import keeping, live
+from lakewarden.wire.gravitino import live, object_store
+from lakewarden.wire.gravitino.authorization import entity, shown, write
 from lakewarden.wire.gravitino.bodies import Json, audit_of, ok, present
 from lakewarden.wire.gravitino.errors import no_such_entity, unsupported
-from lakewarden.wire.gravitino.guarding import entity, shown, write
 from lakewarden.wire.gravitino.updates import (
     SHARED,
     Draft,
@@ -60,7 +60,9 @@ def described(comment: str | None, properties: Mapping[str, str] | None) -> Json
     return present(comment=comment, properties=checked(properties))
 
 
-def nothing_else(exchange: Exchange, desk: Desk, entity: Entity, stored: object) -> None:
+def nothing_else(
+    exchange: Exchange, transaction: WriteTransaction, entity: Entity, stored: object
+) -> None:
     """Most kinds store nothing beside the object itself."""
 
 
@@ -84,8 +86,8 @@ class Kind:
     apply: Callable[[Draft, Any], None] = apply_shared
     create: str = "create"
     family: str | None = None
-    added: Callable[[Exchange, Desk, Entity, Json], None] = nothing_else
-    altered: Callable[[Exchange, Desk, Entity, Draft], None] = nothing_else
+    added: Callable[[Exchange, WriteTransaction, Entity, Json], None] = nothing_else
+    altered: Callable[[Exchange, WriteTransaction, Entity, Draft], None] = nothing_else
     before_add: Callable[[RealmState, Entity], None] | None = None
     before_drop: Callable[[Exchange, RealmState, Entity], None] | None = None
 
@@ -145,16 +147,16 @@ def create(kind: Kind, exchange: Exchange) -> Reply:
     """A new object, owned by the caller."""
     container = entity(exchange, kind.within)
     name, body = kind.read(exchange)
-    new = keeping.child(container, kind.type, name)
+    new = object_store.child(container, kind.type, name)
 
-    def task(desk: Desk) -> Json:
+    def task(transaction: WriteTransaction) -> Json:
         live.refuse_write(exchange, new)
-        state = desk.realm(exchange.realm)
+        state = transaction.realm(exchange.realm)
         check_family(state, container, kind)
         if kind.before_add is not None:
             kind.before_add(state, new)
-        kept = keeping.add(exchange, desk, new, body)
-        kind.added(exchange, desk, new, kept)
+        kept = object_store.add(exchange, transaction, new, body)
+        kind.added(exchange, transaction, new, kept)
         return kept
 
     kept = write(exchange, f"{kind.type}.{kind.create}", container, task)
@@ -170,7 +172,7 @@ def load(kind: Kind, exchange: Exchange, operation: str = "") -> Reply:
     if body is None:
         live.refresh_above(exchange, found)
         raise no_such_entity(found)
-    return ok(**{kind.type: kind.show(keeping.last(found), body)})
+    return ok(**{kind.type: kind.show(object_store.last(found), body)})
 
 
 def alter(kind: Kind, exchange: Exchange) -> Reply:
@@ -178,13 +180,13 @@ def alter(kind: Kind, exchange: Exchange) -> Reply:
     found = entity(exchange, kind.type)
     updates = read_updates(exchange, kind.updates)
 
-    def task(desk: Desk) -> Json:
+    def task(transaction: WriteTransaction) -> Json:
         live.refuse_write(exchange, found)
-        draft = keeping.draft(desk, exchange.realm, found)
+        draft = object_store.draft(transaction, exchange.realm, found)
         for update in updates:
             kind.apply(draft, update)
-        renamed = keeping.save(exchange, desk, found, draft)
-        kind.altered(exchange, desk, renamed, draft)
+        renamed = object_store.save(exchange, transaction, found, draft)
+        kind.altered(exchange, transaction, renamed, draft)
         return kind.show(draft.name, draft.body)
 
     return ok(**{kind.type: write(exchange, f"{kind.type}.alter", found, task)})
@@ -194,11 +196,11 @@ def drop(kind: Kind, exchange: Exchange, operation: str = "") -> Reply:
     """Takes the object away; `dropped` is false where there was none."""
     found = entity(exchange, kind.type)
 
-    def task(desk: Desk) -> bool:
+    def task(transaction: WriteTransaction) -> bool:
         live.refuse_write(exchange, found)
         if kind.before_drop is not None:
-            kind.before_drop(exchange, desk.realm(exchange.realm), found)
-        return keeping.drop(exchange, desk, found)
+            kind.before_drop(exchange, transaction.realm(exchange.realm), found)
+        return object_store.drop(exchange, transaction, found)
 
     asked = operation or f"{kind.type}.drop"
     return ok(dropped=write(exchange, asked, found, task, missing=None))

@@ -17,13 +17,13 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply
+from lakewarden.wire.gravitino.authorization import allow, entity, is_stored, listed, visible, write
 from lakewarden.wire.gravitino.bodies import Json, is_on, ok
 from lakewarden.wire.gravitino.errors import Failure, already, illegal, no_such_entity
-from lakewarden.wire.gravitino.guarding import allow, entity, is_stored, listed, visible, write
-from lakewarden.wire.gravitino.keeping import document, documents
+from lakewarden.wire.gravitino.object_store import document, documents
 from lakewarden.wire.gravitino.permissions import no_such_object
 from lakewarden.wire.gravitino.securable import object_of
 
@@ -112,9 +112,9 @@ def associate(
         raise illegal("body: nothing to add and nothing to remove is given")
     add, remove = _named(label, exchange, to_add), _named(label, exchange, to_remove)
 
-    def task(desk: Desk) -> list[Entity]:
-        state = desk.realm(exchange.realm)
-        _refuse(label, desk, exchange.realm, on, add, remove)
+    def task(transaction: WriteTransaction) -> list[Entity]:
+        state = transaction.realm(exchange.realm)
+        _refuse(label, transaction, exchange.realm, on, add, remove)
         own = set(carried(state, label, on)[0])
         both = set(add) & set(remove)
         new = [one for one in add if one not in own | both]
@@ -122,7 +122,7 @@ def associate(
         if add and not new and not remove:
             names = ", ".join(quoted(gravitino.full_name(one)) for one in add)
             raise already(f"{_said(on)} carries {names} already", label.repeated)
-        desk.change(
+        transaction.change(
             exchange.realm,
             *(RelationChanged(RelationRow(label.type, on, one), False) for one in gone),
             *(RelationChanged(RelationRow(label.type, on, one), True) for one in new),
@@ -160,20 +160,20 @@ def _own(state: RealmState, label: Label, on: Entity) -> list[Entity]:
 
 def _refuse(
     label: Label,
-    desk: Desk,
+    transaction: WriteTransaction,
     realm: str,
     on: Entity,
     add: Sequence[Entity],
     remove: Sequence[Entity],
 ) -> None:
     """Raises `Failure` where one is not there, or cannot be put on this object."""
-    state = desk.realm(realm)
+    state = transaction.realm(realm)
     if (add or remove) and on.type not in state.system.model.relations[label.type].sources:
         raise illegal(f"a {on.type} carries no {label.plural}")
     for one in (*add, *remove):
         if not is_stored(state, one):
             raise no_such_entity(one)
-    kept = desk.store.documents(realm, list(add))
+    kept = transaction.store.documents(realm, list(add))
     for one in add:
         label.check(one, dict(kept.get(one) or {}), on)
 

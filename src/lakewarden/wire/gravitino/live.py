@@ -18,15 +18,15 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.names import gravitino
 from lakewarden.service.audit import AuditEvent
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import Effect
 from lakewarden.service.live import Live, LiveColumn, Source, address_of, is_listed, source_of
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange
-from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import allow, is_stored
 from lakewarden.wire.gravitino.bodies import Json, present
 from lakewarden.wire.gravitino.errors import CONNECTION_FAILED, Failure, unsupported
-from lakewarden.wire.gravitino.guarding import allow, is_stored
 from lakewarden.wire.gravitino.sealing import sealing
 
 PROVIDERS: Final = {"jdbc-mysql": "mysql", "jdbc-postgresql": "postgresql"}
@@ -82,7 +82,7 @@ def source(
     options = exchange.services.gravitino
     if exchange.services.live is None or not options.jdbc_hosts:
         return None
-    with exchange.plane.reading() as reading:
+    with exchange.service.reading() as reading:
         body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
         secrets = reading.secrets(exchange.realm, catalog)
     shown = dict(cast("Mapping[str, str]", body.get("properties") or {}))
@@ -161,27 +161,27 @@ def refresh(exchange: Exchange, container: Entity) -> None:
     found = source(exchange, catalog_of(container))
     if found is None:
         return
-    schema = "" if container.type == "catalog" else keeping.last(container)
+    schema = "" if container.type == "catalog" else object_store.last(container)
     type = "table" if schema else "schema"
     wanted = frozenset(_entities(container, type, _asked(exchange, found, schema)))
     if _known(exchange.realm_state, container, type) == wanted:
         return
 
-    def task(desk: Desk) -> None:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> None:
+        state = transaction.realm(exchange.realm)
         if not is_stored(state, container):
             return
         known = _known(state, container, type)
         gone: list[Effect] = [EntityDropped(one) for one in sorted(known - wanted)]
         come = [EntityAdded(one, container) for one in sorted(wanted - known)]
-        desk.change(exchange.realm, *gone, *come)
-        desk.record(_event(exchange, desk, container, len(come), len(gone)))
+        transaction.change(exchange.realm, *gone, *come)
+        transaction.record(_event(exchange, transaction, container, len(come), len(gone)))
 
     exchange.write(task)
 
 
 def _known(state: RealmState, container: Entity, type: str) -> frozenset[Entity]:
-    return frozenset(keeping.children(state, container, lambda one: one.type == type))
+    return frozenset(object_store.children(state, container, lambda one: one.type == type))
 
 
 def _entities(container: Entity, type: str, names: Iterable[str]) -> Iterable[Entity]:
@@ -199,12 +199,12 @@ def document(exchange: Exchange, entity: Entity) -> Json | None:
 
     None for a schema or table that its database has no more.
     """
-    body = keeping.document(exchange, entity)
+    body = object_store.document(exchange, entity)
     found = source(exchange, catalog_of(entity)) if entity.type in TYPES else None
     if found is None:
         return body
     if entity.type == "schema":
-        return body if keeping.last(entity) in _asked(exchange, found, "") else None
+        return body if object_store.last(entity) in _asked(exchange, found, "") else None
     return _table(exchange, found, entity, body)
 
 
@@ -272,9 +272,11 @@ def _failed(error: Unavailable) -> Failure:
     return Failure(502, CONNECTION_FAILED, "ConnectionFailedException", str(error))
 
 
-def _event(exchange: Exchange, desk: Desk, container: Entity, come: int, gone: int) -> AuditEvent:
+def _event(
+    exchange: Exchange, transaction: WriteTransaction, container: Entity, come: int, gone: int
+) -> AuditEvent:
     return AuditEvent(
-        time=desk.now,
+        time=transaction.now,
         actor=exchange.actor.user,
         operation=f"{container.type}.refresh",
         target=f"{container.type}:{container.name}",

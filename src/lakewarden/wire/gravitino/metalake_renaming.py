@@ -22,24 +22,26 @@ from lakewarden.kernel.principal import ROLE, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.names import gravitino
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange
+from lakewarden.wire.gravitino.authorization import is_stored
 from lakewarden.wire.gravitino.errors import exists
-from lakewarden.wire.gravitino.guarding import is_stored
 
 
-def rename(exchange: Exchange, desk: Desk, metalake: Entity, name: str) -> Entity:
+def rename(
+    exchange: Exchange, transaction: WriteTransaction, metalake: Entity, name: str
+) -> Entity:
     """Renames the metalake; raises `BadInput`, or `Failure` 409 where the name is taken."""
     gravitino.check_new_name("metalake", name)
     renamed = gravitino.parse("metalake", name)
-    state = desk.realm(exchange.realm)
+    state = transaction.realm(exchange.realm)
     if is_stored(state, renamed):
         raise exists("metalake", name)
-    desk.change(exchange.realm, *_entities(state, metalake, name))
-    desk.change(exchange.realm, *_people(state, metalake.name, name))
-    desk.change(exchange.realm, *_statements(state, metalake.name, name))
+    transaction.change(exchange.realm, *_entities(state, metalake, name))
+    transaction.change(exchange.realm, *_people(state, metalake.name, name))
+    transaction.change(exchange.realm, *_statements(state, metalake.name, name))
     return renamed
 
 

@@ -14,15 +14,13 @@ from lakewarden.kernel.change import (
 )
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.names import gravitino
-from lakewarden.service import container, member
-from lakewarden.service.desk import Desk
+from lakewarden.service import container_removal, member
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping
-from lakewarden.wire.gravitino.bodies import Body, Json, Switch, created, is_on, ok, read
-from lakewarden.wire.gravitino.errors import in_use, non_empty
-from lakewarden.wire.gravitino.guarding import (
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import (
     allow,
     entity,
     is_disabled,
@@ -30,6 +28,8 @@ from lakewarden.wire.gravitino.guarding import (
     listed,
     write,
 )
+from lakewarden.wire.gravitino.bodies import Body, Json, Switch, created, is_on, ok, read
+from lakewarden.wire.gravitino.errors import in_use, non_empty
 from lakewarden.wire.gravitino.kinds import METALAKE, described, plain
 from lakewarden.wire.gravitino.metalake_renaming import rename
 from lakewarden.wire.gravitino.updates import SHARED, apply_shared, read_updates
@@ -46,7 +46,7 @@ class Create(Body):
 def list_all(exchange: Exchange) -> Reply:
     """The metalakes of which the caller is a user."""
     found = listed(exchange, "metalake.list")
-    bodies = keeping.documents(exchange, found)
+    bodies = object_store.documents(exchange, found)
     return ok(metalakes=[plain(e.name, body) for e, body in zip(found, bodies, strict=True)])
 
 
@@ -57,29 +57,29 @@ def create(exchange: Exchange) -> Reply:
     new = gravitino.parse("metalake", body.name)
     document = described(body.comment, body.properties)
 
-    def task(desk: Desk) -> Json:
-        kept = keeping.add(exchange, desk, new, document)
-        _enter_first_user(exchange, desk, new)
+    def task(transaction: WriteTransaction) -> Json:
+        kept = object_store.add(exchange, transaction, new, document)
+        _enter_first_user(exchange, transaction, new)
         return kept
 
     kept = write(exchange, "metalake.create", NO_RESOURCE, task)
     return ok(metalake=plain(body.name, kept))
 
 
-def _enter_first_user(exchange: Exchange, desk: Desk, metalake: Entity) -> None:
-    state = desk.realm(exchange.realm)
+def _enter_first_user(exchange: Exchange, transaction: WriteTransaction, metalake: Entity) -> None:
+    state = transaction.realm(exchange.realm)
     user = exchange.actor.principal(state.realm, state.system)
     record = gravitino.entity(metalake.name, "user", user.name)
-    member.add(desk, exchange.realm, record)
-    audit = created(exchange.actor.user, desk.now)
-    desk.change(exchange.realm, DocumentChanged(record, {"audit": audit}))
+    member.add(transaction, exchange.realm, record)
+    audit = created(exchange.actor.user, transaction.now)
+    transaction.change(exchange.realm, DocumentChanged(record, {"audit": audit}))
 
 
 def load(exchange: Exchange) -> Reply:
     """One metalake."""
     found = entity(exchange, "metalake")
     allow(exchange, "metalake.load", found)
-    return ok(metalake=plain(found.name, keeping.document(exchange, found)))
+    return ok(metalake=plain(found.name, object_store.document(exchange, found)))
 
 
 def alter(exchange: Exchange) -> Reply:
@@ -87,14 +87,14 @@ def alter(exchange: Exchange) -> Reply:
     found = entity(exchange, "metalake")
     updates = read_updates(exchange, SHARED)
 
-    def task(desk: Desk) -> Json:
-        draft = keeping.draft(desk, exchange.realm, found)
+    def task(transaction: WriteTransaction) -> Json:
+        draft = object_store.draft(transaction, exchange.realm, found)
         for update in updates:
             apply_shared(draft, update)
         name, draft.name = draft.name, found.name
-        keeping.save(exchange, desk, found, draft)
+        object_store.save(exchange, transaction, found, draft)
         if name != found.name:
-            rename(exchange, desk, found, name)
+            rename(exchange, transaction, found, name)
         return plain(name, draft.body)
 
     return ok(metalake=write(exchange, "metalake.alter", found, task))
@@ -113,14 +113,14 @@ def switch(exchange: Exchange, type: str) -> Reply:
     found = entity(exchange, type)
     on = read(exchange, Switch).in_use
 
-    def task(desk: Desk) -> None:
-        draft = keeping.draft(desk, exchange.realm, found)
+    def task(transaction: WriteTransaction) -> None:
+        draft = object_store.draft(transaction, exchange.realm, found)
         draft.properties.pop(gravitino.IN_USE, None)
         if not on:
             draft.properties[gravitino.IN_USE] = "false"
-        keeping.save(exchange, desk, found, draft)
+        object_store.save(exchange, transaction, found, draft)
         values = () if on else ("false",)
-        desk.change(exchange.realm, AttributeChanged(found, gravitino.IN_USE, values))
+        transaction.change(exchange.realm, AttributeChanged(found, gravitino.IN_USE, values))
 
     write(exchange, f"{type}.set", found, task)
     return ok()
@@ -130,12 +130,12 @@ def drop(exchange: Exchange) -> Reply:
     """Takes the metalake away with all that is in it; `dropped` is false where there was none."""
     found = entity(exchange, "metalake")
 
-    def task(desk: Desk) -> bool:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> bool:
+        state = transaction.realm(exchange.realm)
         if not is_stored(state, found):
             return False
         check_drop(exchange, state, found, "catalog")
-        container.drop(desk, exchange.realm, found)
+        container_removal.drop(transaction, exchange.realm, found)
         return True
 
     return ok(dropped=write(exchange, "metalake.drop", found, task, missing=None))
@@ -159,9 +159,9 @@ def check_drop(
         raise in_use(found.type, gravitino.full_name(found))
 
     def counts(entity: Entity) -> bool:
-        return entity.type == below and keeping.last(entity) not in besides
+        return entity.type == below and object_store.last(entity) not in besides
 
-    if keeping.children(state, found, counts):
+    if object_store.children(state, found, counts):
         raise non_empty(found.type, gravitino.full_name(found))
 
 

@@ -13,10 +13,11 @@ from typing import Any, Final, cast
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
-from lakewarden.service.desk import Desk
-from lakewarden.service.sealing import is_secret
+from lakewarden.service.sealed_properties import is_secret
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import allow, entity, write
 from lakewarden.wire.gravitino.bodies import (
     Body,
     Json,
@@ -29,7 +30,6 @@ from lakewarden.wire.gravitino.bodies import (
     read,
 )
 from lakewarden.wire.gravitino.errors import already, illegal, no_such
-from lakewarden.wire.gravitino.guarding import allow, entity, write
 from lakewarden.wire.gravitino.kinds import (
     SCHEMA,
     Created,
@@ -147,7 +147,7 @@ def list_versions(exchange: Exchange) -> Reply:
     """The numbers of the versions, or with `details` all about them."""
     model = entity(exchange, "model")
     allow(exchange, "model_version.list", model)
-    versions = versions_of(keeping.document(exchange, model))
+    versions = versions_of(object_store.document(exchange, model))
     if is_on(exchange, "details"):
         return ok(infos=[_version(one) for one in versions])
     return ok(versions=[one["version"] for one in versions])
@@ -168,8 +168,8 @@ def link(exchange: Exchange) -> Reply:
     _refuse_secrets(properties)
     aliases = _unique(body.aliases or [])
 
-    def task(desk: Desk) -> None:
-        draft = keeping.draft(desk, exchange.realm, model)
+    def task(transaction: WriteTransaction) -> None:
+        draft = object_store.draft(transaction, exchange.realm, model)
         versions = versions_of(draft.body)
         if len(versions) >= MOST_VERSIONS:
             raise LimitExceeded(f"at most {MOST_VERSIONS} versions of a model are kept")
@@ -181,11 +181,11 @@ def link(exchange: Exchange) -> Reply:
             aliases=aliases,
             uris=uris,
             properties=properties,
-            audit=created(exchange.actor.user, desk.now),
+            audit=created(exchange.actor.user, transaction.now),
         )
         versions.append(new)
         draft.body["latestVersion"] = number + 1
-        keeping.save(exchange, desk, model, draft)
+        object_store.save(exchange, transaction, model, draft)
 
     write(exchange, "model_version.link", model, task)
     return ok()
@@ -204,14 +204,14 @@ def load_by_alias(exchange: Exchange) -> Reply:
 def _load(exchange: Exchange, operation: str) -> Reply:
     model = entity(exchange, "model")
     allow(exchange, operation, model)
-    return ok(modelVersion=_version(_chosen(exchange, keeping.document(exchange, model))))
+    return ok(modelVersion=_version(_chosen(exchange, object_store.document(exchange, model))))
 
 
 def uri(exchange: Exchange) -> Reply:
     """One address of a version, found by number or alias."""
     model = entity(exchange, "model")
     allow(exchange, "model_version.uri", model)
-    body = keeping.document(exchange, model)
+    body = object_store.document(exchange, model)
     version = _chosen(exchange, body)
     uris = cast("dict[str, str]", version["uris"])
     name = exchange.one("uriName") or _default_uri(version, body, uris)
@@ -239,12 +239,12 @@ def alter_by(operation: str) -> Callable[[Exchange], Reply]:
         model = entity(exchange, "model")
         updates = read_updates(exchange, VERSION_UPDATES)
 
-        def task(desk: Desk) -> Json:
-            draft = keeping.draft(desk, exchange.realm, model)
+        def task(transaction: WriteTransaction) -> Json:
+            draft = object_store.draft(transaction, exchange.realm, model)
             version = _chosen(exchange, draft.body)
             _apply(version, [one for one in versions_of(draft.body) if one is not version], updates)
-            version["audit"] = altered(version.get("audit"), exchange.actor.user, desk.now)
-            keeping.save(exchange, desk, model, draft)
+            version["audit"] = altered(version.get("audit"), exchange.actor.user, transaction.now)
+            object_store.save(exchange, transaction, model, draft)
             return _version(version)
 
         return ok(modelVersion=write(exchange, operation, model, task))
@@ -258,13 +258,13 @@ def delete_by(operation: str) -> Callable[[Exchange], Reply]:
     def handler(exchange: Exchange) -> Reply:
         model = entity(exchange, "model")
 
-        def task(desk: Desk) -> bool:
-            draft = keeping.draft(desk, exchange.realm, model)
+        def task(transaction: WriteTransaction) -> bool:
+            draft = object_store.draft(transaction, exchange.realm, model)
             version = _found(exchange, draft.body)
             if version is None:
                 return False
             draft.body["versions"] = [one for one in versions_of(draft.body) if one is not version]
-            keeping.save(exchange, desk, model, draft)
+            object_store.save(exchange, transaction, model, draft)
             return True
 
         return ok(dropped=write(exchange, operation, model, task))

@@ -14,8 +14,8 @@ from lakewarden.kernel.principal import ROLE
 from lakewarden.names import gravitino
 from lakewarden.service.grant import takers
 from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino.authorization import allow, visible
 from lakewarden.wire.gravitino.bodies import ok
-from lakewarden.wire.gravitino.guarding import allow, visible
 from lakewarden.wire.gravitino.kinds import METALAKE
 from lakewarden.wire.gravitino.permissions import no_such_object
 from lakewarden.wire.gravitino.securable import object_of

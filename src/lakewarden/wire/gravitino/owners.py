@@ -12,12 +12,12 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
-from lakewarden.service.desk import Desk
 from lakewarden.service.owner import owners_of, set_owner
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino.authorization import allow, is_next, is_stored, write
 from lakewarden.wire.gravitino.bodies import Body, ok, read, word
 from lakewarden.wire.gravitino.errors import NOT_FOUND, Failure, illegal
-from lakewarden.wire.gravitino.guarding import allow, is_next, is_stored, write
 from lakewarden.wire.gravitino.kinds import METALAKE
 from lakewarden.wire.gravitino.permissions import no_such_object
 from lakewarden.wire.gravitino.securable import object_of
@@ -50,14 +50,14 @@ def put(exchange: Exchange) -> Reply:
     if not exchange.realm_state.system.model.types[found.type].owned:
         raise illegal(f"a {found.type} has no owner of its own")
 
-    def task(desk: Desk) -> None:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> None:
+        state = transaction.realm(exchange.realm)
         if kind == GROUP and not is_next(state):
             raise illegal("only a user can own an object, a group cannot")
         if not is_stored(state, record):
             message = f"{kind} {quoted(body.name)} does not exist in the metalake"
             raise Failure(404, NOT_FOUND, "NotFoundException", message)
-        set_owner(desk, exchange.realm, found, Principal(kind, body.name))
+        set_owner(transaction, exchange.realm, found, Principal(kind, body.name))
 
     told = {"owner": f"{kind}:{body.name}"}
     write(exchange, "owner.set", found, task, missing=no_such_object, told=told)

@@ -10,12 +10,12 @@ from typing import Final, cast
 
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.names import gravitino
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import allow, entity, write
 from lakewarden.wire.gravitino.bodies import Body, Json, is_on, ok, read, word
 from lakewarden.wire.gravitino.errors import exists, illegal, no_such
-from lakewarden.wire.gravitino.guarding import allow, entity, write
 from lakewarden.wire.gravitino.tables import TABLES
 
 TYPES: Final = ("identity", "list", "range")
@@ -42,7 +42,7 @@ def list_all(exchange: Exchange) -> Reply:
     """The names of the partitions, or with `details` all about them."""
     table = entity(exchange, "table")
     allow(exchange, "table.partition.list", table)
-    found = partitions_of(keeping.document(exchange, table))
+    found = partitions_of(object_store.document(exchange, table))
     if is_on(exchange, "details"):
         return ok(partitions=list(found.values()))
     return ok(names=list(found))
@@ -53,7 +53,7 @@ def load(exchange: Exchange) -> Reply:
     table = entity(exchange, "table")
     allow(exchange, "table.partition.load", table)
     name = exchange.params["partition"]
-    found = partitions_of(keeping.document(exchange, table)).get(name)
+    found = partitions_of(object_store.document(exchange, table)).get(name)
     if found is None:
         raise no_such("partition", f"{gravitino.full_name(table)} {name}")
     return ok(partition=found)
@@ -68,15 +68,15 @@ def add(exchange: Exchange) -> Reply:
     new = _partition(given[0])
     name = str(new["name"])
 
-    def task(desk: Desk) -> None:
-        draft = keeping.draft(desk, exchange.realm, table)
+    def task(transaction: WriteTransaction) -> None:
+        draft = object_store.draft(transaction, exchange.realm, table)
         found = partitions_of(draft.body)
         if name in found:
             raise exists("partition", name)
         if len(found) >= MOST:
             raise LimitExceeded(f"at most {MOST} partitions of a table are kept")
         found[name] = new
-        keeping.save(exchange, desk, table, draft)
+        object_store.save(exchange, transaction, table, draft)
 
     write(exchange, "table.partition.add", table, task)
     return ok(partitions=[new])
@@ -117,11 +117,11 @@ def drop(exchange: Exchange) -> Reply:
     table = entity(exchange, "table")
     name = exchange.params["partition"]
 
-    def task(desk: Desk) -> bool:
-        draft = keeping.draft(desk, exchange.realm, table)
+    def task(transaction: WriteTransaction) -> bool:
+        draft = object_store.draft(transaction, exchange.realm, table)
         if partitions_of(draft.body).pop(name, None) is None:
             return False
-        keeping.save(exchange, desk, table, draft)
+        object_store.save(exchange, transaction, table, draft)
         return True
 
     return ok(dropped=write(exchange, "table.partition.drop", table, task))

@@ -11,15 +11,15 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
 from lakewarden.service import member
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.owner import owners_of
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply
+from lakewarden.wire.gravitino.authorization import allow, entity, is_stored, listed, write
 from lakewarden.wire.gravitino.bodies import Body, Json, audit_of, created, is_on, ok, read
 from lakewarden.wire.gravitino.errors import exists, illegal, unsupported
-from lakewarden.wire.gravitino.guarding import allow, entity, is_stored, listed, write
-from lakewarden.wire.gravitino.keeping import documents
+from lakewarden.wire.gravitino.object_store import documents
 
 
 class Add(Body):
@@ -63,7 +63,7 @@ def add_one(exchange: Exchange, type: str) -> Reply:
         exchange,
         f"{type}.add",
         metalake,
-        lambda desk: add(exchange, desk, record),
+        lambda transaction: add(exchange, transaction, record),
         told={type: name},
     )
     return ok(**{type: body})
@@ -76,28 +76,28 @@ def remove_one(exchange: Exchange, type: str) -> Reply:
         exchange,
         f"{type}.remove",
         record,
-        lambda desk: take_out(exchange, desk, record),
+        lambda transaction: take_out(exchange, transaction, record),
         missing=None,
     )
     return ok(removed=removed)
 
 
-def add(exchange: Exchange, desk: Desk, record: Entity) -> Json:
+def add(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> Json:
     """Adds the user or group, and returns how it is shown; raises `Failure` 409."""
-    if is_stored(desk.realm(exchange.realm), record):
+    if is_stored(transaction.realm(exchange.realm), record):
         raise exists(record.type, gravitino.full_name(record))
-    document: Json = {"audit": created(exchange.actor.user, desk.now)}
-    member.add(desk, exchange.realm, record)
-    desk.change(exchange.realm, DocumentChanged(record, document))
-    return person(desk.realm(exchange.realm), record, document)
+    document: Json = {"audit": created(exchange.actor.user, transaction.now)}
+    member.add(transaction, exchange.realm, record)
+    transaction.change(exchange.realm, DocumentChanged(record, document))
+    return person(transaction.realm(exchange.realm), record, document)
 
 
-def take_out(exchange: Exchange, desk: Desk, record: Entity) -> bool:
+def take_out(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> bool:
     """Removes the user or group; False where there is none.
 
     Raises `Failure` 400 for the owner of the metalake.
     """
-    state = desk.realm(exchange.realm)
+    state = transaction.realm(exchange.realm)
     if not is_stored(state, record):
         return False
     metalake = Entity("metalake", gravitino.metalake(record))
@@ -107,7 +107,7 @@ def take_out(exchange: Exchange, desk: Desk, record: Entity) -> bool:
             f"{record.type} {quoted(principal.name)} owns the metalake {quoted(metalake.name)};"
             " set another owner first"
         )
-    member.remove(desk, exchange.realm, record)
+    member.remove(transaction, exchange.realm, record)
     return True
 
 

@@ -17,13 +17,13 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
 from lakewarden.service import grant, role
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.member import principal_of
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino.authorization import entity, is_stored, write
 from lakewarden.wire.gravitino.bodies import Body, Json, altered, ok, read
 from lakewarden.wire.gravitino.errors import Failure, illegal, no_such, no_such_entity
-from lakewarden.wire.gravitino.guarding import entity, is_stored, write
 from lakewarden.wire.gravitino.kinds import METALAKE
 from lakewarden.wire.gravitino.people import person
 from lakewarden.wire.gravitino.roles import role_body
@@ -70,8 +70,8 @@ def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
     roles = [gravitino.entity(metalake.name, "role", name) for name in names]
     act = role.hand_out if verb == "grant" else role.take_back
 
-    def task(desk: Desk) -> Json:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> Json:
+        state = transaction.realm(exchange.realm)
         for one in roles:
             if not is_stored(state, one):
                 raise illegal(
@@ -80,9 +80,9 @@ def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
                 )
         if not is_stored(state, holder):
             raise no_such_entity(holder)
-        act(desk, exchange.realm, roles, principal_of(state, holder))
-        body = touched(exchange, desk, holder)
-        return person(desk.realm(exchange.realm), holder, body)
+        act(transaction, exchange.realm, roles, principal_of(state, holder))
+        body = touched(exchange, transaction, holder)
+        return person(transaction.realm(exchange.realm), holder, body)
 
     told = {type: gravitino.full_name(holder), "roles": names}
     return ok(**{type: write(exchange, f"role.{verb}", metalake, task, told=told)})
@@ -96,14 +96,14 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
     bodies = read(exchange, Privileges).privileges
     words = words_of(bodies, exchange.realm_state.system.model)
 
-    def task(desk: Desk) -> Json:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> Json:
+        state = transaction.realm(exchange.realm)
         check_held(state, on, words)
         if not is_stored(state, target):
             raise no_such_entity(target)
-        _change(exchange, desk, target, on, words, verb)
-        body = touched(exchange, desk, target)
-        return role_body(desk.realm(exchange.realm), target, body)
+        _change(exchange, transaction, target, on, words, verb)
+        body = touched(exchange, transaction, target)
+        return role_body(transaction.realm(exchange.realm), target, body)
 
     told = {
         "role": gravitino.full_name(target),
@@ -115,19 +115,19 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
 
 def _change(
     exchange: Exchange,
-    desk: Desk,
+    transaction: WriteTransaction,
     target: Entity,
     on: Entity,
     words: Sequence[grant.Word],
     verb: str,
 ) -> None:
-    state = desk.realm(exchange.realm)
+    state = transaction.realm(exchange.realm)
     principal = principal_of(state, target)
     if verb == "revoke":
-        grant.take(desk, exchange.realm, principal, on, words)
+        grant.take(transaction, exchange.realm, principal, on, words)
         return
     check_conflicts(state.system.model, {*words, *grant.given_on(state, principal, on)}, on)
-    grant.give(desk, exchange.realm, principal, {on: frozenset(words)})
+    grant.give(transaction, exchange.realm, principal, {on: frozenset(words)})
 
 
 def override(exchange: Exchange) -> Reply:
@@ -135,12 +135,12 @@ def override(exchange: Exchange) -> Reply:
     target = entity(exchange, "role")
     bodies = read(exchange, Overrides).overrides
 
-    def task(desk: Desk) -> Json:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> Json:
+        state = transaction.realm(exchange.realm)
         given = given_by(state, exchange.params["metalake"], bodies)
-        grant.replace_all(desk, exchange.realm, principal_of(state, target), given)
-        body = touched(exchange, desk, target)
-        return role_body(desk.realm(exchange.realm), target, body)
+        grant.replace_all(transaction, exchange.realm, principal_of(state, target), given)
+        body = touched(exchange, transaction, target)
+        return role_body(transaction.realm(exchange.realm), target, body)
 
     told = {"objects": said_of(bodies)}
     return ok(role=write(exchange, "privilege.replace", target, task, told=told))
@@ -151,11 +151,11 @@ def no_such_object(found: Entity) -> Failure:
     return no_such("metadata object", f"{found.type} {gravitino.full_name(found)}")
 
 
-def touched(exchange: Exchange, desk: Desk, found: Entity) -> Json:
+def touched(exchange: Exchange, transaction: WriteTransaction, found: Entity) -> Json:
     """The document of what was changed, which says so from now on."""
-    body: Json = dict(desk.store.documents(exchange.realm, [found]).get(found) or {})
-    body["audit"] = altered(body.get("audit"), exchange.actor.user, desk.now)
-    desk.change(exchange.realm, DocumentChanged(found, body))
+    body: Json = dict(transaction.store.documents(exchange.realm, [found]).get(found) or {})
+    body["audit"] = altered(body.get("audit"), exchange.actor.user, transaction.now)
+    transaction.change(exchange.realm, DocumentChanged(found, body))
     return body
 
 

@@ -14,12 +14,12 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import gravitino
 from lakewarden.names.canonical import quoted
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping, labels
+from lakewarden.wire.gravitino import labels, object_store
+from lakewarden.wire.gravitino.authorization import entity, write
 from lakewarden.wire.gravitino.bodies import Body, Json, audit_of, convert, ok, present, read, word
 from lakewarden.wire.gravitino.errors import illegal
-from lakewarden.wire.gravitino.guarding import entity, write
 from lakewarden.wire.gravitino.kinds import METALAKE, Created, Kind, alter, create, drop, load
 from lakewarden.wire.gravitino.labels import Label
 from lakewarden.wire.gravitino.updates import (
@@ -151,10 +151,10 @@ def enable(exchange: Exchange) -> Reply:
     found = entity(exchange, "policy")
     on = read(exchange, Enable).enable
 
-    def task(desk: Desk) -> None:
-        draft = keeping.draft(desk, exchange.realm, found)
+    def task(transaction: WriteTransaction) -> None:
+        draft = object_store.draft(transaction, exchange.realm, found)
         draft.body["enabled"] = on
-        keeping.save(exchange, desk, found, draft)
+        object_store.save(exchange, transaction, found, draft)
 
     write(exchange, "policy.set", found, task)
     return ok()

@@ -13,15 +13,15 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import gravitino
 from lakewarden.service import grant, role
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.member import principal_of
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import allow, entity, is_stored, listed, write
 from lakewarden.wire.gravitino.bodies import Body, Json, audit_of, created, ok, read
 from lakewarden.wire.gravitino.errors import exists
-from lakewarden.wire.gravitino.guarding import allow, entity, is_stored, listed, write
 from lakewarden.wire.gravitino.kinds import METALAKE
 from lakewarden.wire.gravitino.securable import ObjectBody, given_by, objects_body, said_of
 from lakewarden.wire.gravitino.updates import checked
@@ -45,20 +45,20 @@ def create(exchange: Exchange) -> Reply:
     """A new role, owned by the caller, that nobody holds yet."""
     metalake = entity(exchange, "metalake")
     body = read(exchange, Create)
-    new = keeping.child(metalake, "role", body.name)
+    new = object_store.child(metalake, "role", body.name)
     properties = checked(body.properties)
 
-    def task(desk: Desk) -> Json:
-        state = desk.realm(exchange.realm)
+    def task(transaction: WriteTransaction) -> Json:
+        state = transaction.realm(exchange.realm)
         given = given_by(state, metalake.name, body.securable_objects)
         if is_stored(state, new):
             raise exists("role", body.name)
-        audit = created(exchange.actor.user, desk.now)
+        audit = created(exchange.actor.user, transaction.now)
         document: Json = {"properties": properties, "audit": audit}
         owner = exchange.actor.principal(state.realm, state.system)
-        role.create(desk, exchange.realm, new, owner, given)
-        desk.change(exchange.realm, DocumentChanged(new, document))
-        return role_body(desk.realm(exchange.realm), new, document)
+        role.create(transaction, exchange.realm, new, owner, given)
+        transaction.change(exchange.realm, DocumentChanged(new, document))
+        return role_body(transaction.realm(exchange.realm), new, document)
 
     told = {"role": body.name, "objects": said_of(body.securable_objects)}
     return ok(role=write(exchange, "role.create", metalake, task, told=told))
@@ -68,17 +68,17 @@ def get(exchange: Exchange) -> Reply:
     """One role, with what it holds."""
     found = entity(exchange, "role")
     state = allow(exchange, "role.load", found)
-    return ok(role=role_body(state, found, keeping.document(exchange, found)))
+    return ok(role=role_body(state, found, object_store.document(exchange, found)))
 
 
 def delete(exchange: Exchange) -> Reply:
     """Deletes a role: nobody holds it any more; `dropped` is false where there was none."""
     found = entity(exchange, "role")
 
-    def task(desk: Desk) -> bool:
-        if not is_stored(desk.realm(exchange.realm), found):
+    def task(transaction: WriteTransaction) -> bool:
+        if not is_stored(transaction.realm(exchange.realm), found):
             return False
-        role.delete(desk, exchange.realm, found)
+        role.delete(transaction, exchange.realm, found)
         return True
 
     dropped = write(exchange, "role.drop", found, task, missing=None)

@@ -10,13 +10,13 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import gravitino
-from lakewarden.service.desk import Desk
 from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange
-from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import is_stored
 from lakewarden.wire.gravitino.bodies import Body, is_on, read
 from lakewarden.wire.gravitino.errors import illegal, non_empty, unsupported
-from lakewarden.wire.gravitino.guarding import is_stored
 from lakewarden.wire.gravitino.kinds import (
     CATALOG,
     DEFAULT,
@@ -45,20 +45,20 @@ def _read(exchange: Exchange) -> Created:
 
 def _before_add(state: RealmState, schema: Entity) -> None:
     """In a messaging catalog only `default` comes, where an import left it out."""
-    is_left_out = keeping.last(schema) == DEFAULT and not is_stored(state, schema)
+    is_left_out = object_store.last(schema) == DEFAULT and not is_stored(state, schema)
     if catalog_type(state, schema) == MESSAGING and not is_left_out:
         raise unsupported(f"a messaging catalog has the schema `{DEFAULT}`, and takes no other")
 
 
-def _altered(exchange: Exchange, desk: Desk, schema: Entity, _: Draft) -> None:
-    _refuse_messaging(desk.realm(exchange.realm), schema, "altered")
+def _altered(exchange: Exchange, transaction: WriteTransaction, schema: Entity, _: Draft) -> None:
+    _refuse_messaging(transaction.realm(exchange.realm), schema, "altered")
 
 
 def _refuse_messaging(state: RealmState, schema: Entity, what: str) -> None:
     """Raises `Failure` in a messaging catalog: 400 for its own schema, 405 for any other."""
     if catalog_type(state, schema) != MESSAGING:
         return
-    if keeping.last(schema) == DEFAULT:
+    if object_store.last(schema) == DEFAULT:
         raise illegal(f"the schema `{DEFAULT}` of a messaging catalog cannot be {what}")
     raise unsupported(f"schemas of a messaging catalog cannot be {what}")
 
@@ -66,7 +66,7 @@ def _refuse_messaging(state: RealmState, schema: Entity, what: str) -> None:
 def _before_drop(exchange: Exchange, state: RealmState, schema: Entity) -> None:
     """Without `cascade` a schema that holds anything stays."""
     _refuse_messaging(state, schema, "dropped")
-    if not is_on(exchange, "cascade") and keeping.children(state, schema, lambda _: True):
+    if not is_on(exchange, "cascade") and object_store.children(state, schema, lambda _: True):
         raise non_empty("schema", gravitino.full_name(schema))
 
 

@@ -1,6 +1,6 @@
 """Secrets among the properties of objects: recognised, sealed, and never shown.
 
-Which they are tells `lakewarden.service.sealing.is_secret`. They are kept apart from the object's
+Which they are tells `lakewarden.service.sealed_properties.is_secret`. They are kept apart from the object's
 document, encrypted; no reply, log line or audit row has them. They are opened for two purposes
 alone: to read a live catalog, and to hand out the credentials that a catalog is configured to give.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lakewarden.service.sealing import Sealing, is_secret
+from lakewarden.service.sealed_properties import Sealing, is_secret
 from lakewarden.wire.exchange import Exchange
 from lakewarden.wire.gravitino.errors import unsupported
 

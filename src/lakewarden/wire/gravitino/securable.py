@@ -21,9 +21,9 @@ from lakewarden.names import gravitino
 from lakewarden.names.canonical import lower_word, quoted
 from lakewarden.service.grant import Given, Word, spelling_of
 from lakewarden.service.state import RealmState
+from lakewarden.wire.gravitino.authorization import is_stored
 from lakewarden.wire.gravitino.bodies import Body, Json, word
 from lakewarden.wire.gravitino.errors import Failure, illegal
-from lakewarden.wire.gravitino.guarding import is_stored
 from lakewarden.wire.gravitino.kinds import catalog_type
 
 FAMILIES: Final = frozenset({"relational", "messaging", "fileset", "model"})

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino.authorization import allow
 from lakewarden.wire.gravitino.bodies import ok
-from lakewarden.wire.gravitino.guarding import allow
 
 COMPILED: Final = "01/01/2026 00:00:00"
 """The date of compilation that is told: nothing is compiled, but clients want a text."""

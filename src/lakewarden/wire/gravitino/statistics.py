@@ -12,12 +12,12 @@ from typing import Final, cast
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.names.canonical import lower_word, quoted
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping
+from lakewarden.wire.gravitino import object_store
+from lakewarden.wire.gravitino.authorization import allow, metadata_object, write
 from lakewarden.wire.gravitino.bodies import Body, Json, altered, created, ok, present, read
 from lakewarden.wire.gravitino.errors import illegal, unsupported
-from lakewarden.wire.gravitino.guarding import allow, metadata_object, write
 from lakewarden.wire.gravitino.kinds import METALAKE
 
 PREFIX: Final = "custom-"
@@ -74,7 +74,7 @@ def list_all(exchange: Exchange) -> Reply:
     """The statistics of a table."""
     table = _table(exchange)
     allow(exchange, "table.statistics.list", table)
-    return ok(statistics=_shown(_statistics(keeping.document(exchange, table))))
+    return ok(statistics=_shown(_statistics(object_store.document(exchange, table))))
 
 
 def update(exchange: Exchange) -> Reply:
@@ -110,7 +110,7 @@ def list_partitions(exchange: Exchange) -> Reply:
     """The statistics of the partitions between two names, ends included as asked."""
     table = _table(exchange)
     allow(exchange, "table.partition_statistics.list", table)
-    found = _by_partition(keeping.document(exchange, table))
+    found = _by_partition(object_store.document(exchange, table))
     chosen = [name for name in sorted(found) if _is_between(exchange, name) and found[name]]
     return ok(
         partitionStatistics=[
@@ -184,13 +184,13 @@ def _write(
     table: Entity,
     change: Callable[[Json, Callable[[object], object]], bool],
 ) -> bool:
-    def task(desk: Desk) -> bool:
-        draft = keeping.draft(desk, exchange.realm, table)
+    def task(transaction: WriteTransaction) -> bool:
+        draft = object_store.draft(transaction, exchange.realm, table)
         user = exchange.actor.user
 
         def audit(before: object) -> object:
-            new = created(user, desk.now)
-            return new if before is None else altered(before, user, desk.now)
+            new = created(user, transaction.now)
+            return new if before is None else altered(before, user, transaction.now)
 
         if not change(draft.body, audit):
             return False
@@ -198,7 +198,7 @@ def _write(
         count += sum(len(found) for found in _by_partition(draft.body).values())
         if count > MOST:
             raise LimitExceeded(f"at most {MOST} statistics of a table are kept")
-        keeping.save(exchange, desk, table, draft)
+        object_store.save(exchange, transaction, table, draft)
         return True
 
     return write(exchange, operation, table, task)

@@ -12,13 +12,13 @@ from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import lower_word, quoted
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import Effect
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
-from lakewarden.wire.gravitino import keeping, kinds
+from lakewarden.wire.gravitino import kinds, object_store
+from lakewarden.wire.gravitino.authorization import is_stored
 from lakewarden.wire.gravitino.bodies import Body, Json, is_on, present, read
 from lakewarden.wire.gravitino.errors import illegal, unsupported
-from lakewarden.wire.gravitino.guarding import is_stored
 from lakewarden.wire.gravitino.kinds import SCHEMA, Created, Kind, described, plain, routes_of
 from lakewarden.wire.gravitino.table_columns import (
     COLUMN_UPDATES,
@@ -127,22 +127,26 @@ def _apply(draft: Draft, update: Any) -> None:
         apply_shared(draft, update)
 
 
-def _columns_added(exchange: Exchange, desk: Desk, table: Entity, body: Json) -> None:
-    desk.change(exchange.realm, *(EntityAdded(one, table) for one in _columns(table, body)))
+def _columns_added(
+    exchange: Exchange, transaction: WriteTransaction, table: Entity, body: Json
+) -> None:
+    transaction.change(exchange.realm, *(EntityAdded(one, table) for one in _columns(table, body)))
 
 
-def _columns_altered(exchange: Exchange, desk: Desk, table: Entity, draft: Draft) -> None:
+def _columns_altered(
+    exchange: Exchange, transaction: WriteTransaction, table: Entity, draft: Draft
+) -> None:
     """Columns come and go, and keep what is tied to them under another name."""
     for old, new in draft.renamed:
         was, now = _column(table, old), _column(table, new)
-        state = desk.realm(exchange.realm)
+        state = transaction.realm(exchange.realm)
         if was and now and is_stored(state, was) and not is_stored(state, now):
-            desk.change(exchange.realm, EntityRenamed(was, now.name))
-    known = set(keeping.children(desk.realm(exchange.realm), table, lambda _: True))
+            transaction.change(exchange.realm, EntityRenamed(was, now.name))
+    known = set(object_store.children(transaction.realm(exchange.realm), table, lambda _: True))
     wanted = set(_columns(table, draft.body))
     gone: list[Effect] = [EntityDropped(one) for one in sorted(known - wanted)]
     come = (EntityAdded(one, table) for one in sorted(wanted - known))
-    desk.change(exchange.realm, *gone, *come)
+    transaction.change(exchange.realm, *gone, *come)
 
 
 def _columns(table: Entity, body: Json) -> Iterator[Entity]:
@@ -153,7 +157,7 @@ def _columns(table: Entity, body: Json) -> Iterator[Entity]:
 
 def _column(table: Entity, name: str) -> Entity | None:
     try:
-        return keeping.child(table, "column", name)
+        return object_store.child(table, "column", name)
     except BadInput:
         return None
 

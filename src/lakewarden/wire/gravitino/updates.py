@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lakewarden.service.sealing import is_secret
+from lakewarden.service.sealed_properties import is_secret
 from lakewarden.wire.exchange import Exchange
 from lakewarden.wire.gravitino.bodies import Body, Json, Updates, convert, read
 from lakewarden.wire.gravitino.errors import illegal

@@ -15,11 +15,11 @@ from typing import Final, TypeVar
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names import gravitino
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.wire.gravitino.authorization import entity, write
 from lakewarden.wire.gravitino.bodies import Body, Json, ok, read
 from lakewarden.wire.gravitino.errors import Failure, failure_of, illegal, no_such_entity
-from lakewarden.wire.gravitino.guarding import entity, write
 from lakewarden.wire.gravitino.kinds import METALAKE
 from lakewarden.wire.gravitino.people import (
     Add,
@@ -55,8 +55,8 @@ def bulk_add(exchange: Exchange) -> Reply:
     users = _counted(read(exchange, BulkAdd).users)
     names = [one.name for one in users]
 
-    def task(desk: Desk) -> Reply:
-        acts = [partial(_added, exchange, desk, one, metalake) for one in users]
+    def task(transaction: WriteTransaction) -> Reply:
+        acts = [partial(_added, exchange, transaction, one, metalake) for one in users]
         done, errors = _each(names, acts)
         return _bulk_reply("users", done, errors, len(names))
 
@@ -70,14 +70,14 @@ def bulk_remove(exchange: Exchange) -> Reply:
     if len(set(names)) < len(names):
         raise illegal("body: a name is there twice")
 
-    def remove(desk: Desk, name: str) -> str:
+    def remove(transaction: WriteTransaction, name: str) -> str:
         user = gravitino.entity(metalake.name, "user", name)
-        if not take_out(exchange, desk, user):
+        if not take_out(exchange, transaction, user):
             raise no_such_entity(user)
         return name
 
-    def task(desk: Desk) -> Reply:
-        done, errors = _each(names, [partial(remove, desk, name) for name in names])
+    def task(transaction: WriteTransaction) -> Reply:
+        done, errors = _each(names, [partial(remove, transaction, name) for name in names])
         return _bulk_reply("names", done, errors, len(names))
 
     users = tuple(Entity("user", f"{metalake.name}:{name}") for name in names)
@@ -91,8 +91,8 @@ def _counted(items: list[T]) -> list[T]:
     return items
 
 
-def _added(exchange: Exchange, desk: Desk, one: Add, metalake: Entity) -> Json:
-    return add(exchange, desk, one.record(metalake, "user"))
+def _added(exchange: Exchange, transaction: WriteTransaction, one: Add, metalake: Entity) -> Json:
+    return add(exchange, transaction, one.record(metalake, "user"))
 
 
 def _each(names: Sequence[str], acts: Sequence[Callable[[], T]]) -> tuple[list[T], list[Json]]:

@@ -8,7 +8,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.aspects import Write
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.datahub.graphql import budget
 from tests.wire.datahub.graphql.wire import REALM, Wire
 
@@ -136,12 +136,12 @@ def test_lists_within_lists_end_where_too_many_edges_were_shown(wire: Wire) -> N
             f" ... on CorpGroup {{ {down} relationships {{ type }} }} }} }} }} }} }} }} }} }} }} }}"
         )
 
-    def task(desk: Desk) -> None:
+    def task(transaction: WriteTransaction) -> None:
         users = (Entity("corpuser", f"urn:li:corpuser:u{n}") for n in range(80))
         writes = [Write(one, "nativeGroupMembership", staff) for one in users]
-        aspects.write(desk, REALM, writes, "urn:li:corpuser:x")
+        aspects.write(transaction, REALM, writes, "urn:li:corpuser:x")
 
-    wire.plane.write(SYSTEM, task)
+    wire.service.write(SYSTEM, task)
     assert "errors" not in wire.ask(nested(69))  # 69 + 69 + 69 × 69 is 4899
     answer = wire.ask(nested(70))  # 70 + 70 + 70 × 70 is 5040
     assert {error["extensions"]["code"] for error in answer["errors"]} == {400}

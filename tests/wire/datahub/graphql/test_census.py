@@ -40,11 +40,11 @@ def test_every_route_says_why_it_has_no_operation() -> None:
 @pytest.mark.parametrize("field", sorted(REFUSED))
 def test_a_stranger_is_refused(wire: Wire, field: str) -> None:
     wire.close()
-    before = wire.plane.state.revision
+    before = wire.service.state.revision
     asked = REFUSED[field]
-    with only_recorded(wire.plane):
+    with only_recorded(wire.service):
         assert wire.bad(asked.query, "eve", **asked.variables) == FORBIDDEN
-    assert wire.plane.state.revision == before
+    assert wire.service.state.revision == before
     if field in fields("Mutation"):
         who, operation, _, outcome = wire.audit()[-1]
         assert (who, operation, outcome) == ("eve", asked.operation, "deny")
@@ -52,7 +52,7 @@ def test_a_stranger_is_refused(wire: Wire, field: str) -> None:
 
 def test_only_the_guard_decides() -> None:
     """No module but `guarding` asks the kernel for a decision, or writes past it."""
-    words = ("matrix.decide", "matrix.check", ".allowed(", "desk.decide", "exchange.write(")
+    words = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide", "exchange.write(")
     for module in pkgutil.walk_packages(graphql.__path__, f"{graphql.__name__}."):
         if module.name.endswith(".guarding"):
             continue

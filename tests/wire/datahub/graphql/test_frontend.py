@@ -181,9 +181,9 @@ def test_everybody_keeps_their_own_steps(hub: Wire) -> None:
     assert hub.good(STEPS, "ana", i=asked)["results"] == [{"id": own}]
     assert hub.good(STEPS, "bob", i=asked)["results"] == []
     assert hub.bad(STEPS, i={"ids": [own] * 101}) == BAD
-    revision = hub.plane.state.revision
+    revision = hub.service.state.revision
     hub.good(document("steps"), "ana", input={"states": states[1:]})
-    assert hub.plane.state.revision == revision
+    assert hub.service.state.revision == revision
 
 
 def test_language_and_home_page_are_everybodys_own(hub: Wire) -> None:

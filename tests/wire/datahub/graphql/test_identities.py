@@ -197,7 +197,7 @@ def test_people_of_the_directory_are_users_too(wire: Wire) -> None:
         PrincipalChanged(crew, True),
         MembershipChanged(MembershipRow(eve, crew), True),
     )
-    wire.plane.write(SYSTEM, lambda desk: desk.change(people_of("main"), *people))
+    wire.service.write(SYSTEM, lambda transaction: transaction.change(people_of("main"), *people))
     assert wire.good(USERS, input={})["total"] == 5
     assert wire.good(GROUPS, input={})["total"] == 2
     assert edges(wire, user("eve"), related(*ALL)) == [("IsMemberOfGroup", group("crew"))]

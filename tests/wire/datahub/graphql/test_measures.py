@@ -32,7 +32,7 @@ COLUMN = {
 
 @pytest.fixture
 def measured(wire: Wire) -> Wire:
-    now = int(wire.plane.clock() * 1_000)
+    now = int(wire.service.clock() * 1_000)
     values: list[tuple[str, Json]] = [
         ("datasetProfile", {"timestampMillis": 1, "rowCount": 5, "fieldProfiles": [COLUMN]}),
         ("datasetProfile", {"timestampMillis": 2, "rowCount": 7}),

@@ -82,8 +82,8 @@ def test_an_update_of_nothing_is_refused(wire: Wire, mutation: str, type: str, u
 def _check_refused(wire: Wire, query: str, input: dict[str, Any], argument: str) -> None:
     wire.put("dataset", ORDERS, "status", {"removed": False})
     wire.put("form", "urn:li:form:f", "formInfo", {"name": "f"})
-    before = wire.plane.state.revision
+    before = wire.service.state.revision
     (error,) = wire.ask(query, i=input)["errors"]
     assert error["extensions"]["code"] == 400
     assert error["message"].startswith(f"`{argument}`: expected ")
-    assert wire.plane.state.revision == before
+    assert wire.service.state.revision == before

@@ -11,10 +11,10 @@ from lakewarden.authn.password import Passwords
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import invitation, native_user
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
 from lakewarden.service.native_user import Form
 from lakewarden.service.realm import Token
 from lakewarden.service.token import digest
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store.secrets import Keys, new_key
 from tests.wire.datahub.graphql.test_identities import let
 from tests.wire.datahub.graphql.test_tokens import CREATE, asked
@@ -58,13 +58,13 @@ MINE = "urn:li:dataHubView:mine"
 def native(wire: Wire, name: str) -> None:
     """Somebody who signed up."""
 
-    def task(desk: Desk) -> None:
-        word = invitation.make(desk, REALM, "", None, replaces=False)
+    def task(transaction: WriteTransaction) -> None:
+        word = invitation.make(transaction, REALM, "", None, replaces=False)
         form = Form(user(name), f"{name}@x.test", name, "x")
         hashed = Passwords(rounds=1, memory_kib=8).hash("correct horse 7")
-        native_user.sign_up(desk, REALM, form, word, hashed)
+        native_user.sign_up(transaction, REALM, form, word, hashed)
 
-    wire.plane.write(SYSTEM, task)
+    wire.service.write(SYSTEM, task)
 
 
 # Invitations
@@ -104,8 +104,8 @@ def test_without_a_key_for_secrets_every_invitation_is_a_new_one(wire: Wire) -> 
 
 
 def is_good(wire: Wire, word: str) -> bool:
-    with wire.plane.reading() as reading:
-        return invitation.find(reading, REALM, word, wire.plane.clock()) is not None
+    with wire.service.reading() as reading:
+        return invitation.find(reading, REALM, word, wire.service.clock()) is not None
 
 
 def test_an_invitation_gives_its_role_to_whoever_accepts_it(wire: Wire) -> None:
@@ -227,10 +227,10 @@ def test_with_a_service_account_go_its_tokens(wire: Wire) -> None:
     account = made(wire)
     input = asked(actorUrn=account["urn"], type="SERVICE_ACCOUNT")
     text = wire.good(CREATE, input=input)["accessToken"]
-    token: Token = wire.plane.state.tokens[digest(text)]
+    token: Token = wire.service.state.tokens[digest(text)]
     assert (token.user, token.realm) == (account["name"], REALM)
     assert wire.good(DELETE, u=account["urn"]) is True
-    assert wire.plane.state.tokens == {}
+    assert wire.service.state.tokens == {}
     assert wire.good(LOOK_UP, u=account["urn"]) is None
 
 
@@ -295,5 +295,5 @@ def test_the_entity_of_a_service_account_is_a_user(wire: Wire) -> None:
     account = made(wire)
     found = wire.aspects("corpuser", account["urn"])
     assert found["subTypes"] == {"typeNames": ["SERVICE_ACCOUNT"]}
-    coded = wire.plane.state.realm(REALM).matrix.snapshot.coded
+    coded = wire.service.state.realm(REALM).matrix.snapshot.coded
     assert coded.is_known(Entity("corpuser", account["urn"]))

@@ -71,9 +71,9 @@ def read(wire: Wire, urn: str) -> Json:
 
 
 def may(wire: Wire, name: str, privilege: str, urn: str = HIVE) -> bool:
-    state = wire.plane.state.realm(REALM)
+    state = wire.service.state.realm(REALM)
     target = state.system.entity(urn) if urn else NO_RESOURCE
-    asked = Request(state.system.principal(user(name)), privilege, target, wire.plane.clock())
+    asked = Request(state.system.principal(user(name)), privilege, target, wire.service.clock())
     return state.matrix.decide(asked).allow
 
 
@@ -306,10 +306,10 @@ def test_what_is_written_back_unchanged_stays_as_it_is(wire: Wire) -> None:
         )
         who = {key: before["actors"][key] for key in members}
         input = {**{key: before[key] for key in kept}, "resources": resources, "actors": who}
-        statement = wire.plane.state.realm(REALM).matrix.snapshot.table.statements[before["urn"]]
+        statement = wire.service.state.realm(REALM).matrix.snapshot.table.statements[before["urn"]]
         wire.good(UPDATE, urn=before["urn"], input=input)
         assert read(wire, before["urn"]) == before
-        after = wire.plane.state.realm(REALM).matrix.snapshot.table.statements[before["urn"]]
+        after = wire.service.state.realm(REALM).matrix.snapshot.table.statements[before["urn"]]
         assert after == statement
 
 
@@ -326,7 +326,7 @@ def test_a_deleted_policy_is_gone_and_grants_no_more(wire: Wire) -> None:
 def test_an_editable_policy_of_the_system_may_be_deleted_and_stays_away(wire: Wire) -> None:
     wire.good(DELETE, urn=EDITABLE)
     assert EDITABLE not in [one["urn"] for one in listed(wire)["policies"]]
-    assert EDITABLE in wire.plane.state.realm(REALM).realm.deleted
+    assert EDITABLE in wire.service.state.realm(REALM).realm.deleted
 
 
 def test_what_comes_with_the_system_and_is_not_editable_is_refused(wire: Wire) -> None:
@@ -393,9 +393,9 @@ def test_mutations_are_audited_whether_or_not_they_were_allowed(wire: Wire) -> N
 
 
 def test_a_mutation_that_makes_no_sense_leaves_nothing_behind(wire: Wire) -> None:
-    before = wire.plane.state.revision, wire.audit()
+    before = wire.service.state.revision, wire.audit()
     wire.bad(CREATE, input=policy(resources=matching(criterion("nothing", "x"))))
-    assert (wire.plane.state.revision, wire.audit()) == before
+    assert (wire.service.state.revision, wire.audit()) == before
 
 
 def test_everything_that_comes_with_the_system_is_listed(wire: Wire) -> None:
@@ -413,7 +413,7 @@ def test_everything_that_comes_with_the_system_is_listed(wire: Wire) -> None:
 
 def test_what_was_changed_last_comes_first(wire: Wire) -> None:
     ticks = iter(range(1_000_000_000, 1_000_001_000, 10))
-    wire.plane.clock = lambda: float(next(ticks))
+    wire.service.clock = lambda: float(next(ticks))
     first, second = (wire.good(CREATE, input=policy(name=name)) for name in ("a", "b"))
     assert [one["urn"] for one in listed(wire)["policies"]][:2] == [second, first]
     wire.good(UPDATE, urn=first, input=policy(name="c"))

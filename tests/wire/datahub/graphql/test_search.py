@@ -12,7 +12,7 @@ import pytest
 from graphql import GraphQLInputObjectType, get_named_type
 
 from lakewarden.aspects.searched import UNSEARCHED
-from lakewarden.aspects.words import MOST
+from lakewarden.aspects.tokens import MOST
 from lakewarden.kernel.errors import BadInput
 from lakewarden.wire.datahub.graphql.schema import schema
 from tests.wire.datahub.graphql.wire import BAD, NOT_FOUND, Wire, document, user

@@ -15,8 +15,8 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.desk import Desk
 from lakewarden.service.realm import DIRECTORY, people_of
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.wire.datahub import DataHub
 from lakewarden.wire.datahub.graphql.routes import PATHS
 from lakewarden.wire.gravitino import Gravitino
@@ -33,14 +33,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     application = Application(settings, [Gravitino(), DataHub()])
     application.open()
     for name in ("ana", "bob"):
-        application.parts.plane.write(SYSTEM, partial(_add, name))
+        application.parts.service.write(SYSTEM, partial(_add, name))
     one = Asked(application, asyncio.new_event_loop())
     yield one
     close(one)
 
 
-def _add(name: str, desk: Desk) -> None:
-    desk.change(people_of(DIRECTORY), PrincipalChanged(Principal(USER, name), True))
+def _add(name: str, transaction: WriteTransaction) -> None:
+    transaction.change(people_of(DIRECTORY), PrincipalChanged(Principal(USER, name), True))
 
 
 def send(

@@ -55,7 +55,7 @@ def ids(wire: Wire, by: str = ROOT, **input: Any) -> list[str]:
 
 def test_a_token_is_good_in_this_realm_alone_and_its_text_is_not_kept(wire: Wire) -> None:
     issued = made(wire, description="mine")
-    token = wire.plane.state.tokens[digest(issued["accessToken"])]
+    token = wire.service.state.tokens[digest(issued["accessToken"])]
     assert (token.user, token.realm, token.id) == ("ana", REALM, issued["metadata"]["id"])
     assert token.expires - token.created == DAY
     metadata = issued["metadata"]
@@ -119,7 +119,7 @@ def test_tokens_of_others_take_the_right_to_manage_tokens(wire: Wire) -> None:
 @pytest.mark.parametrize("name", ["datahub", "__datahub_system"])
 def test_nobody_makes_tokens_of_root_or_of_the_system(wire: Wire, name: str) -> None:
     assert wire.bad(CREATE, input=asked(name)) == FORBIDDEN
-    assert wire.plane.state.tokens == {}
+    assert wire.service.state.tokens == {}
 
 
 def test_a_token_that_makes_no_sense_is_refused(wire: Wire) -> None:
@@ -161,8 +161,8 @@ def test_a_filter_beside_that_on_oneself_only_narrows(wire: Wire) -> None:
 def test_tokens_are_listed_by_whom_they_act_as_and_by_no_other_field(wire: Wire) -> None:
     theirs = made(wire, "bob", by=ROOT)["metadata"]
     made(wire)
-    acting = {"field": "actorUrn", "value": user("bob")}
-    assert ids(wire, filters=[acting]) == [theirs["id"]]
+    memberships = {"field": "actorUrn", "value": user("bob")}
+    assert ids(wire, filters=[memberships]) == [theirs["id"]]
     assert wire.bad(LIST, input={"filters": [{"field": "name", "values": ["x"]}]}) == BAD
 
 
@@ -175,9 +175,9 @@ def test_lists_of_tokens_have_pages(wire: Wire) -> None:
 
 def test_expired_tokens_are_not_listed(wire: Wire) -> None:
     made(wire, duration="ONE_HOUR")
-    now = wire.plane.clock()
-    wire.plane.clock = lambda: now + DAY
-    wire.plane.catch_up()
+    now = wire.service.clock()
+    wire.service.clock = lambda: now + DAY
+    wire.service.catch_up()
     assert ids(wire) == []
 
 
@@ -185,9 +185,9 @@ def test_whoever_made_a_token_may_revoke_it_and_others_may_not(wire: Wire) -> No
     issued = made(wire)
     id, urn = issued["metadata"]["id"], issued["metadata"]["urn"]
     assert wire.bad(REVOKE, "bob", id=id) == FORBIDDEN
-    assert digest(issued["accessToken"]) in wire.plane.state.tokens
+    assert digest(issued["accessToken"]) in wire.service.state.tokens
     assert wire.good(REVOKE, "ana", id=id) is True
-    assert wire.plane.state.tokens == {}
+    assert wire.service.state.tokens == {}
     assert wire.aspects("dataHubAccessToken", urn) == {}
 
 
@@ -201,7 +201,7 @@ def test_who_manages_tokens_may_revoke_any_by_id_or_urn(wire: Wire) -> None:
     let(wire, "MANAGE_ACCESS_TOKENS", by="bob")
     assert wire.good(REVOKE, "bob", id=first["id"]) is True
     assert wire.good(REVOKE, "bob", id=second["urn"]) is True
-    assert wire.plane.state.tokens == {}
+    assert wire.service.state.tokens == {}
 
 
 def test_whose_a_token_is_is_told_to_who_manages_tokens(wire: Wire) -> None:
@@ -217,5 +217,5 @@ def test_tokens_go_with_the_user(wire: Wire) -> None:
     urn = made(wire)["metadata"]["urn"]
     made(wire, "bob")
     wire.good(REMOVE, urn=user("ana"))
-    assert [one.user for one in wire.plane.state.tokens.values()] == ["bob"]
+    assert [one.user for one in wire.service.state.tokens.values()] == ["bob"]
     assert wire.aspects("dataHubAccessToken", urn) == {}

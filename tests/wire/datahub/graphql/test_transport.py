@@ -154,11 +154,11 @@ def test_each_mutation_of_a_document_is_done_by_itself(wire: Wire) -> None:
 
 
 def test_a_query_writes_nothing_but_that_it_was_refused(wire: Wire) -> None:
-    revision, audit = wire.plane.state.revision, wire.audit()
+    revision, audit = wire.service.state.revision, wire.audit()
     wire.ask("{ listPolicies(input: {}) { total } }", ROOT)
-    assert (wire.plane.state.revision, wire.audit()) == (revision, audit)
+    assert (wire.service.state.revision, wire.audit()) == (revision, audit)
     wire.ask("{ listPolicies(input: {}) { total } }", "eve")
-    assert wire.plane.state.revision == revision
+    assert wire.service.state.revision == revision
     assert [(who, what, how) for who, what, _, how in wire.audit()[len(audit) :]] == [
         ("eve", "policy.list", "deny")
     ]

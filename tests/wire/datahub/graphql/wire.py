@@ -1,4 +1,4 @@
-"""DataHub's GraphQL without a socket: real routes, real plane, real store in a file.
+"""DataHub's GraphQL without a socket: real routes, real decision service, real store in a file.
 
 Root is `datahub`. Users are ana, bob and cid; the group staff has bob by its native memberships;
 eve is nobody in particular. A caller is named by the name that the directory has.
@@ -19,9 +19,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service import aspects, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.aspects import Write
-from lakewarden.service.desk import Desk
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.wire.datahub.graphql.routes import routes
 from lakewarden.wire.exchange import Exchange, Reply, Services
@@ -54,7 +54,7 @@ class Wire:
         self._stack = ExitStack()
         if not (folder / "store").exists():
             prepared(folder, __name__, _make)
-        self.store, self.plane = served(folder)
+        self.store, self.service = served(folder)
         self._stack.enter_context(self.store)
         self.services = Services(page_rows=100)
         self.existence = False
@@ -74,34 +74,34 @@ class Wire:
 
     def configure(self, **options: bool | str | tuple[str, ...]) -> None:
         """Changes what the operator configured."""
-        self.services = configure(self.plane, REALM, self.services, options)
+        self.services = configure(self.service, REALM, self.services, options)
 
     def close(self) -> None:
         """Takes away what is granted to everybody at the first start."""
-        defaults = self.plane.state.realm(REALM).system.model.defaults
+        defaults = self.service.state.realm(REALM).system.model.defaults
         gone = [StatementRemoved(str(one["id"])) for one in defaults if one.get("editable")]
-        known = self.plane.state.realm(REALM).matrix.snapshot.table.statements
+        known = self.service.state.realm(REALM).matrix.snapshot.table.statements
         there = [one for one in gone if one.id in known]
-        self.plane.write(SYSTEM, lambda desk: desk.change(REALM, *there))
+        self.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *there))
 
     def put(self, type: str, urn: str, aspect: str, value: Json | None) -> None:
         """Writes an aspect past every guard."""
 
-        def task(desk: Desk) -> None:
-            aspects.write(desk, REALM, [Write(Entity(type, urn), aspect, value)], user(ROOT))
+        def task(transaction: WriteTransaction) -> None:
+            aspects.write(transaction, REALM, [Write(Entity(type, urn), aspect, value)], user(ROOT))
 
-        self.plane.write(SYSTEM, task)
+        self.service.write(SYSTEM, task)
 
     def aspects(self, type: str, urn: str) -> dict[str, Json]:
         """What the other APIs would read of an entity."""
         entity = Entity(type, urn)
-        with self.plane.reading() as reading:
-            found = aspects.read(reading, self.plane.state.realm(REALM), [entity])
+        with self.service.reading() as reading:
+            found = aspects.read(reading, self.service.state.realm(REALM), [entity])
         return {name: aspect.value for name, aspect in found.get(entity, {}).items()}
 
     def audit_rows(self) -> list[Json]:
         """The audit trail."""
-        with self.plane.reading() as reading:
+        with self.service.reading() as reading:
             return [json.loads(row.body) for row in reading.audit()]
 
     def audit(self) -> list[tuple[str, ...]]:
@@ -122,9 +122,9 @@ class Wire:
             body=body if isinstance(body, bytes) else json.dumps(body).encode(),
             actor=Actor(by, groups=groups, credential=self.credential, wire="datahub"),
             realm=REALM,
-            state=self.plane.state,
-            now=self.plane.clock(),
-            plane=self.plane,
+            state=self.service.state,
+            now=self.service.clock(),
+            service=self.service,
             # Whoever a test names is there: it need not be stored first.
             services=replace(
                 self.services, datahub=replace(self.services.datahub, existence=self.existence)
@@ -162,10 +162,14 @@ class Wire:
 def _make(folder: Path) -> None:
     """The realm with its people, in a store of its own."""
     with open_store(f"sqlite:///{folder}/store") as store:
-        plane = Plane(store)
-        plane.open()
-        plane.write(SYSTEM, lambda desk: realms.establish(desk, Realm(REALM, "datahub")))
-        plane.write(SYSTEM, lambda desk: aspects.write(desk, REALM, _people(), user(ROOT)))
+        service = DecisionService(store)
+        service.open()
+        service.write(
+            SYSTEM, lambda transaction: realms.establish(transaction, Realm(REALM, "datahub"))
+        )
+        service.write(
+            SYSTEM, lambda transaction: aspects.write(transaction, REALM, _people(), user(ROOT))
+        )
 
 
 def _people() -> Iterator[Write]:

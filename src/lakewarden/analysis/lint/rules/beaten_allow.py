@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, words
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, words
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.statement import Effect
 
@@ -15,18 +15,18 @@ def denies(model: Model) -> bool:
     return model.denies
 
 
-def _find(estate: Estate) -> Iterator[Found]:
+def _find(context: LintContext) -> Iterator[Found]:
     beaten: dict[str, set[str]] = {}
-    for statement, (privilege, grant) in estate.bears(Effect.ALLOW):
-        stored = estate.stored(grant)
-        if not stored or not grant.principals or not estate.table.denies(privilege).every:
+    for statement, (privilege, grant) in context.bears(Effect.ALLOW):
+        stored = context.stored(grant)
+        if not stored or not grant.principals or not context.table.denies(privilege).every:
             continue
         if all(
-            stored <= estate.reach(Effect.DENY, privilege, estate.acts_as(principal))
+            stored <= context.reach(Effect.DENY, privilege, context.acts_as(principal))
             for principal in grant.principals
         ):
             beaten.setdefault(statement.id, set()).add(privilege)
-    for statement in estate.in_force:
+    for statement in context.in_force:
         if statement.id in beaten:
             names = words(beaten[statement.id])
             yield Found(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, words
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, words
 from lakewarden.kernel.model import Reach
 from lakewarden.kernel.statement import Effect, Matching, On, Statement
 
@@ -13,13 +13,13 @@ _DEEP = 2
 """So many levels below the place of a grant a privilege could have been granted instead."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force:
         if statement.effect is not Effect.ALLOW or not statement.principals:
             continue
         match statement.scope:
             case On(entity):
-                deep = _deep(estate, statement, entity.type)
+                deep = _deep(context, statement, entity.type)
                 if deep:
                     yield Found(
                         at(statement),
@@ -27,7 +27,7 @@ def _find(estate: Estate) -> Iterator[Found]:
                         "grant it on the containers that are meant; new ones stay closed then",
                     )
             case Matching(type, parts) if len(parts) > 1 and set("".join(parts)) == {"*"}:
-                privileges = words(estate.privileges(statement))
+                privileges = words(context.privileges(statement))
                 yield Found(
                     at(statement),
                     f"allows {privileges} on every {type} of every container",
@@ -35,15 +35,15 @@ def _find(estate: Estate) -> Iterator[Found]:
                 )
 
 
-def _deep(estate: Estate, statement: Statement, type: str) -> frozenset[str]:
+def _deep(context: LintContext, statement: Statement, type: str) -> frozenset[str]:
     """The privileges that could have been granted some levels lower."""
-    depth = estate.meaning.depth
+    depth = context.meaning.depth
     if depth(type) > 0:
         return frozenset()
-    model = estate.model
+    model = context.model
     return frozenset(
         name
-        for name in estate.privileges(statement)
+        for name in context.privileges(statement)
         if model.privileges[name].reach is Reach.BELOW
         and any(t in model.types and depth(t) > _DEEP for t in model.privileges[name].on)
     )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, who
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, who
 from lakewarden.kernel.principal import GROUP, Principal
 
 MANY = 20
 """More statements than this about one group are many."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
+def _find(context: LintContext) -> Iterator[Found]:
     counts: Counter[Principal] = Counter()
-    for statement in estate.in_force:
+    for statement in context.in_force:
         counts.update(p for p in statement.principals if p.kind == GROUP)
     for principal, count in sorted(counts.items()):
         if count > MANY:

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from pyroaring import BitMap
 
-from lakewarden.analysis.lint.estate import Estate, at, union
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, union
 from lakewarden.analysis.lint.rules.beaten_allow import denies
 from lakewarden.kernel.statement import Effect
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement, (privilege, grant) in estate.bears(Effect.DENY):
-        types = estate.meaning.companions(privilege)
-        ids = estate.stored(grant) & union(estate.snapshot.of_type(type) for type in types)
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement, (privilege, grant) in context.bears(Effect.DENY):
+        types = context.meaning.companions(privilege)
+        ids = context.stored(grant) & union(context.snapshot.of_type(type) for type in types)
         if not ids or not grant.principals:
             continue
-        for other in sorted(estate.meaning.stand_ins(privilege)):
-            if all(_keeps(estate, other, one, ids) for one in grant.principals):
+        for other in sorted(context.meaning.stand_ins(privilege)):
+            if all(_keeps(context, other, one, ids) for one in grant.principals):
                 yield Found(
                     at(statement),
                     f"denies {privilege}, but {other} stays allowed there and opens the same",
@@ -27,11 +27,11 @@ def _find(estate: Estate) -> Iterator[Found]:
                 )
 
 
-def _keeps(estate: Estate, privilege: str, principal: int, ids: BitMap) -> bool:
+def _keeps(context: LintContext, privilege: str, principal: int, ids: BitMap) -> bool:
     """Whether the principal itself is allowed the privilege on all of it, and denied it nowhere."""
-    roles = estate.acts_as(principal)
-    allowed = estate.reach(Effect.ALLOW, privilege, roles)
-    return ids <= allowed and ids.isdisjoint(estate.reach(Effect.DENY, privilege, roles))
+    roles = context.acts_as(principal)
+    allowed = context.reach(Effect.ALLOW, privilege, roles)
+    return ids <= allowed and ids.isdisjoint(context.reach(Effect.DENY, privilege, roles))
 
 
 RULE = Rule(

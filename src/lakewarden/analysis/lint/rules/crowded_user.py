@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, some, who
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, some, who
 from lakewarden.kernel.principal import GROUP, USER
 
 MANY = 15
 """More groups than this around one user are many."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    acting = estate.acting
+def _find(context: LintContext) -> Iterator[Found]:
+    memberships = context.memberships
     is_named = {
         id
-        for side in (estate.table.allow, estate.table.deny)
+        for side in (context.table.allow, context.table.deny)
         for grouped in side.values()
         for id in grouped.by_principal
-        if estate.principal(id).kind == GROUP
+        if context.principal(id).kind == GROUP
     }
-    users = [id for id in acting.of if estate.principal(id).kind == USER]
+    users = [id for id in memberships.of if context.principal(id).kind == USER]
     for user in sorted(users):
-        groups = sorted(is_named & estate.acts_as(user))
+        groups = sorted(is_named & context.acts_as(user))
         if len(groups) > MANY:
-            names = (estate.principal(group).name for group in groups)
+            names = (context.principal(group).name for group in groups)
             yield Found(
-                who(estate.principal(user)),
+                who(context.principal(user)),
                 f"is in {len(groups)} groups that have privileges: {some(names)}",
                 "take the user out of those of earlier jobs",
             )

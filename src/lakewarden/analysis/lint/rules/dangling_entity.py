@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of, some
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.statement import Condition, On, Statement
 
@@ -14,11 +14,11 @@ _LOOKED_AT = 5_000
 """Neighbours among which a name that was meant is looked for."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force:
-        names = list(dict.fromkeys(missing(estate, statement)))
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force:
+        names = list(dict.fromkeys(missing(context, statement)))
         if names:
-            near = _near(estate, statement)
+            near = _near(context, statement)
             yield Found(
                 at(statement),
                 f"names {some(names)}, which {'is' if len(names) == 1 else 'are'} not stored",
@@ -26,43 +26,43 @@ def _find(estate: Estate) -> Iterator[Found]:
             )
 
 
-def missing(estate: Estate, statement: Statement) -> Iterator[str]:
+def missing(context: LintContext, statement: Statement) -> Iterator[str]:
     """What the statement names and nobody stored, as it is written."""
     scope = statement.scope
     if isinstance(scope, On):
-        if not estate.is_stored(scope.entity):
+        if not context.is_stored(scope.entity):
             yield f"{scope.entity.type}:{scope.entity.name}"
         return
     for criterion in criteria_of(statement):
         if criterion.condition is not Condition.STARTS_WITH:
-            types = _types(estate, criterion.field)
+            types = _types(context, criterion.field)
             for value in criterion.values if types else ():
-                if not any(estate.is_stored(Entity(type, value)) for type in types):
+                if not any(context.is_stored(Entity(type, value)) for type in types):
                     yield value
 
 
-def _types(estate: Estate, field: str) -> frozenset[str]:
+def _types(context: LintContext, field: str) -> frozenset[str]:
     """The types of what a field's values name; none where they name no entity for sure."""
-    declared = estate.model.fields[field]
+    declared = context.model.fields[field]
     found = set(declared.itself | declared.up)
     for origin in declared.origin:
-        if origin in estate.model.relations:
-            found |= estate.model.relations[origin].targets
+        if origin in context.model.relations:
+            found |= context.model.relations[origin].targets
     # Where nothing of a type is stored, that type was not read at all.
-    return frozenset(found) if any(estate.snapshot.of_type(t) for t in found) else frozenset()
+    return frozenset(found) if any(context.snapshot.of_type(t) for t in found) else frozenset()
 
 
-def _near(estate: Estate, statement: Statement) -> str:
+def _near(context: LintContext, statement: Statement) -> str:
     """A stored entity beside the missing one that is spelt almost like it."""
     if not isinstance(statement.scope, On):
         return ""
     entity = statement.scope.entity
-    parent = estate.coded.spelling.parent(entity)
-    above = None if parent is None else estate.tree.find(parent)
+    parent = context.coded.spelling.parent(entity)
+    above = None if parent is None else context.tree.find(parent)
     if above is None:
         return ""
-    beside = estate.tree.subtree(above) & estate.snapshot.of_type(entity.type)
-    names = [estate.tree.names[id] for id in beside[:_LOOKED_AT]]
+    beside = context.tree.subtree(above) & context.snapshot.of_type(entity.type)
+    names = [context.tree.names[id] for id in beside[:_LOOKED_AT]]
     near = get_close_matches(entity.name, names, n=1, cutoff=0.85)
     return f"{entity.type}:{near[0]}" if near else ""
 

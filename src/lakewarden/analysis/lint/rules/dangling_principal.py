@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, some, who
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, some, who
 from lakewarden.kernel.principal import IMPLIED
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    acting = estate.acting
-    kinds = {estate.principal(id).kind for id in acting.stored}
+def _find(context: LintContext) -> Iterator[Found]:
+    memberships = context.memberships
+    kinds = {context.principal(id).kind for id in memberships.stored}
     named: dict[int, list[str]] = {}
-    for statement in estate.in_force:
+    for statement in context.in_force:
         for principal in statement.principals:
-            named.setdefault(acting.ids[principal], []).append(f"statement {statement.id}")
-    for member, groups in acting.of.items():
+            named.setdefault(memberships.ids[principal], []).append(f"statement {statement.id}")
+    for member, groups in memberships.of.items():
         if groups:
             named.setdefault(member, []).append("a membership")
-    for owner in estate.snapshot.owned_by:
+    for owner in context.snapshot.owned_by:
         named.setdefault(owner, []).append("an owner")
     for id in sorted(named):
-        principal = estate.principal(id)
-        if id in acting.stored or principal.kind == IMPLIED or principal.kind not in kinds:
+        principal = context.principal(id)
+        if id in memberships.stored or principal.kind == IMPLIED or principal.kind not in kinds:
             continue
         yield Found(
             who(principal),

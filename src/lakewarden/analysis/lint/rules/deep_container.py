@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from pyroaring import BitMap
 
-from lakewarden.analysis.lint.estate import Estate, at, values_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, values_of
 from lakewarden.analysis.lint.rules.domain_boundary import shows
 from lakewarden.kernel.entity import Entity
 
 CONTAINER = "CONTAINER"
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    types = estate.model.fields[CONTAINER].up if CONTAINER in estate.model.fields else ()
-    for statement in estate.policies:
-        if not estate.privileges(statement) & estate.meaning.seeing:
+def _find(context: LintContext) -> Iterator[Found]:
+    types = context.model.fields[CONTAINER].up if CONTAINER in context.model.fields else ()
+    for statement in context.policies:
+        if not context.privileges(statement) & context.meaning.seeing:
             continue
         for name in values_of(statement, CONTAINER):
-            ids = (estate.tree.find(Entity(type, name)) for type in types)
-            inside = [estate.tree.subtree(id) - BitMap([id]) for id in ids if id is not None]
+            ids = (context.tree.find(Entity(type, name)) for type in types)
+            inside = [context.tree.subtree(id) - BitMap([id]) for id in ids if id is not None]
             # Containers in a container: a database with schemas, not a schema with tables.
-            if any(found & estate.snapshot.of_type(t) for found in inside for t in types):
+            if any(found & context.snapshot.of_type(t) for found in inside for t in types):
                 yield Found(
                     at(statement),
                     f"shows assets by `{name}`, a container of containers",

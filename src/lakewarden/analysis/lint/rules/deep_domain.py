@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, values_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, values_of
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 from lakewarden.analysis.lint.rules.overlapping_domains import DOMAIN
 from lakewarden.kernel.entity import Entity
@@ -14,12 +14,12 @@ DEEP = 3
 """So many levels of domains below one another are still shallow."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
+def _find(context: LintContext) -> Iterator[Found]:
     levels: dict[str, int] = {}
-    for statement in estate.policies:
+    for statement in context.policies:
         for name in values_of(statement, DOMAIN):
             if name not in levels:
-                levels[name] = _levels(estate, name)
+                levels[name] = _levels(context, name)
             if levels[name] > DEEP:
                 yield Found(
                     at(statement),
@@ -28,19 +28,19 @@ def _find(estate: Estate) -> Iterator[Found]:
                 )
 
 
-def _levels(estate: Estate, name: str) -> int:
+def _levels(context: LintContext, name: str) -> int:
     """How many levels of domains there are from this one down."""
-    types = estate.model.fields[DOMAIN].itself
-    ids = [estate.tree.find(Entity(type, name)) for type in types]
+    types = context.model.fields[DOMAIN].itself
+    ids = [context.tree.find(Entity(type, name)) for type in types]
     deepest = 0
     for id in ids:
         if id is None:
             continue
-        inside = estate.tree.subtree(id)
+        inside = context.tree.subtree(id)
         for type in types:
-            for one in inside & estate.snapshot.of_type(type):
+            for one in inside & context.snapshot.of_type(type):
                 above = 1
-                for other in estate.tree.ancestors(one):
+                for other in context.tree.ancestors(one):
                     if one == id:
                         break
                     above += 1

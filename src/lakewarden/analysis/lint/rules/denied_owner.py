@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some, union
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some, union
 from lakewarden.analysis.lint.rules.beaten_allow import denies
 from lakewarden.kernel.statement import Effect
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    needs = estate.meaning.owner_needs
-    owned_by = estate.snapshot.owned_by
-    for statement, (privilege, grant) in estate.bears(Effect.DENY):
+def _find(context: LintContext) -> Iterator[Found]:
+    needs = context.meaning.owner_needs
+    owned_by = context.snapshot.owned_by
+    for statement, (privilege, grant) in context.bears(Effect.DENY):
         types = [type for type, needed in needs.items() if privilege in needed]
         if not types:
             continue
-        ids = estate.stored(grant) & union(estate.snapshot.of_type(type) for type in types)
-        denied = frozenset[int]().union(*map(estate.acting.acting_as, grant.principals))
+        ids = context.stored(grant) & union(context.snapshot.of_type(type) for type in types)
+        denied = frozenset[int]().union(*map(context.memberships.acting_as, grant.principals))
         for owner in sorted(denied & owned_by.keys()):
             lost = owned_by[owner] & ids
             if lost:
-                name = estate.principal(owner)
+                name = context.principal(owner)
                 yield Found(
                     at(statement),
                     f"denies {privilege} to `{name.kind}:{name.name}`, who owns"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, some
 from lakewarden.analysis.lint.place import Place
 
 _FLAG = "deprecated"
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    model = estate.model
+def _find(context: LintContext) -> Iterator[Found]:
+    model = context.model
     named: dict[str, list[str]] = {}
-    for statement in estate.in_force:
-        for word in () if statement.id in estate.shipped else statement.privileges:
+    for statement in context.in_force:
+        for word in () if statement.id in context.shipped else statement.privileges:
             named.setdefault(word, []).append(statement.id)
     for word in sorted(named):
         privilege = model.privilege(word)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some, values_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some, values_of
 from lakewarden.analysis.lint.rules.overlapping_domains import DOMAIN
 from lakewarden.kernel.model import Model
 
@@ -15,12 +15,12 @@ def shows(model: Model) -> bool:
     return "entity.view" in model.operations and bool(model.fields)
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.policies:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.policies:
         domains = values_of(statement, DOMAIN)
         types = values_of(statement, "TYPE")
-        only_words = types and not estate.meaning.assets & set(types)
-        if domains and not only_words and estate.privileges(statement) & estate.meaning.seeing:
+        only_words = types and not context.meaning.assets & set(types)
+        if domains and not only_words and context.privileges(statement) & context.meaning.seeing:
             yield Found(
                 at(statement),
                 f"shows assets by domain ({some(domains)})",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lakewarden.analysis.lint.estate import Estate, at
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at
 from lakewarden.kernel.statement import Statement
 
 
-def _find(estate: Estate) -> Iterator[Found]:
+def _find(context: LintContext) -> Iterator[Found]:
     first: dict[Statement, str] = {}
-    for statement in estate.in_force:
-        privileges = estate.privileges(statement)
+    for statement in context.in_force:
+        privileges = context.privileges(statement)
         content = replace(statement, id="", title="", privileges=privileges)
         known = first.setdefault(content, statement.id)
         if known != statement.id and privileges:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of, some, words
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of, some, words
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 from lakewarden.kernel.model import ANY
 from lakewarden.kernel.statement import Statement
@@ -23,10 +23,10 @@ _EDITS: Final[Mapping[str, str]] = {
 """The fields whose values are written like other metadata, and the operations that write them."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.policies:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.policies:
         fields = {criterion.field for criterion in criteria_of(statement)} & _EDITS.keys()
-        lent = {field: _lending(estate, statement, field) for field in sorted(fields)}
+        lent = {field: _lending(context, statement, field) for field in sorted(fields)}
         editable = [field for field, ids in lent.items() if ids]
         if editable:
             ids = sorted(set().union(*lent.values()))
@@ -37,23 +37,23 @@ def _find(estate: Estate) -> Iterator[Found]:
             )
 
 
-def _lending(estate: Estate, statement: Statement, field: str) -> set[str]:
+def _lending(context: LintContext, statement: Statement, field: str) -> set[str]:
     """The ids of the statements that let holders of this one change the field of something."""
     operation = _EDITS[field]
-    if operation not in estate.model.operations:
+    if operation not in context.model.operations:
         return set()
     principals = {
         principal
-        for _, grant in estate.bearings.get(statement.id, ())
+        for _, grant in context.bearings.get(statement.id, ())
         for principal in grant.principals
     }
-    alone = {name for way in estate.meaning.ways(operation, ANY) if len(way) == 1 for name in way}
+    alone = {name for way in context.meaning.ways(operation, ANY) if len(way) == 1 for name in way}
     return {
         other.statement.id
         for name in alone
         for principal in principals
-        for other in estate.table.allows(name).of(estate.acts_as(principal))
-        if other.constraint is None and estate.stored(other)
+        for other in context.table.allows(name).of(context.acts_as(principal))
+        if other.constraint is None and context.stored(other)
     }
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 from lakewarden.kernel.statement import Condition
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force:
         for criterion in (*criteria_of(statement), *(statement.constraint or ())):
             if any(criterion.values):
                 continue

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, some, who
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, some, who
 from lakewarden.kernel.principal import GROUP, ROLE
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    acting = estate.acting
+def _find(context: LintContext) -> Iterator[Found]:
+    memberships = context.memberships
     named: dict[int, list[str]] = {}
-    for statement in estate.in_force:
+    for statement in context.in_force:
         for principal in statement.principals:
             if principal.kind in (GROUP, ROLE):
-                named.setdefault(acting.ids[principal], []).append(statement.id)
+                named.setdefault(memberships.ids[principal], []).append(statement.id)
     for id in sorted(named):
-        principal = estate.principal(id)
-        members = acting.members.get(id, frozenset())
-        if estate.users_of(id) or (principal.kind == ROLE and not members):
+        principal = context.principal(id)
+        members = memberships.members.get(id, frozenset())
+        if context.users_of(id) or (principal.kind == ROLE and not members):
             continue
         if principal.kind == ROLE:
-            groups = (estate.principal(one).name for one in sorted(members))
+            groups = (context.principal(one).name for one in sorted(members))
             says = f"is held only by {some(groups)}, where nobody is a member"
         else:
             says = f"has no members, and is named by {some(named[id])}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force:
         owners = statement.owners
         if not statement.principals and (owners is None or owners.types == frozenset()):
             yield Found(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, IMPLIED, Principal
 from lakewarden.kernel.statement import Effect
 
 _MEMBERS = "members:"
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    changing = estate.meaning.changing
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    changing = context.meaning.changing
+    for statement in context.in_force:
         if statement.effect is not Effect.ALLOW or not any(map(_is_all, statement.principals)):
             continue
-        opens = sorted(estate.privileges(statement) & changing)
+        opens = sorted(context.privileges(statement) & changing)
         if opens and statement.constraint is None:
             yield Found(
                 at(statement),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from lakewarden.analysis.lint.estate import Estate, at
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.statements:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.statements:
         end = statement.valid_until
         if end is None or not statement.active:
             continue
@@ -20,7 +20,7 @@ def _find(estate: Estate) -> Iterator[Found]:
                 "ends before it begins, and never counts",
                 "correct `valid_from` or `valid_until`",
             )
-        elif end <= estate.now:
+        elif end <= context.now:
             yield Found(
                 at(statement),
                 f"counts no more since {_date(end)}",

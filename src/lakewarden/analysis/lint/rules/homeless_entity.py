@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pyroaring import BitMap
 
-from lakewarden.analysis.lint.estate import Estate, some, union
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, some, union
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model
 
@@ -17,14 +17,14 @@ def chooses(model: Model) -> bool:
     return bool(model.fields)
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    tree = estate.tree
-    placed = BitMap.union(BitMap(), *estate.snapshot.owned_by.values())
-    kinds = {origin for field in estate.model.fields.values() for origin in field.origin}
-    for kind in sorted(kinds & estate.coded.relations.keys()):
-        placed |= union(estate.coded.relations[kind].inverted().values())
-    for type in sorted(estate.meaning.assets):
-        stored = estate.snapshot.of_type(type)
+def _find(context: LintContext) -> Iterator[Found]:
+    tree = context.tree
+    placed = BitMap.union(BitMap(), *context.snapshot.owned_by.values())
+    kinds = {origin for field in context.model.fields.values() for origin in field.origin}
+    for kind in sorted(kinds & context.coded.relations.keys()):
+        placed |= union(context.coded.relations[kind].inverted().values())
+    for type in sorted(context.meaning.assets):
+        stored = context.snapshot.of_type(type)
         bare = BitMap(id for id in stored - placed if tree.parents[id] < 0)
         if bare and len(bare) * 2 < len(stored):
             names = (tree.names[id] for id in bare)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Bearing, Estate, at, words
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
-from lakewarden.analysis.lint.meaning import not_denied
+from lakewarden.analysis.lint.lint_context import Bearing, LintContext, at, words
+from lakewarden.analysis.lint.privilege_meaning import not_denied
 from lakewarden.analysis.lint.rules.beaten_allow import denies
 from lakewarden.kernel.statement import Effect
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    counts_alone = not_denied(estate.model)
+def _find(context: LintContext) -> Iterator[Found]:
+    counts_alone = not_denied(context.model)
     idle: dict[str, set[str]] = {}
     working: set[str] = set()
-    for statement, bearing in estate.bears(Effect.DENY):
+    for statement, bearing in context.bears(Effect.DENY):
         # Of who is held by nobody another rule speaks.
-        held = any(estate.users_of(principal) for principal in bearing.grant.principals)
-        if not held or bearing.privilege in counts_alone or _takes(estate, bearing):
+        held = any(context.users_of(principal) for principal in bearing.grant.principals)
+        if not held or bearing.privilege in counts_alone or _takes(context, bearing):
             working.add(statement.id)
         else:
             idle.setdefault(statement.id, set()).add(bearing.privilege)
-    for statement in estate.in_force:
+    for statement in context.in_force:
         if statement.id in idle and statement.id not in working:
             yield Found(
                 at(statement),
@@ -31,13 +31,15 @@ def _find(estate: Estate) -> Iterator[Found]:
             )
 
 
-def _takes(estate: Estate, bearing: Bearing) -> bool:
+def _takes(context: LintContext, bearing: Bearing) -> bool:
     """Whether anybody who is denied the privilege is allowed it on any of the same."""
     denied = bearing.grant.principals
     return any(
         grant.owners is not None
-        or any(estate.go_together(one, other) for one in denied for other in grant.principals)
-        for grant in estate.overlapping(Effect.ALLOW, bearing.privilege, estate.ids(bearing.grant))
+        or any(context.go_together(one, other) for one in denied for other in grant.principals)
+        for grant in context.overlapping(
+            Effect.ALLOW, bearing.privilege, context.ids(bearing.grant)
+        )
     )
 
 

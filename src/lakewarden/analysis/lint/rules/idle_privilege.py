@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, words
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, words
 from lakewarden.kernel.model import Reach
 from lakewarden.kernel.statement import Matching, On, Statement
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force:
         type = _type(statement)
         if type is None:
             continue
-        types = {type, *estate.meaning.below(type)}
-        asked = frozenset().union(*map(estate.meaning.asked_for, types))
+        types = {type, *context.meaning.below(type)}
+        asked = frozenset().union(*map(context.meaning.asked_for, types))
         idle = {
             name
-            for name in estate.privileges(statement)
-            if not estate.model.privileges[name].asked
-            and name not in (asked if _reaches(estate, name) else estate.meaning.asked_for(type))
+            for name in context.privileges(statement)
+            if not context.model.privileges[name].asked
+            and name not in (asked if _reaches(context, name) else context.meaning.asked_for(type))
         }
         if idle:
             yield Found(
@@ -41,8 +41,8 @@ def _type(statement: Statement) -> str | None:
             return None
 
 
-def _reaches(estate: Estate, privilege: str) -> bool:
-    return estate.model.privileges[privilege].reach is Reach.BELOW
+def _reaches(context: LintContext, privilege: str) -> bool:
+    return context.model.privileges[privilege].reach is Reach.BELOW
 
 
 RULE = Rule(

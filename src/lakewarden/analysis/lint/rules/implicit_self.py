@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, words
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, words
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model
 
@@ -14,11 +14,11 @@ def _has_self(model: Model) -> bool:
     return bool(model.self_privileges)
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    held = estate.model.self_privileges & estate.meaning.changing
+def _find(context: LintContext) -> Iterator[Found]:
+    held = context.model.self_privileges & context.meaning.changing
     if held:
         yield Found(
-            Place("realm", estate.model.name),
+            Place("realm", context.model.name),
             f"every user has {words(held)} on the own user, which no policy says or takes away",
             "know it when user entities carry something that policies look at",
         )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of
 from lakewarden.kernel.statement import Anything, Effect, Where
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.statements:
-        if statement.active or statement.id in estate.shipped:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.statements:
+        if statement.active or statement.id in context.shipped:
             continue
         scope = statement.scope
         is_wide = isinstance(scope, (Anything, Where)) and not criteria_of(statement)

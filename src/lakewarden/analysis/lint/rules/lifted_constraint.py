@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 from lakewarden.kernel.statement import Effect
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement, (privilege, grant) in estate.bears(Effect.ALLOW):
-        stored = estate.stored(grant)
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement, (privilege, grant) in context.bears(Effect.ALLOW):
+        stored = context.stored(grant)
         if grant.constraint is None or not stored or not grant.principals:
             continue
-        others = {privilege, *estate.meaning.stand_ins(privilege)}
+        others = {privilege, *context.meaning.stand_ins(privilege)}
         lifting = {
             other.statement.id
             for name in others
             for principal in grant.principals
-            for other in estate.table.allows(name).of(estate.acts_as(principal))
-            if other.constraint is None and not estate.ids(other).isdisjoint(stored)
+            for other in context.table.allows(name).of(context.acts_as(principal))
+            if other.constraint is None and not context.ids(other).isdisjoint(stored)
         }
         if lifting:
             yield Found(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, some, who
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, some, who
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import ROLE
 from lakewarden.kernel.statement import Effect
@@ -18,16 +18,16 @@ def _ships_roles(model: Model) -> bool:
     return bool(model.roles)
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for id in sorted(estate.acting.members):
-        role = estate.principal(id)
+def _find(context: LintContext) -> Iterator[Found]:
+    for id in sorted(context.memberships.members):
+        role = context.principal(id)
         alone = frozenset({id})
-        granting = sorted(estate.meaning.granting)
+        granting = sorted(context.meaning.granting)
         if role.kind != ROLE or not any(
-            estate.reach(Effect.ALLOW, name, alone) for name in granting
+            context.reach(Effect.ALLOW, name, alone) for name in granting
         ):
             continue
-        users = estate.users_of(id)
+        users = context.users_of(id)
         if len(users) > MANY:
             yield Found(
                 who(role),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some
 from lakewarden.kernel.principal import GROUP
 
 MANY = 5
 """More groups than this in one statement are many."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force:
         groups = sorted(p.name for p in statement.principals if p.kind == GROUP)
         if len(groups) > MANY:
             yield Found(

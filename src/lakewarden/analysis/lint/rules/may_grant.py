@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some, words
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some, words
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.statement import Effect
 
@@ -14,16 +14,16 @@ def _grants(model: Model) -> bool:
     return model.granting is not None
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    granting = estate.meaning.granting
-    for statement in estate.in_force:
-        named = estate.privileges(statement) & granting
+def _find(context: LintContext) -> Iterator[Found]:
+    granting = context.meaning.granting
+    for statement in context.in_force:
+        named = context.privileges(statement) & granting
         if statement.effect is not Effect.ALLOW or not named or not statement.principals:
             continue
-        ids = {estate.acting.ids[principal] for principal in statement.principals}
-        users = frozenset[int]().union(*map(estate.users_of, ids))
+        ids = {context.memberships.ids[principal] for principal in statement.principals}
+        users = frozenset[int]().union(*map(context.users_of, ids))
         if users:
-            people = (estate.principal(user).name for user in sorted(users))
+            people = (context.principal(user).name for user in sorted(users))
             yield Found(
                 at(statement),
                 f"allows {words(named)}: {some(people)} may give anything to anybody, themselves"

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of, some
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 from lakewarden.kernel.statement import Anything, Where
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force:
         scope = statement.scope
         is_open = isinstance(scope, (Anything, Where)) and not criteria_of(statement)
         metadata = sorted(
-            name for name in estate.privileges(statement) if estate.model.privileges[name].on
+            name for name in context.privileges(statement) if context.model.privileges[name].on
         )
-        if is_open and metadata and statement.principals and statement.id not in estate.shipped:
+        if is_open and metadata and statement.principals and statement.id not in context.shipped:
             yield Found(
                 at(statement),
                 f"names no resources: {some(metadata)} on everything there is and will be",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 from lakewarden.kernel.statement import Condition
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.policies:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.policies:
         criteria = criteria_of(statement)
         if statement.owners is not None and not statement.principals:
             continue
         narrowing = [c for c in criteria if c.field != "TYPE"]
         if narrowing and all(c.condition is Condition.NOT_EQUALS for c in narrowing):
             fields = ", ".join(sorted({c.field for c in narrowing}))
-            count = len(_stored(estate, statement.id))
+            count = len(_stored(context, statement.id))
             yield Found(
                 at(statement),
                 f"only says what it is not about ({fields}): it covers {count:,} entities, those"
@@ -27,9 +27,9 @@ def _find(estate: Estate) -> Iterator[Found]:
             )
 
 
-def _stored(estate: Estate, id: str) -> frozenset[int]:
-    bearings = estate.bearings.get(id)
-    return frozenset(estate.stored(bearings[0].grant)) if bearings else frozenset()
+def _stored(context: LintContext, id: str) -> frozenset[int]:
+    bearings = context.bearings.get(id)
+    return frozenset(context.stored(bearings[0].grant)) if bearings else frozenset()
 
 
 RULE = Rule(

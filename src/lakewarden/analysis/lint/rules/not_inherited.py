@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pyroaring import BitMap
 
-from lakewarden.analysis.lint.estate import Estate, at, union
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, union
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.statement import Effect, On
 
@@ -19,21 +19,21 @@ def inherits_nothing(model: Model) -> bool:
     return contains and not model.fields and all(p.reach is Reach.EXACTLY for p in granted)
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force:
         scope = statement.scope
         if statement.effect is not Effect.ALLOW or not isinstance(scope, On):
             continue
-        id = estate.tree.find(scope.entity)
-        if id is None or not estate.bearings.get(statement.id):
+        id = context.tree.find(scope.entity)
+        if id is None or not context.bearings.get(statement.id):
             continue
-        inside = (estate.tree.subtree(id) & estate.tree.stored) - BitMap([id])
-        holders = frozenset(estate.bearings[statement.id][0].grant.principals)
+        inside = (context.tree.subtree(id) & context.tree.stored) - BitMap([id])
+        holders = frozenset(context.bearings[statement.id][0].grant.principals)
         if not inside or not holders:
             continue
         reached = union(
-            estate.reach(Effect.ALLOW, name, holders)
-            for name, privilege in estate.model.privileges.items()
+            context.reach(Effect.ALLOW, name, holders)
+            for name, privilege in context.model.privileges.items()
             if privilege.grantable
         )
         if inside.isdisjoint(reached):

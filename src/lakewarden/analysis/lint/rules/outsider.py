@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pyroaring import BitMap
 
-from lakewarden.analysis.lint.estate import Estate, some, who
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, some, who
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import ROLE, members_of
@@ -17,22 +17,22 @@ def _has_members(model: Model) -> bool:
     return bool(model.membership_types)
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    acting = estate.acting
-    roles = (id for id in acting.members if estate.principal(id).kind == ROLE)
+def _find(context: LintContext) -> Iterator[Found]:
+    memberships = context.memberships
+    roles = (id for id in memberships.members if context.principal(id).kind == ROLE)
     for id in sorted(roles):
-        principal = estate.principal(id)
+        principal = context.principal(id)
         container = principal.name.partition(":")[0]
-        gate = acting.ids.get(members_of(container))
-        known = any(estate.is_stored(Entity(t, container)) for t in estate.model.membership_types)
+        gate = memberships.ids.get(members_of(container))
+        known = any(context.is_stored(Entity(t, container)) for t in context.model.membership_types)
         if gate is None or not known:
             continue
-        holders = estate.users_of(id)
-        outside = holders - estate.users_of(gate)
+        holders = context.users_of(id)
+        outside = holders - context.users_of(gate)
         if outside:
-            names = (estate.principal(user).name for user in sorted(outside))
+            names = (context.principal(user).name for user in sorted(outside))
             # A group may well hold a role for those few of its people who are users there.
-            direct = outside & BitMap(acting.members[id])
+            direct = outside & BitMap(memberships.members[id])
             yield Found(
                 who(principal),
                 f"is held by {some(names)}, who {'is' if len(outside) == 1 else 'are'} not in"

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from pyroaring import BitMap
 
-from lakewarden.analysis.lint.estate import Estate, at, some, values_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some, values_of
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 
 DOMAIN = "DOMAIN"
 
 
-def _find(estate: Estate) -> Iterator[Found]:
+def _find(context: LintContext) -> Iterator[Found]:
     seen: dict[tuple[str, int], tuple[BitMap, str]] = {}
     over: dict[str, set[str]] = {}
-    with_domain = [s for s in estate.policies if values_of(s, DOMAIN)]
+    with_domain = [s for s in context.policies if values_of(s, DOMAIN)]
     for statement in with_domain:
-        for privilege, grant in estate.bearings.get(statement.id, ()):
-            ids = estate.ids(grant)
+        for privilege, grant in context.bearings.get(statement.id, ()):
+            ids = context.ids(grant)
             for principal in grant.principals:
                 so_far, last = seen.get((privilege, principal), (BitMap(), ""))
                 if so_far.intersect(ids):

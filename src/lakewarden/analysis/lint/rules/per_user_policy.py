@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some
 from lakewarden.kernel.principal import USER
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    severity = Severity.WARNING if estate.model.fields else Severity.NOTE
-    for statement in estate.in_force:
+def _find(context: LintContext) -> Iterator[Found]:
+    severity = Severity.WARNING if context.model.fields else Severity.NOTE
+    for statement in context.in_force:
         principals = statement.principals
         if principals and statement.owners is None and all(p.kind == USER for p in principals):
             yield Found(

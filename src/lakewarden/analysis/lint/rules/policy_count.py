@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.place import Place
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 
@@ -13,11 +13,11 @@ MANY = 100
 """More policies than this are many."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    count = len(estate.in_force)
+def _find(context: LintContext) -> Iterator[Found]:
+    count = len(context.in_force)
     if count > MANY:
         yield Found(
-            Place("realm", estate.model.name),
+            Place("realm", context.model.name),
             f"{count:,} policies are in force",
             "begin with what the other rules find: duplicates, shadowed and overlapping ones",
         )

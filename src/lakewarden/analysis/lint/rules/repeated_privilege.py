@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.place import Place
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 
@@ -14,10 +14,10 @@ MANY = 10
 """More policies than this with one privilege are many."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
+def _find(context: LintContext) -> Iterator[Found]:
     counts: Counter[str] = Counter()
-    for statement in estate.in_force:
-        counts.update(estate.privileges(statement))
+    for statement in context.in_force:
+        counts.update(context.privileges(statement))
     for name, count in sorted(counts.items()):
         if count > MANY:
             yield Found(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.place import Place
 from lakewarden.analysis.lint.rules.domain_boundary import shows
 from lakewarden.analysis.lint.rules.view_by_type import is_restricted
@@ -13,13 +13,13 @@ from lakewarden.analysis.lint.rules.view_by_type import is_restricted
 _OSS = "oss"
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    if not is_restricted(estate):
+def _find(context: LintContext) -> Iterator[Found]:
+    if not is_restricted(context):
         return
-    settings = estate.model.settings
+    settings = context.model.settings
     if settings.get("view_authorization") == "off":
         yield Found(
-            Place("realm", estate.model.name),
+            Place("realm", context.model.name),
             "policies restrict what is seen, and view authorization is off: everybody is shown"
             " every page",
             "switch it on (`datahub.view`, `VIEW_AUTHORIZATION_ENABLED`, or the realm's setting"
@@ -27,7 +27,7 @@ def _find(estate: Estate) -> Iterator[Found]:
         )
     elif settings.get("views") == _OSS:
         yield Found(
-            Place("realm", estate.model.name),
+            Place("realm", context.model.name),
             "policies restrict what is seen; the open source DataHub masks hits only after the"
             " search, so names, counts and facets may still tell",
             "search through lakewarden, or use Search Access Controls of DataHub Cloud",

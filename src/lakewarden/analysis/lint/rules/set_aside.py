@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.place import Place
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for row in estate.set_aside:
+def _find(context: LintContext) -> Iterator[Found]:
+    for row in context.set_aside:
         detail = f" ({row.detail})" if row.detail else ""
         yield Found(
             Place("row", row.place or row.row),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Bearing, Estate, at, some, union
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import Bearing, LintContext, at, some, union
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.statement import Effect
 
@@ -13,13 +13,13 @@ _Covered = dict[str, set[tuple[str, int]]]
 """By statement: for which privileges and principals others say it already."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
+def _find(context: LintContext) -> Iterator[Found]:
     covered: _Covered = {}
-    for privilege, grouped in estate.table.allow.items():
+    for privilege, grouped in context.table.allow.items():
         for principal in grouped.by_principal:
-            _cover(estate, privilege, principal, covered)
-    for statement in estate.in_force:
-        bearings = estate.bearings.get(statement.id, [])
+            _cover(context, privilege, principal, covered)
+    for statement in context.in_force:
+        bearings = context.bearings.get(statement.id, [])
         wanted = {(b.privilege, p) for b in bearings for p in b.grant.principals}
         if (
             not bearings
@@ -29,7 +29,7 @@ def _find(estate: Estate) -> Iterator[Found]:
         ):
             continue
         if wanted <= covered.get(statement.id, set()):
-            by = sorted(_by(estate, bearings[0], statement.id))
+            by = sorted(_by(context, bearings[0], statement.id))
             hint = f", as {some(by)} {'does' if len(by) == 1 else 'do'}" if by else ""
             yield Found(
                 at(statement),
@@ -38,21 +38,21 @@ def _find(estate: Estate) -> Iterator[Found]:
             )
 
 
-def _cover(estate: Estate, privilege: str, principal: int, covered: _Covered) -> None:
+def _cover(context: LintContext, privilege: str, principal: int, covered: _Covered) -> None:
     """Looks at one principal's grants of one privilege, the widest first."""
-    allows = estate.table.allows(privilege)
+    allows = context.table.allows(privilege)
     grants = [grant for grant in allows.by_principal[principal] if _lasts(grant)]
     if not grants:
         return
-    others = estate.acts_as(principal) - {principal}
+    others = context.acts_as(principal) - {principal}
     over = {g.scope for g in allows.of(others) if _lasts(g) and g.constraint is None}
-    kept = union(estate.snapshot.bitmaps[scope] for scope in over)
+    kept = union(context.snapshot.bitmaps[scope] for scope in over)
     sized = sorted(
-        grants, key=lambda g: (-len(estate.ids(g)), g.constraint is not None, g.statement.id)
+        grants, key=lambda g: (-len(context.ids(g)), g.constraint is not None, g.statement.id)
     )
     for grant in sized:
-        ids = estate.ids(grant)
-        if ids.issubset(kept) and ids.intersect(estate.tree.stored):
+        ids = context.ids(grant)
+        if ids.issubset(kept) and ids.intersect(context.tree.stored):
             covered.setdefault(grant.statement.id, set()).add((privilege, principal))
         elif grant.constraint is None:
             kept |= ids
@@ -63,15 +63,15 @@ def _lasts(grant: Grant) -> bool:
     return grant.statement.valid_from is None and grant.statement.valid_until is None
 
 
-def _by(estate: Estate, bearing: Bearing, id: str) -> set[str]:
+def _by(context: LintContext, bearing: Bearing, id: str) -> set[str]:
     """Other statements each of which covers the whole of this one, for one of its principals."""
-    ids = estate.ids(bearing.grant)
+    ids = context.ids(bearing.grant)
     principal = min(bearing.grant.principals)
-    grants = estate.table.allows(bearing.privilege).of(estate.acts_as(principal))
+    grants = context.table.allows(bearing.privilege).of(context.acts_as(principal))
     return {
         g.statement.id
         for g in grants
-        if g.statement.id != id and g.constraint is None and ids <= estate.ids(g)
+        if g.statement.id != id and g.constraint is None and ids <= context.ids(g)
     }
 
 

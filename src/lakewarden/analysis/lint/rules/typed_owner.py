@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    if not estate.snapshot.owned_by:
+def _find(context: LintContext) -> Iterator[Found]:
+    if not context.snapshot.owned_by:
         return
-    used = set(estate.coded.ownerships) - {""}
-    for statement in estate.in_force:
+    used = set(context.coded.ownerships) - {""}
+    for statement in context.in_force:
         types = None if statement.owners is None else statement.owners.types
         unused = sorted((types or frozenset()) - used)
         if unused:

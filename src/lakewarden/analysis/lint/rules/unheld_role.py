@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, who
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, who
 from lakewarden.kernel.principal import ROLE
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    shipped = {str(table["name"]) for table in estate.model.roles}
+def _find(context: LintContext) -> Iterator[Found]:
+    shipped = {str(table["name"]) for table in context.model.roles}
     counts: dict[int, int] = {}
-    for statement in estate.in_force:
+    for statement in context.in_force:
         for principal in statement.principals:
             if principal.kind == ROLE and principal.name not in shipped:
-                id = estate.acting.ids[principal]
+                id = context.memberships.ids[principal]
                 counts[id] = counts.get(id, 0) + 1
     for id, count in sorted(counts.items()):
-        if not estate.acting.members.get(id):
+        if not context.memberships.members.get(id):
             statements = "1 statement" if count == 1 else f"{count:,} statements"
             yield Found(
-                who(estate.principal(id)),
+                who(context.principal(id)),
                 f"is held by nobody, and has {statements}",
                 "drop the role, or give it to whom it is for",
             )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from lakewarden.analysis.lint.estate import Estate, at, some
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    known = list(estate.model.privileges)
-    for statement, strange in estate.unknown:
+def _find(context: LintContext) -> Iterator[Found]:
+    known = list(context.model.privileges)
+    for statement, strange in context.unknown:
         near = get_close_matches(strange[0].upper(), known, n=1)
         yield Found(
             at(statement),
-            f"names {some(strange)}, which {estate.model.title} does not have",
+            f"names {some(strange)}, which {context.model.title} does not have",
             f"did you mean {near[0]}?"
             if near
             else "`lakewarden operations --privileges` lists them",

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lakewarden.analysis.lint.estate import Estate, union
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, union
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model
 
@@ -20,9 +20,9 @@ def owns(model: Model) -> bool:
     return any(type.owned for type in model.types.values())
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    tree = estate.tree
-    owned = union(estate.snapshot.owned_by.values())
+def _find(context: LintContext) -> Iterator[Found]:
+    tree = context.tree
+    owned = union(context.snapshot.owned_by.values())
     parents = tree.above
     stored = np.asarray(tree.stored.to_array()).astype(np.int64)
     stored = stored[parents[stored] >= 0]
@@ -36,7 +36,7 @@ def _find(estate: Estate) -> Iterator[Found]:
     containers = np.isin(stored, parents[stored])
     for id in stored[stands_out & containers].tolist():
         entity = tree.entity(id)
-        type = estate.model.types.get(entity.type)
+        type = context.model.types.get(entity.type)
         inside = tree.subtree(id) & tree.stored
         if type is not None and type.owned and inside.isdisjoint(owned):
             yield Found(

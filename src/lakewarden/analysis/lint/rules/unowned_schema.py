@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, some, union
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, some, union
 from lakewarden.analysis.lint.place import Place
 from lakewarden.analysis.lint.rules.deep_container import CONTAINER
 from lakewarden.analysis.lint.rules.domain_boundary import shows
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    seeing = estate.meaning.seeing
+def _find(context: LintContext) -> Iterator[Found]:
+    seeing = context.meaning.seeing
     by_owner = [
-        s for s in estate.in_force if s.owners is not None and estate.privileges(s) & seeing
+        s for s in context.in_force if s.owners is not None and context.privileges(s) & seeing
     ]
-    if not by_owner or CONTAINER not in estate.model.fields:
+    if not by_owner or CONTAINER not in context.model.fields:
         return
-    owned = union(estate.snapshot.owned_by.values())
-    for type in sorted(estate.model.fields[CONTAINER].up):
-        stored = estate.snapshot.of_type(type)
+    owned = union(context.snapshot.owned_by.values())
+    for type in sorted(context.model.fields[CONTAINER].up):
+        stored = context.snapshot.of_type(type)
         bare = stored - owned
         if bare and owned:
-            names = (estate.tree.names[id] for id in bare[:10])
+            names = (context.tree.names[id] for id in bare[:10])
             yield Found(
                 Place("type", type),
                 f"{len(bare):,} of {len(stored):,} without owner ({some(names)}), and"

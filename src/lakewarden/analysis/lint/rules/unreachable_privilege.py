@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pyroaring import BitMap
 
-from lakewarden.analysis.lint.estate import Bearing, Estate, at, words
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
-from lakewarden.analysis.lint.meaning import Way
+from lakewarden.analysis.lint.lint_context import Bearing, LintContext, at, words
+from lakewarden.analysis.lint.privilege_meaning import Way
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.statement import Effect
 
@@ -18,10 +18,10 @@ def inherits(model: Model) -> bool:
     return any(p.reach is Reach.BELOW and p.grantable for p in model.privileges.values())
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement, bearing in estate.bears(Effect.ALLOW):
-        principals = [p for p in sorted(bearing.grant.principals) if estate.users_of(p)]
-        lacking = [_lacks(estate, bearing, principal) for principal in principals]
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement, bearing in context.bears(Effect.ALLOW):
+        principals = [p for p in sorted(bearing.grant.principals) if context.users_of(p)]
+        lacking = [_lacks(context, bearing, principal) for principal in principals]
         if lacking and all(lacking):
             needed = words(frozenset[str]().union(*lacking))
             yield Found(
@@ -32,43 +32,43 @@ def _find(estate: Estate) -> Iterator[Found]:
             )
 
 
-def _lacks(estate: Estate, bearing: Bearing, principal: int) -> frozenset[str]:
+def _lacks(context: LintContext, bearing: Bearing, principal: int) -> frozenset[str]:
     """What nobody has there who acts as the principal; empty where something is opened."""
     privilege, grant = bearing
-    ids = estate.stored(grant)
+    ids = context.stored(grant)
     lacking: frozenset[str] = frozenset()
-    for type, ways in estate.meaning.companions(privilege).items():
-        there = ids & estate.snapshot.of_type(type)
+    for type, ways in context.meaning.companions(privilege).items():
+        there = ids & context.snapshot.of_type(type)
         if not there:
             continue
         for way in ways:
-            missing = _missing(estate, way, principal, there)
+            missing = _missing(context, way, principal, there)
             if not missing:
                 return frozenset()
             lacking = missing if not lacking or len(missing) < len(lacking) else lacking
     return lacking
 
 
-def _missing(estate: Estate, way: Way, principal: int, there: BitMap) -> frozenset[str]:
+def _missing(context: LintContext, way: Way, principal: int, there: BitMap) -> frozenset[str]:
     """Of what else the way needs, what nobody concerned has on any of the entities."""
     open_to = there
     absent: set[str] = set()
     for name in sorted(way):
-        reached = _reached(estate, name, principal, there)
+        reached = _reached(context, name, principal, there)
         open_to = open_to & reached
         if not reached:
             absent.add(name)
     return frozenset(absent) if absent or open_to else way
 
 
-def _reached(estate: Estate, privilege: str, principal: int, there: BitMap) -> BitMap:
+def _reached(context: LintContext, privilege: str, principal: int, there: BitMap) -> BitMap:
     """On which of the entities anybody has the privilege who acts as the principal."""
-    reached = there & estate.reach(Effect.ALLOW, privilege, estate.acts_as(principal))
+    reached = there & context.reach(Effect.ALLOW, privilege, context.acts_as(principal))
     if reached == there:
         return reached
-    for grant in estate.overlapping(Effect.ALLOW, privilege, there):
-        if any(estate.go_together(principal, other) for other in grant.principals):
-            reached |= estate.ids(grant) & there
+    for grant in context.overlapping(Effect.ALLOW, privilege, there):
+        if any(context.go_together(principal, other) for other in grant.principals):
+            reached |= context.ids(grant) & there
             if len(reached) == len(there):
                 break
     return reached

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model
 
@@ -17,15 +17,15 @@ def _impersonates(model: Model) -> bool:
     return _KIND in model.relations and _OPERATION in model.operations
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for target, sources in sorted(estate.coded.relations[_KIND].inverted().items()):
-        entity = estate.tree.entity(target)
-        needed = {name for way in estate.meaning.ways(_OPERATION, entity.type) for name in way}
-        grants = (g for name in needed for g in estate.table.allows(name).every)
-        if not any(target in estate.ids(grant) for grant in grants):
+def _find(context: LintContext) -> Iterator[Found]:
+    for target, sources in sorted(context.coded.relations[_KIND].inverted().items()):
+        entity = context.tree.entity(target)
+        needed = {name for way in context.meaning.ways(_OPERATION, entity.type) for name in way}
+        grants = (g for name in needed for g in context.table.allows(name).every)
+        if not any(target in context.ids(grant) for grant in grants):
             for source in sources:
                 yield Found(
-                    Place(*estate.tree.entity(source)),
+                    Place(*context.tree.entity(source)),
                     f"runs its programs as `{entity.name}`, as whom only that user may deploy",
                     f"grant ADMIN on `{entity.type}:{entity.name}` to who deploys there",
                 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of, some, values_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of, some, values_of
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 from lakewarden.kernel.statement import Condition, Statement
 
@@ -17,16 +17,16 @@ LONG = 20
 """So many URNs in one policy are many."""
 
 
-def _find(estate: Estate) -> Iterator[Found]:
+def _find(context: LintContext) -> Iterator[Found]:
     alike: dict[object, list[Statement]] = {}
-    for statement in estate.policies:
+    for statement in context.policies:
         criteria = criteria_of(statement)
         rest = tuple(c for c in criteria if c.field != _URN)
         urns = values_of(statement, _URN)
         if len(criteria) - len(rest) != 1 or not urns:
             continue
         key = (
-            estate.privileges(statement),
+            context.privileges(statement),
             statement.principals,
             statement.owners,
             tuple(c for c in rest if c.condition is not Condition.EQUALS or c.field != "TYPE"),

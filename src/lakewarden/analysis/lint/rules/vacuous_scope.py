@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of
 from lakewarden.analysis.lint.rules import dangling_entity
 from lakewarden.kernel.statement import Matching, Statement
 
 _TYPE = "TYPE"
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    for statement in estate.in_force if estate.tree.stored else ():
-        bearings = estate.bearings.get(statement.id, ())
-        if not bearings or not _chooses(estate, statement):
+def _find(context: LintContext) -> Iterator[Found]:
+    for statement in context.in_force if context.tree.stored else ():
+        bearings = context.bearings.get(statement.id, ())
+        if not bearings or not _chooses(context, statement):
             continue
-        if any(estate.stored(bearing.grant) for bearing in bearings):
+        if any(context.stored(bearing.grant) for bearing in bearings):
             continue
         # Of a name that is missing, and of no values at all, other rules speak.
         has_values = all(criterion.values for criterion in criteria_of(statement))
-        if has_values and next(dangling_entity.missing(estate, statement), None) is None:
+        if has_values and next(dangling_entity.missing(context, statement), None) is None:
             yield Found(
                 at(statement),
                 "covers nothing that is stored",
@@ -29,11 +29,11 @@ def _find(estate: Estate) -> Iterator[Found]:
             )
 
 
-def _chooses(estate: Estate, statement: Statement) -> bool:
+def _chooses(context: LintContext, statement: Statement) -> bool:
     """Whether it chooses by more than the type: of a type there may be none yet."""
-    if statement.id in estate.shipped:
+    if statement.id in context.shipped:
         return False
-    types = estate.model.types
+    types = context.model.types
     by_more = any(
         criterion.field != _TYPE or not types.keys() >= set(criterion.values)
         for criterion in criteria_of(statement)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, criteria_of, some, values_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of, some, values_of
 from lakewarden.analysis.lint.rules.domain_boundary import shows
 from lakewarden.kernel.statement import Condition, Statement
 
 _TYPE = "TYPE"
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    if not is_restricted(estate):
+def _find(context: LintContext) -> Iterator[Found]:
+    if not is_restricted(context):
         return
-    for statement in estate.policies:
-        named = estate.privileges(statement)
-        seeing = sorted(named & estate.meaning.seeing)
-        types = estate.meaning.assets & set(values_of(statement, _TYPE))
+    for statement in context.policies:
+        named = context.privileges(statement)
+        seeing = sorted(named & context.meaning.seeing)
+        types = context.meaning.assets & set(values_of(statement, _TYPE))
         if not seeing or not types or _narrows(statement) or statement.owners is not None:
             continue
-        beside = named & estate.meaning.changing
+        beside = named & context.meaning.changing
         purpose = ", in a policy that is about editing" if beside else ""
         yield Found(
             at(statement),
@@ -30,10 +30,10 @@ def _find(estate: Estate) -> Iterator[Found]:
         )
 
 
-def is_restricted(estate: Estate) -> bool:
+def is_restricted(context: LintContext) -> bool:
     """Whether some policy in force shows assets by anything but their type."""
-    seeing = estate.meaning.seeing
-    return any(_narrows(s) and estate.privileges(s) & seeing for s in estate.policies)
+    seeing = context.meaning.seeing
+    return any(_narrows(s) and context.privileges(s) & seeing for s in context.policies)
 
 
 def _narrows(statement: Statement) -> bool:

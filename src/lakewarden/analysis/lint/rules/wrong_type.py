@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.estate import Estate, at, some, values_of
 from lakewarden.analysis.lint.finding import Found, Rule, Severity
+from lakewarden.analysis.lint.lint_context import LintContext, at, some, values_of
 from lakewarden.analysis.lint.rules.homeless_entity import chooses
 from lakewarden.kernel.model import ANY
 
 _TYPE = "TYPE"
 
 
-def _find(estate: Estate) -> Iterator[Found]:
-    model = estate.model
-    for statement in estate.policies:
-        privileges = [model.privileges[name] for name in sorted(estate.privileges(statement))]
+def _find(context: LintContext) -> Iterator[Found]:
+    model = context.model
+    for statement in context.policies:
+        privileges = [model.privileges[name] for name in sorted(context.privileges(statement))]
         platform = [p.name for p in privileges if not p.on]
         types = frozenset(values_of(statement, _TYPE))
-        if platform and not any(_manages(estate, name, types) for name in platform):
+        if platform and not any(_manages(context, name, types) for name in platform):
             yield Found(
                 at(statement),
                 f"is about resources, and names {some(platform)}, asked without a resource",
@@ -34,10 +34,10 @@ def _find(estate: Estate) -> Iterator[Found]:
             )
 
 
-def _manages(estate: Estate, privilege: str, types: frozenset[str]) -> bool:
+def _manages(context: LintContext, privilege: str, types: frozenset[str]) -> bool:
     """Whether an operation on one of the types asks for the privilege there."""
-    return any(estate.meaning.opens(privilege, type) for type in types) or (
-        privilege in estate.meaning.granting
+    return any(context.meaning.opens(privilege, type) for type in types) or (
+        privilege in context.meaning.granting
     )
 
 

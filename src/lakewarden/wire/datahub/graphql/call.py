@@ -101,7 +101,7 @@ class Call:
             asked = set(unread)
             beside = dict.fromkeys(one for each in unread for one in self._groups.get(each, ()))
             unread += [one for one in beside if one not in self._read and one not in asked]
-            with self.exchange.plane.reading() as reading:
+            with self.exchange.service.reading() as reading:
                 found = aspects.read(reading, self.state, unread)
             self._read |= {one: found.get(one, {}) for one in unread}
         return {one: self._read[one] for one in wanted if self._read[one]}

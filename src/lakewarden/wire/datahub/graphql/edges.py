@@ -18,7 +18,7 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.searching import asking
 
@@ -103,7 +103,7 @@ def outgoing(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
     for type in sorted(types):
         found = sorted({*_leading(call, entity, type), *stated.get(type, ())})
         if found:
-            yield Ends(type, BitMap(), guarding.visible(call, found))
+            yield Ends(type, BitMap(), authorization.visible(call, found))
 
 
 def _stated(call: Call, entity: Entity, types: frozenset[str]) -> dict[str, list[Entity]]:
@@ -134,11 +134,11 @@ def _leading(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
             above = next(iter(tree.ancestors(id)), None)
             if above is not None and tree.entity(above).type in _WHOLES:
                 yield tree.entity(above)
-        if type == OF_ROLE and guarding.may(call, "policy.list", guarding.POLICIES):
+        if type == OF_ROLE and authorization.may(call, "policy.list", authorization.POLICIES):
             yield from _roles_of(snapshot, entity)
         if type == OWNED:
             for owner, _ in snapshot.coded.owners.of(id):
-                yield as_entity(snapshot.coded.acting.principals[owner])
+                yield as_entity(snapshot.coded.memberships.principals[owner])
 
 
 def _roles_of(snapshot: Snapshot, policy: Entity) -> Iterator[Entity]:
@@ -156,13 +156,13 @@ def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
             steps = Neighbours(asked.texts()).incoming(entity, stated)
             for type in sorted({step.type for step in steps}):
                 others = [step.other for step in steps if step.type == type]
-                yield Ends(type, BitMap(), guarding.visible(call, others))
+                yield Ends(type, BitMap(), authorization.visible(call, others))
             stated = frozenset()
         for type in sorted(types):
             ids = _leading_to(call, entity, type)
             if type in stated:
                 ids |= Neighbours(asked.texts()).sources(entity, [type])
-            ids = guarding.visible_ids(call, ids & asked.index.tree.stored)
+            ids = authorization.visible_ids(call, ids & asked.index.tree.stored)
             if ids:
                 yield Ends(type, ids)
 
@@ -179,10 +179,10 @@ def _leading_to(call: Call, entity: Entity, type: str) -> BitMap:
         found |= children(snapshot, id)
     if type == OWNED:
         named = snapshot.model.principal_kind(entity)
-        owner = None if named is None else snapshot.coded.acting.ids.get(Principal(*named))
+        owner = None if named is None else snapshot.coded.memberships.ids.get(Principal(*named))
         if owner is not None:
             found |= snapshot.coded.owners.sources_of(BitMap([owner]))
-    if type == OF_ROLE and guarding.may(call, "policy.list", guarding.POLICIES):
+    if type == OF_ROLE and authorization.may(call, "policy.list", authorization.POLICIES):
         found |= _policies_of(snapshot, entity)
     return found
 

@@ -18,8 +18,8 @@ def is_known(state: RealmState, entity: Entity) -> bool:
     if aspects.is_there(entity, state.matrix.snapshot):
         return True
     named = coded.model.principal_kind(entity)
-    id = None if named is None else coded.acting.ids.get(Principal(*named))
-    return id in coded.acting.stored or entity.name in {r["name"] for r in coded.model.roles}
+    id = None if named is None else coded.memberships.ids.get(Principal(*named))
+    return id in coded.memberships.stored or entity.name in {r["name"] for r in coded.model.roles}
 
 
 def people(state: RealmState, type: str) -> list[Entity]:
@@ -28,8 +28,8 @@ def people(state: RealmState, type: str) -> list[Entity]:
     coded = snapshot.coded
     found = {coded.tree.entity(id) for id in snapshot.of_type(type)}
     found = {entity for entity in found if coded.is_known(entity)}
-    for id in coded.acting.stored:
-        name = coded.acting.principals[id].name
+    for id in coded.memberships.stored:
+        name = coded.memberships.principals[id].name
         if name.startswith(f"urn:li:{type}:"):
             found.add(Entity(type, name))
     if type == "dataHubRole":

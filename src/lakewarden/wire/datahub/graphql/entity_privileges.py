@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
@@ -75,7 +75,9 @@ def resolve(entity: Entity, _info: Info) -> Entity:
 def holds(call: Call, operation: str, entity: Entity) -> bool:
     """Whether the caller may, asked about all that are shown beside the entity."""
     group = call.group(entity)
-    allowed = call.kept((operation, id(group)), lambda: guarding.may_among(call, operation, group))
+    allowed = call.kept(
+        (operation, id(group)), lambda: authorization.may_among(call, operation, group)
+    )
     return entity in allowed
 
 

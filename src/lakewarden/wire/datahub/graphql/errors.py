@@ -22,7 +22,7 @@ from lakewarden.kernel.errors import (
     WardenError,
 )
 from lakewarden.service.aspect_guard import NotAllowed
-from lakewarden.service.plane import StaleRevision
+from lakewarden.service.decision_service import StaleRevision
 from lakewarden.wire.exchange import Refused
 
 TYPES: Final = {

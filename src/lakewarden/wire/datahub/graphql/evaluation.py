@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.point import Point
+from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import GROUP, ROLE, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Statement
@@ -77,10 +77,12 @@ def standing(state: RealmState, actor: Principal, now: float) -> Standing:
 
 
 def _of(state: RealmState, principal: Principal, kind: str) -> list[Principal]:
-    acting = state.matrix.snapshot.coded.acting
-    id = acting.ids.get(principal)
-    found = () if id is None else acting.of.get(id, ())
-    return sorted(acting.principals[one] for one in found if acting.principals[one].kind == kind)
+    memberships = state.matrix.snapshot.coded.memberships
+    id = memberships.ids.get(principal)
+    found = () if id is None else memberships.of.get(id, ())
+    return sorted(
+        memberships.principals[one] for one in found if memberships.principals[one].kind == kind
+    )
 
 
 def _names(state: RealmState, actor: Principal, statement: Statement) -> bool:
@@ -95,7 +97,7 @@ def _owns(state: RealmState, actor: Principal, target: Entity) -> bool:
 def _applying(state: RealmState, actor: Principal, target: Entity, now: float) -> set[str]:
     """The statements that grant the actor something on the target, by id."""
     snapshot = state.matrix.snapshot
-    point = Point(snapshot, snapshot.subject(actor), Request(actor, "", target, now))
+    point = PointEvaluator(snapshot, snapshot.subject(actor), Request(actor, "", target, now))
     place = snapshot.place(target)
     asked = {name for one in statements.stored(state).values() for name in one.privileges}
     return {grant.statement.id for name in asked for grant in point.allowing(name, place)}

@@ -18,12 +18,12 @@ from lakewarden.kernel.relations import MembershipRow
 from lakewarden.names import datahub
 from lakewarden.service import aspects, native_user
 from lakewarden.service.aspects import Value, Write
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.graphql import authorization, entities, service_accounts
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import entities, guarding, service_accounts
+from lakewarden.wire.datahub.graphql.authorization import POLICIES
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad, missing
-from lakewarden.wire.datahub.graphql.guarding import POLICIES
 from lakewarden.wire.datahub.graphql.paging import page, says
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
@@ -40,8 +40,8 @@ Input = Mapping[str, Any]
 def _listing(operation: str, type: str, key: str) -> Callable[..., Mapping[str, Any]]:
     def resolve(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         call: Call = info.context
-        guarding.allow(call, operation)
-        found = guarding.visible(call, entities.people(call.state, type))
+        authorization.allow(call, operation)
+        found = authorization.visible(call, entities.people(call.state, type))
         if type == _USER:
             found = service_accounts.without(call, found)
         if (input.get("query") or "*").strip() not in ("", "*"):
@@ -71,19 +71,21 @@ def _assign(_: object, info: Info, input: Input) -> bool:
     call: Call = info.context
     role = None if input.get("roleUrn") is None else calls.entity(input["roleUrn"], _ROLE)
 
-    def task(desk: Desk) -> bool:
-        found = desk.realm(call.exchange.realm)
+    def task(transaction: WriteTransaction) -> bool:
+        found = transaction.realm(call.exchange.realm)
         if role is not None and not entities.is_known(found, role):
             raise missing(role.name)
         roles = [] if role is None else [role.name]
         actors = [one for one in _actors(input["actors"]) if entities.is_known(found, one)]
         if not actors:
             raise bad("`actors`: expected users or groups, got none that is known")
-        _write(call, desk, (Write(one, "roleMembership", {"roles": roles}) for one in actors))
+        _write(
+            call, transaction, (Write(one, "roleMembership", {"roles": roles}) for one in actors)
+        )
         return True
 
     told = {"role": "" if role is None else role.name, "actors": list(input["actors"])}
-    return guarding.write(call, "role.assign", POLICIES, task, told)
+    return authorization.write(call, "role.assign", POLICIES, task, told)
 
 
 def _actors(urns: Iterable[str]) -> Iterator[Entity]:
@@ -104,8 +106,8 @@ def _create_group(_: object, info: Info, input: Input) -> str:
     id = input.get("id")
     group = calls.entity(f"urn:li:{_GROUP}:{uuid4() if id is None else id}", _GROUP)
 
-    def task(desk: Desk) -> str:
-        if entities.is_known(desk.realm(call.exchange.realm), group):
+    def task(transaction: WriteTransaction) -> str:
+        if entities.is_known(transaction.realm(call.exchange.realm), group):
             raise Conflict(f"`{group.name}` is there already")
         about = {
             "displayName": input["name"],
@@ -113,32 +115,32 @@ def _create_group(_: object, info: Info, input: Input) -> str:
             "admins": [],
             "members": [],
             "groups": [],
-            "created": _stamp(call, desk),
+            "created": _stamp(call, transaction),
         }
         origin = Write(group, "origin", {"type": "NATIVE"})
-        _write(call, desk, [Write(group, "corpGroupInfo", about), origin])
+        _write(call, transaction, [Write(group, "corpGroupInfo", about), origin])
         return group.name
 
-    return guarding.write(call, "group.create", group, task)
+    return authorization.write(call, "group.create", group, task)
 
 
 def _remove_group(_: object, info: Info, urn: str) -> bool:
     call: Call = info.context
     group = calls.entity(urn, _GROUP)
 
-    def task(desk: Desk) -> bool:
-        _drop(call, desk, group)
+    def task(transaction: WriteTransaction) -> bool:
+        _drop(call, transaction, group)
         # Whoever makes a group of that name again does not get the old one's members.
         realm = call.exchange.realm
-        acting = desk.realm(realm).matrix.snapshot.coded.acting
+        memberships = transaction.realm(realm).matrix.snapshot.coded.memberships
         principal = Principal(GROUP, urn)
-        id = acting.ids.get(principal)
-        members = [] if id is None else sorted(acting.members.get(id, ()))
-        rows = (MembershipRow(acting.principals[member], principal) for member in members)
-        desk.change(realm, *(MembershipChanged(row, False) for row in rows))
+        id = memberships.ids.get(principal)
+        members = [] if id is None else sorted(memberships.members.get(id, ()))
+        rows = (MembershipRow(memberships.principals[member], principal) for member in members)
+        transaction.change(realm, *(MembershipChanged(row, False) for row in rows))
         return True
 
-    return guarding.write(call, "group.remove", group, task)
+    return authorization.write(call, "group.remove", group, task)
 
 
 def _add_members(_: object, info: Info, input: Input) -> bool:
@@ -171,23 +173,23 @@ def _change_members(call: Call, input: Input, changing: Changing) -> bool:
     if not users:
         raise bad("`userUrns`: expected users, one at least")
 
-    def task(desk: Desk) -> bool:
-        found = desk.realm(call.exchange.realm)
+    def task(transaction: WriteTransaction) -> bool:
+        found = transaction.realm(call.exchange.realm)
         for one in (group, *users):
             if not entities.is_known(found, one):
                 raise missing(one.name)
-        read = aspects.read(desk.store, found, [group, *users])
+        read = aspects.read(transaction.store, found, [group, *users])
         origin = read.get(group, {}).get("origin")
         if origin is not None and origin.value.get("type") == "EXTERNAL":
             raise bad(f"the members of `{group.name}` are kept by an identity provider")
         for user in users:
             values = {name: aspect.value for name, aspect in read.get(user, {}).items()}
             changed = changing(values, group.name)
-            _write(call, desk, [Write(user, name, value) for name, value in changed])
+            _write(call, transaction, [Write(user, name, value) for name, value in changed])
         return True
 
     told = {"users": [user.name for user in users]}
-    return guarding.write(call, "group.members.edit", group, task, told)
+    return authorization.write(call, "group.members.edit", group, task, told)
 
 
 def _listed(value: Mapping[str, Any], key: str) -> list[str]:
@@ -199,43 +201,43 @@ def _remove_user(_: object, info: Info, urn: str) -> bool:
     call: Call = info.context
     user = calls.entity(urn, _USER)
 
-    def task(desk: Desk) -> bool:
-        _drop(call, desk, user)
-        native_user.end_tokens(desk, call.exchange.realm, urn)
+    def task(transaction: WriteTransaction) -> bool:
+        _drop(call, transaction, user)
+        native_user.end_tokens(transaction, call.exchange.realm, urn)
         return True
 
-    return guarding.write(call, "user.remove", user, task)
+    return authorization.write(call, "user.remove", user, task)
 
 
 def _set_status(_: object, info: Info, urn: str, status: str) -> str:
     call: Call = info.context
     user = calls.entity(urn, _USER)
 
-    def task(desk: Desk) -> str:
-        if not entities.is_known(desk.realm(call.exchange.realm), user):
+    def task(transaction: WriteTransaction) -> str:
+        if not entities.is_known(transaction.realm(call.exchange.realm), user):
             raise missing(urn)
-        value = {"status": status, "lastModified": _stamp(call, desk)}
-        _write(call, desk, [Write(user, "corpUserStatus", value)])
+        value = {"status": status, "lastModified": _stamp(call, transaction)}
+        _write(call, transaction, [Write(user, "corpUserStatus", value)])
         return status
 
-    return guarding.write(call, "user.status.set", user, task, {"status": status})
+    return authorization.write(call, "user.status.set", user, task, {"status": status})
 
 
-def _drop(call: Call, desk: Desk, entity: Entity) -> None:
+def _drop(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
     """Takes a user or group away that is stored here."""
-    found = desk.realm(call.exchange.realm)
+    found = transaction.realm(call.exchange.realm)
     if not entities.is_known(found, entity):
         raise missing(entity.name)
-    if not aspects.drop(desk, call.exchange.realm, entity):
+    if not aspects.drop(transaction, call.exchange.realm, entity):
         raise bad(f"`{entity.name}` is kept by the directory, not here")
 
 
-def _write(call: Call, desk: Desk, writes: Iterable[Write]) -> None:
-    aspects.write(desk, call.exchange.realm, writes, call.actor.name)
+def _write(call: Call, transaction: WriteTransaction, writes: Iterable[Write]) -> None:
+    aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
 
 
-def _stamp(call: Call, desk: Desk) -> Value:
-    return {"time": int(desk.now * 1_000), "actor": call.actor.name}
+def _stamp(call: Call, transaction: WriteTransaction) -> Value:
+    return {"time": int(transaction.now * 1_000), "actor": call.actor.name}
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -13,9 +13,9 @@ from lakewarden.kernel.errors import Conflict
 from lakewarden.names import datahub
 from lakewarden.service import aspects, invitation, native_user
 from lakewarden.service.aspects import Write
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.graphql import authorization, entities
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import entities, guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad, missing
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -31,7 +31,7 @@ def _is_native(entity: Entity, info: Info) -> bool:
     beside = call.group(entity)
 
     def read() -> frozenset[Entity]:
-        with call.exchange.plane.reading() as reading:
+        with call.exchange.service.reading() as reading:
             return native_user.among(reading, call.exchange.realm, beside)
 
     return entity in call.kept(("native", id(beside)), read)
@@ -40,9 +40,9 @@ def _is_native(entity: Entity, info: Info) -> bool:
 def _shown(_: object, info: Info, input: Input) -> Mapping[str, str]:
     call: Call = info.context
     role, operation = _asked(input)
-    guarding.allow(call, operation)
+    authorization.allow(call, operation)
     sealing = call.exchange.services.sealing
-    with call.exchange.plane.reading() as reading:
+    with call.exchange.service.reading() as reading:
         known = invitation.shown(reading, call.exchange.realm, role, sealing, call.exchange.now)
     return {"inviteToken": known or _made(call, role, operation, replaces=sealing is not None)}
 
@@ -65,27 +65,29 @@ def _asked(input: Input) -> tuple[str, str]:
 
 
 def _made(call: Call, role: str, operation: str, *, replaces: bool, user: str = "") -> str:
-    def task(desk: Desk) -> str:
+    def task(transaction: WriteTransaction) -> str:
         realm = call.exchange.realm
-        found = desk.realm(realm)
+        found = transaction.realm(realm)
         if role and not entities.is_known(found, Entity(_ROLE, role)):
             raise missing(role)
         reserved = call.exchange.services.reserved_names
-        if user and not native_user.may_claim(desk.state, found, user, reserved, invited=True):
+        if user and not native_user.may_claim(
+            transaction.state, found, user, reserved, invited=True
+        ):
             raise Conflict(f"the name `{datahub.name_of(user)}` is taken")
         sealing = call.exchange.services.sealing
-        return invitation.make(desk, realm, role, sealing, replaces=replaces, user=user)
+        return invitation.make(transaction, realm, role, sealing, replaces=replaces, user=user)
 
     told = {"role": role, **({"user": user} if user else {})}
-    return guarding.write(call, operation, NO_RESOURCE, task, told)
+    return authorization.write(call, operation, NO_RESOURCE, task, told)
 
 
 def _accept(_: object, info: Info, input: Input) -> bool:
     call: Call = info.context
 
-    def task(desk: Desk) -> bool:
+    def task(transaction: WriteTransaction) -> bool:
         realm = call.exchange.realm
-        invited = invitation.find(desk.store, realm, input["inviteToken"], desk.now)
+        invited = invitation.find(transaction.store, realm, input["inviteToken"], transaction.now)
         if invited is None:
             raise bad("the invitation is not valid")
         if invited.user not in ("", call.actor.name):
@@ -93,21 +95,21 @@ def _accept(_: object, info: Info, input: Input) -> bool:
         if not invited.role:
             raise bad("the invitation gives no role")
         roles = Write(call.actor, "roleMembership", {"roles": [invited.role]})
-        aspects.write(desk, realm, [roles], call.actor.name)
-        invitation.use(desk, realm, invited)
+        aspects.write(transaction, realm, [roles], call.actor.name)
+        invitation.use(transaction, realm, invited)
         return True
 
-    return guarding.write(call, "role.accept", NO_RESOURCE, task)
+    return authorization.write(call, "role.accept", NO_RESOURCE, task)
 
 
 def _let_choose(_: object, info: Info, input: Input) -> Mapping[str, str]:
     call: Call = info.context
     user = calls.entity(input["userUrn"], "corpuser")
 
-    def task(desk: Desk) -> str:
-        return native_user.let_choose(desk, call.exchange.realm, user.name)
+    def task(transaction: WriteTransaction) -> str:
+        return native_user.let_choose(transaction, call.exchange.realm, user.name)
 
-    return {"resetToken": guarding.write(call, "user.reset_password", user, task)}
+    return {"resetToken": authorization.write(call, "user.reset_password", user, task)}
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -16,7 +16,7 @@ from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import timeseries
 from lakewarden.service.timeseries import EVER, FIRST, LAST, Timed, Window
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.pages.following import named
@@ -62,10 +62,10 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
     group = call.group(dataset)
 
     def find() -> Mapping[Entity, list[Timed]]:
-        allowed = [one for one in group if guarding.may_at_all(call, _MAY_SEE[aspect], one)]
+        allowed = [one for one in group if authorization.may_at_all(call, _MAY_SEE[aspect], one)]
         realm = call.exchange.realm
         call.start_list()
-        with call.exchange.plane.reading() as reading:
+        with call.exchange.service.reading() as reading:
             found = {
                 one: timeseries.values(reading, realm, one, aspect, window, limit)
                 for one in allowed
@@ -132,7 +132,7 @@ def _newest(is_whole: bool) -> Callable[..., Part | None]:
 
 def _usage(call: Call, dataset: Entity, since: int | None) -> list[usage.Value] | None:
     """Usage by days, the oldest first; None for whoever may not see it."""
-    if not guarding.may_at_all(call, _MAY_SEE[usage.ASPECT], dataset):
+    if not authorization.may_at_all(call, _MAY_SEE[usage.ASPECT], dataset):
         return None
     first = FIRST if since is None else since
     read = _read(call, dataset, usage.ASPECT, Window(first, LAST), call.exchange.services.page_rows)
@@ -171,7 +171,7 @@ def _summary(dataset: Entity, info: Info) -> Mapping[str, Any] | None:
     return {
         "queryCountLast30Days": found["totalSqlQueries"],
         "uniqueUserCountLast30Days": found["uniqueUserCount"],
-        "topUsersLast30Days": guarding.visible(info.context, names)[:_TOP_USERS],
+        "topUsersLast30Days": authorization.visible(info.context, names)[:_TOP_USERS],
     }
 
 
@@ -180,10 +180,10 @@ def _views(aspect: str) -> Field:
 
     def resolve(asset: Entity, info: Info) -> Mapping[str, Any] | None:
         call: Call = info.context
-        if not guarding.may(call, "timeseries.read", asset):
+        if not authorization.may(call, "timeseries.read", asset):
             return None
         most = call.exchange.services.page_rows
-        with call.exchange.plane.reading() as reading:
+        with call.exchange.service.reading() as reading:
             found = timeseries.values(reading, call.exchange.realm, asset, aspect, EVER, most)
         said = (Part(asset, one.value) for one in found)
         whole = (one for one in said if one.get("eventGranularity") is None)
@@ -195,7 +195,7 @@ def _views(aspect: str) -> Field:
 
 def _user(counts: Part, info: Info) -> Entity | None:
     found = named([counts.text("user")], frozenset({"corpuser"}))
-    return next(iter(guarding.visible(info.context, found)), None)
+    return next(iter(authorization.visible(info.context, found)), None)
 
 
 def _columns(metrics: Part, _info: Info) -> list[Mapping[str, Any]]:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from lakewarden.aspects import history
 from lakewarden.kernel.entity import Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -22,7 +22,7 @@ Value = Mapping[str, Any]
 
 
 def _transactions(call: Call, found: Entity, categories: Iterable[str]) -> list[Value]:
-    guarding.allow(call, _READ, found)
+    authorization.allow(call, _READ, found)
     kept = call.aspects([found]).get(found, {})
     return history.transactions(found.name, writings(kept), categories)
 

@@ -16,13 +16,13 @@ from lakewarden.aspects.rendering import is_immutable
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import aspects
 from lakewarden.service.aspects import POLICY, Write
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import RealmChanged
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.graphql import authorization, policy_input, policy_output
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding, policy_input, policy_output
+from lakewarden.wire.datahub.graphql.authorization import POLICIES
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import Failure, bad, missing
-from lakewarden.wire.datahub.graphql.guarding import POLICIES
 from lakewarden.wire.datahub.graphql.paging import page, says, wanted
 from lakewarden.wire.datahub.graphql.policy_output import Policy
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -47,7 +47,7 @@ def stored(call: Call) -> list[Policy]:
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, "policy.list", POLICIES)
+    authorization.allow(call, "policy.list", POLICIES)
     found = [policy for policy in stored(call) if _is_meant(policy, input)]
     found.sort(key=lambda policy: (-policy.changed, policy.urn))
     shown, numbers = page(found, input, call.exchange.services.page_rows)
@@ -81,52 +81,57 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
     call: Call = info.context
     entity = Entity(TYPE, f"{_PREFIX}{uuid4()}")
 
-    def task(desk: Desk) -> str:
-        _put(call, desk, entity, policy_input.value(input, None, call.state.system.model, desk.now))
+    def task(transaction: WriteTransaction) -> str:
+        _put(
+            call,
+            transaction,
+            entity,
+            policy_input.value(input, None, call.state.system.model, transaction.now),
+        )
         return entity.name
 
-    return guarding.write(call, "policy.create", POLICIES, task, {"policy": entity.name})
+    return authorization.write(call, "policy.create", POLICIES, task, {"policy": entity.name})
 
 
 def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
     call: Call = info.context
     entity = calls.entity(urn, TYPE)
 
-    def task(desk: Desk) -> str:
-        before = _changeable(call, desk, entity)
+    def task(transaction: WriteTransaction) -> str:
+        before = _changeable(call, transaction, entity)
         _put(
             call,
-            desk,
+            transaction,
             entity,
-            policy_input.value(input, before.value, call.state.system.model, desk.now),
+            policy_input.value(input, before.value, call.state.system.model, transaction.now),
         )
         return urn
 
-    return guarding.write(call, "policy.update", entity, task)
+    return authorization.write(call, "policy.update", entity, task)
 
 
 def _delete(_: object, info: Info, urn: str) -> str:
     call: Call = info.context
     entity = calls.entity(urn, TYPE)
 
-    def task(desk: Desk) -> str:
-        _changeable(call, desk, entity)
+    def task(transaction: WriteTransaction) -> str:
+        _changeable(call, transaction, entity)
         realm = call.exchange.realm
-        aspects.drop(desk, realm, entity)
-        found = desk.realm(realm)
+        aspects.drop(transaction, realm, entity)
+        found = transaction.realm(realm)
         if any(table["id"] == urn for table in found.system.model.defaults):
             # What came with the system and was taken away stays away.
             deleted = found.realm.deleted | {urn}
-            desk.change(realm, RealmChanged(realm, replace(found.realm, deleted=deleted)))
+            transaction.change(realm, RealmChanged(realm, replace(found.realm, deleted=deleted)))
         return urn
 
-    return guarding.write(call, "policy.delete", entity, task)
+    return authorization.write(call, "policy.delete", entity, task)
 
 
-def _changeable(call: Call, desk: Desk, entity: Entity) -> Policy:
+def _changeable(call: Call, transaction: WriteTransaction, entity: Entity) -> Policy:
     """The policy as it is stored; raises `Failure` where there is none, or nobody changes it."""
-    found = desk.realm(call.exchange.realm)
-    read = aspects.read(desk.store, found, [entity]).get(entity, {})
+    found = transaction.realm(call.exchange.realm)
+    read = aspects.read(transaction.store, found, [entity]).get(entity, {})
     if POLICY not in read:
         raise missing(entity.name)
     policy = Policy(entity.name, read[POLICY].value)
@@ -135,9 +140,9 @@ def _changeable(call: Call, desk: Desk, entity: Entity) -> Policy:
     return policy
 
 
-def _put(call: Call, desk: Desk, entity: Entity, value: dict[str, Any]) -> None:
+def _put(call: Call, transaction: WriteTransaction, entity: Entity, value: dict[str, Any]) -> None:
     write = Write(entity, POLICY, value)
-    aspects.write(desk, call.exchange.realm, [write], call.actor.name)
+    aspects.write(transaction, call.exchange.realm, [write], call.actor.name)
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -13,7 +13,7 @@ from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names import datahub
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
@@ -135,7 +135,7 @@ def _resolved(key: str, type: str) -> Callable[..., list[Entity] | None]:
 
 def _entities(call: Call, urns: Iterable[str], type: str) -> list[Entity]:
     found = [entity for urn in urns if (entity := _entity(urn)) is not None and entity.type == type]
-    shown = guarding.visible(call, found)
+    shown = authorization.visible(call, found)
     call.together(shown)
     return shown
 
@@ -153,7 +153,7 @@ def _named(value: Mapping[str, str], info: Info) -> Entity | None:
     entity = _entity(value["value"])
     if entity is None or not call.state.matrix.snapshot.coded.is_known(entity):
         return None
-    return entity if guarding.visible(call, [entity]) else None
+    return entity if authorization.visible(call, [entity]) else None
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.principal import USER, Principal
+from lakewarden.wire.datahub.graphql import authorization, entity_privileges, evaluation, kinds
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import entity_privileges, evaluation, guarding, kinds
+from lakewarden.wire.datahub.graphql.authorization import POLICIES
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad, forbidden
-from lakewarden.wire.datahub.graphql.guarding import POLICIES
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
 _APPLICATIONS: Final = Entity("application", "")
@@ -55,42 +55,42 @@ _PLATFORM: Final = {
 
 def _me(_: object, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, "me.read")
+    authorization.allow(call, "me.read")
     return {"corpUser": call.actor, "platformPrivileges": call.actor}
 
 
 def _on_platform(operation: str) -> Callable[[Entity, Info], bool]:
-    return lambda _, info: guarding.may(info.context, operation)
+    return lambda _, info: authorization.may(info.context, operation)
 
 
 def _manages_policies(_: Entity, info: Info) -> bool:
-    return guarding.may(info.context, "policy.manage", POLICIES)
+    return authorization.may(info.context, "policy.manage", POLICIES)
 
 
 def _manages_applications(_: Entity, info: Info) -> bool:
-    return guarding.may(info.context, "entity.manage", _APPLICATIONS)
+    return authorization.may(info.context, "entity.manage", _APPLICATIONS)
 
 
 def _makes_tokens(caller: Entity, info: Info) -> bool:
-    return guarding.may(info.context, "token.create_personal", caller)
+    return authorization.may(info.context, "token.create_personal", caller)
 
 
 def _granted(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     actor = calls.entity(input["actorUrn"], "corpuser")
-    manages = guarding.may(call, "privileges.read", POLICIES)
-    if not manages and not guarding.may(call, "privileges.read", actor):
+    manages = authorization.may(call, "privileges.read", POLICIES)
+    if not manages and not authorization.may(call, "privileges.read", actor):
         raise forbidden("privileges.read")
     target = _target(input.get("resourceSpec"), info)
     principal, now = Principal(USER, actor.name), call.exchange.now
     details = None
-    explained = guarding.may(call, "privileges.explain", POLICIES)
+    explained = authorization.may(call, "privileges.explain", POLICIES)
     if input["includeEvaluationDetails"] and explained:
         details = [
             {"policyName": one.policy, "reason": one.reason}
             for one in evaluation.reasons(call.state, principal, target, now)
         ]
-    granted = guarding.granted(call.state, principal, target, now)
+    granted = authorization.granted(call.state, principal, target, now)
     return {"privileges": granted, "evaluationDetails": details}
 
 
@@ -114,7 +114,7 @@ def _target(spec: Mapping[str, Any] | None, info: Info) -> Entity:
 def _debugged(_: object, info: Info, userUrn: str) -> Mapping[str, Any]:  # noqa: N803 — the schema's name
     call: Call = info.context
     user = calls.entity(userUrn, "corpuser")
-    guarding.allow(call, "access.debug", user)
+    authorization.allow(call, "access.debug", user)
     found = evaluation.standing(call.state, Principal(USER, user.name), call.exchange.now)
     return {
         "roles": found.roles,

@@ -13,7 +13,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, ROLE, Principal
-from lakewarden.wire.datahub.graphql import edges, guarding
+from lakewarden.wire.datahub.graphql import authorization, edges
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.edges import TYPES, Edge, Ends, Found
 from lakewarden.wire.datahub.graphql.edges import as_entity as _entity
@@ -66,27 +66,27 @@ def _ends(call: Call, entity: Entity, direction: str, wanted: frozenset[str]) ->
 
 def _members(call: Call, related: Iterable[Edge], wanted: frozenset[str]) -> Iterator[Ends]:
     found = sorted({edge for edge in related if edge.type in wanted})
-    seen = set(guarding.visible(call, (edge.entity for edge in found)))
+    seen = set(authorization.visible(call, (edge.entity for edge in found)))
     for type in sorted({edge.type for edge in found}):
         shown = [one.entity for one in found if one.type == type and one.entity in seen]
         yield Ends(type, BitMap(), shown)
 
 
 def _outgoing(call: Call, entity: Entity) -> Iterator[Edge]:
-    acting = call.state.matrix.snapshot.coded.acting
+    memberships = call.state.matrix.snapshot.coded.memberships
     id = _id(call, entity)
     native = _native_groups(call.aspect(entity, "nativeGroupMembership"))
-    for of in () if id is None else acting.of.get(id, ()):
-        yield from _edge(acting.principals[of], acting.principals[of], native)
+    for of in () if id is None else memberships.of.get(id, ()):
+        yield from _edge(memberships.principals[of], memberships.principals[of], native)
 
 
 def _incoming(call: Call, entity: Entity, wanted: frozenset[str]) -> Iterator[Edge]:
-    acting = call.state.matrix.snapshot.coded.acting
+    memberships = call.state.matrix.snapshot.coded.memberships
     id = _id(call, entity)
     if id is None:
         return
-    of = acting.principals[id]
-    members = [acting.principals[member] for member in acting.members.get(id, ())]
+    of = memberships.principals[id]
+    members = [memberships.principals[member] for member in memberships.members.get(id, ())]
     native: dict[Entity, frozenset[str]] = {}
     if of.kind == GROUP and wanted & {IN_GROUP, IN_NATIVE_GROUP}:
         found = call.aspects(_entity(one) for one in members if one.kind in TYPES)
@@ -108,7 +108,7 @@ def _edge(of: Principal, other: Principal, native: frozenset[str]) -> Iterator[E
 def _id(call: Call, entity: Entity) -> int | None:
     coded = call.state.matrix.snapshot.coded
     named = coded.model.principal_kind(entity)
-    return None if named is None else coded.acting.ids.get(Principal(*named))
+    return None if named is None else coded.memberships.ids.get(Principal(*named))
 
 
 def _native_groups(value: Mapping[str, Any]) -> frozenset[str]:

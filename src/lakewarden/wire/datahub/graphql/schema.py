@@ -18,7 +18,7 @@ from graphql import (
     get_named_type,
 )
 
-from lakewarden.aspects.words import check_search
+from lakewarden.aspects.tokens import check_search
 from lakewarden.service.cancellation import check
 from lakewarden.service.search.question import URN
 from lakewarden.wire.datahub.graphql import (

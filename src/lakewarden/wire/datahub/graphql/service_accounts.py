@@ -15,10 +15,10 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.names import datahub
 from lakewarden.service import aspects, native_user
 from lakewarden.service.aspects import Aspect, Write
-from lakewarden.service.desk import Desk
 from lakewarden.service.native_user import SERVICE
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad, missing
 from lakewarden.wire.datahub.graphql.paging import page, says
@@ -43,11 +43,13 @@ def is_one(entity: Entity, read: Mapping[str, Aspect]) -> bool:
     return entity.name.startswith(_PREFIX) and isinstance(names, list) and _WORD in names
 
 
-def check(desk: Desk, realm: str, entity: Entity) -> None:
+def check(transaction: WriteTransaction, realm: str, entity: Entity) -> None:
     """Raises `Failure` 404 unless the entity is a service account."""
-    found = desk.realm(realm)
-    read = aspects.read(desk.store, found, [entity]).get(entity, {})
-    if not is_one(entity, read) or native_user.is_of_directory(desk.state, found, entity.name):
+    found = transaction.realm(realm)
+    read = aspects.read(transaction.store, found, [entity]).get(entity, {})
+    if not is_one(entity, read) or native_user.is_of_directory(
+        transaction.state, found, entity.name
+    ):
         raise missing(entity.name)
 
 
@@ -59,7 +61,7 @@ def _create(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     account = Entity(_TYPE, f"{_PREFIX}{uuid4()}")
     name = (input.get("displayName") or "").strip() or datahub.name_of(account.name)
 
-    def task(desk: Desk) -> Mapping[str, Any]:
+    def task(transaction: WriteTransaction) -> Mapping[str, Any]:
         about: dict[str, Any] = {"active": True, "displayName": name}
         if input.get("description") is not None:
             about["title"] = input["description"]
@@ -67,29 +69,29 @@ def _create(_: object, info: Info, input: Input) -> Mapping[str, Any]:
             Write(account, "corpUserInfo", about),
             Write(account, "subTypes", {"typeNames": [_WORD]}),
         ]
-        aspects.write(desk, call.exchange.realm, writes, call.actor.name)
-        read = aspects.read(desk.store, desk.realm(call.exchange.realm), [account])
+        aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
+        read = aspects.read(transaction.store, transaction.realm(call.exchange.realm), [account])
         return _told(account, read[account])
 
-    return guarding.write(call, OPERATION, NO_RESOURCE, task, {"account": account.name})
+    return authorization.write(call, OPERATION, NO_RESOURCE, task, {"account": account.name})
 
 
 def _delete(_: object, info: Info, urn: str) -> bool:
     call: Call = info.context
     account = calls.entity(urn, _TYPE)
 
-    def task(desk: Desk) -> bool:
+    def task(transaction: WriteTransaction) -> bool:
         realm = call.exchange.realm
-        check(desk, realm, account)
-        native_user.end_tokens(desk, realm, account.name)
-        return aspects.drop(desk, realm, account)
+        check(transaction, realm, account)
+        native_user.end_tokens(transaction, realm, account.name)
+        return aspects.drop(transaction, realm, account)
 
-    return guarding.write(call, OPERATION, NO_RESOURCE, task, {"account": account.name})
+    return authorization.write(call, OPERATION, NO_RESOURCE, task, {"account": account.name})
 
 
 def _list(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, OPERATION)
+    authorization.allow(call, OPERATION)
     found = [_told(one, read) for one, read in _all(call).items()]
     found = [one for one in found if says(input.get("query"), *_texts(one))]
     shown, numbers = page(found, input, call.exchange.services.page_rows)
@@ -98,7 +100,7 @@ def _list(_: object, info: Info, input: Input) -> Mapping[str, Any]:
 
 def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
     call: Call = info.context
-    guarding.allow(call, OPERATION)
+    authorization.allow(call, OPERATION)
     account = calls.entity(urn, _TYPE)
     read = call.aspects([account]).get(account, {})
     is_known = is_one(account, read) and not native_user.is_of_directory(

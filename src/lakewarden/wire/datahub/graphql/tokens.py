@@ -14,15 +14,15 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.names import datahub
 from lakewarden.service import aspect_guard, aspects
 from lakewarden.service import token as tokens
+from lakewarden.service.account_status import ROOT, SYSTEM
 from lakewarden.service.aspects import Write
-from lakewarden.service.desk import Desk
 from lakewarden.service.effect import TokenChanged
-from lakewarden.service.presence import ROOT, SYSTEM
 from lakewarden.service.realm import Realm, Token, people_of
 from lakewarden.service.session import CREDENTIAL, is_session
 from lakewarden.service.token import DAY, LONGEST
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.graphql import authorization, entities, service_accounts
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import entities, guarding, service_accounts
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import Failure, bad, missing
 from lakewarden.wire.datahub.graphql.paging import page, wanted
@@ -70,16 +70,18 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
     if not input["name"].strip():
         raise bad("a token needs a name")
 
-    def task(desk: Desk) -> Mapping[str, Any]:
-        found = desk.realm(call.exchange.realm)
+    def task(transaction: WriteTransaction) -> Mapping[str, Any]:
+        found = transaction.realm(call.exchange.realm)
         if actor.name in _NOBODYS and not _is_root_itself(call, actor):
             raise Failure(403, f"no tokens are made for `{actor.name}`")
         if is_service:
-            service_accounts.check(desk, call.exchange.realm, actor)
+            service_accounts.check(transaction, call.exchange.realm, actor)
         elif actor != call.actor and not entities.is_known(found, actor):
             raise missing(actor.name)
         user, seconds = _user(found.realm, actor.name), _SECONDS[input["duration"]]
-        issued = tokens.issue(desk, user, found.realm.name, seconds=seconds, title=input["name"])
+        issued = tokens.issue(
+            transaction, user, found.realm.name, seconds=seconds, title=input["name"]
+        )
         value = {
             "name": input["name"],
             "actorUrn": actor.name,
@@ -89,14 +91,14 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
             "description": input.get("description") or "",
         }
         write = Write(entity_of(issued.token), _INFO, value)
-        aspects.write(desk, found.realm.name, [write], call.actor.name)
+        aspects.write(transaction, found.realm.name, [write], call.actor.name)
         metadata = _metadata(issued.token, value, found.realm)
         return {"accessToken": issued.text, "metadata": metadata}
 
     told = {"name": input["name"], "duration": input["duration"], "for": actor.name}
     if is_service:
-        return guarding.write(call, "token.create_service", NO_RESOURCE, task, told)
-    return guarding.write(call, "token.create_personal", actor, task, told)
+        return authorization.write(call, "token.create_service", NO_RESOURCE, task, told)
+    return authorization.write(call, "token.create_personal", actor, task, told)
 
 
 def _is_root_itself(call: Call, actor: Entity) -> bool:
@@ -116,7 +118,7 @@ def _user(realm: Realm, urn: str) -> str:
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     filters = input.get("filters") or ()
-    guarding.allow(call, "token.list", _asked_about(filters))
+    authorization.allow(call, "token.list", _asked_about(filters))
     found = [one for one in _good(call) if all(_holds(one, filter) for filter in filters)]
     shown, numbers = page(found, input, call.exchange.services.page_rows)
     return {**numbers, "tokens": shown}
@@ -177,20 +179,20 @@ def _revoke(_: object, info: Info, tokenId: str) -> bool:  # noqa: N803 — the 
     # Of a token that is not there only those learn who manage all of them.
     owner = NO_RESOURCE if found is None else calls.entity(found["ownerUrn"], "corpuser")
 
-    def task(desk: Desk) -> bool:
-        token = next((one for one in desk.state.tokens.values() if one.id == id), None)
+    def task(transaction: WriteTransaction) -> bool:
+        token = next((one for one in transaction.state.tokens.values() if one.id == id), None)
         if token is None or token.realm != realm:
             raise missing(f"{_PREFIX}{id}")
-        desk.change(people_of(token.directory), TokenChanged(id, None))
-        aspects.drop(desk, realm, entity_of(token))
+        transaction.change(people_of(token.directory), TokenChanged(id, None))
+        aspects.drop(transaction, realm, entity_of(token))
         return True
 
-    return guarding.write(call, "token.revoke", owner, task, {"token": id})
+    return authorization.write(call, "token.revoke", owner, task, {"token": id})
 
 
 def _told(_: object, info: Info, token: str) -> Metadata:
     call: Call = info.context
-    guarding.allow(call, "token.metadata")
+    authorization.allow(call, "token.metadata")
     found = call.exchange.state.tokens.get(tokens.digest(token))
     for one in _good(call):
         if found is not None and one["id"] == found.id:
@@ -204,7 +206,9 @@ def _milliseconds(time: float) -> int:
 
 def _owner(told: Metadata, info: Info) -> Entity | None:
     call: Call = info.context
-    return next(iter(guarding.visible(call, [calls.entity(told["ownerUrn"], "corpuser")])), None)
+    return next(
+        iter(authorization.visible(call, [calls.entity(told["ownerUrn"], "corpuser")])), None
+    )
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -27,8 +27,8 @@ from graphql import (
 )
 
 from lakewarden.kernel.errors import WardenError
+from lakewarden.service.account_status import SAYING, is_known_user, refusal_of
 from lakewarden.service.actor import ANONYMOUS
-from lakewarden.service.presence import SAYING, is_there, turned_away
 from lakewarden.wire.datahub.graphql import budget
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import (
@@ -94,8 +94,8 @@ def unauthenticated(why: str) -> Reply:
 def _refusal(call: Call) -> str:
     """Why the caller may ask nothing at all; empty for one who may."""
     user = call.actor
-    there = not call.exchange.services.datahub.existence or is_there(call.state, user.name)
-    return turned_away(user.name, *(call.aspect(user, name) for name in SAYING), is_there=there)
+    there = not call.exchange.services.datahub.existence or is_known_user(call.state, user.name)
+    return refusal_of(user.name, *(call.aspect(user, name) for name in SAYING), is_there=there)
 
 
 def _rules(exchange: Exchange) -> Sequence[type[ASTValidationRule]]:

@@ -13,9 +13,9 @@ from lakewarden.aspects.meaning import target
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.service import aspects
 from lakewarden.service.aspects import Write
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.graphql import authorization, entities
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import entities, guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad, missing
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -56,7 +56,7 @@ def _home(call: Call, value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The user's own home page, and what it was told and does not want to be told again."""
     own = _part(value, "homePage")
     page, problem = target(_text(own.get("pageTemplate")) or "", frozenset({_PAGE}))
-    shown = [] if problem else guarding.visible(call, [page])
+    shown = [] if problem else authorization.visible(call, [page])
     dismissed = own.get("dismissedAnnouncements")
     urns = dismissed if isinstance(dismissed, list) else []
     return {
@@ -136,14 +136,14 @@ def _set_home(_: object, info: Info, input: Mapping[str, Any]) -> bool:
 
 
 def _change(call: Call, changed: Callable[[Value], Value]) -> bool:
-    def task(desk: Desk) -> bool:
+    def task(transaction: WriteTransaction) -> bool:
         realm, user = call.exchange.realm, call.actor
-        read = aspects.read(desk.store, desk.realm(realm), [user]).get(user, {})
+        read = aspects.read(transaction.store, transaction.realm(realm), [user]).get(user, {})
         before = dict(read[_ASPECT].value) if _ASPECT in read else {}
-        aspects.write(desk, realm, [Write(user, _ASPECT, changed(before))], user.name)
+        aspects.write(transaction, realm, [Write(user, _ASPECT, changed(before))], user.name)
         return True
 
-    return guarding.write(call, "me.settings.set", NO_RESOURCE, task)
+    return authorization.write(call, "me.settings.set", NO_RESOURCE, task)
 
 
 def _part(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

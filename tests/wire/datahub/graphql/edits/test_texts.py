@@ -77,7 +77,7 @@ def test_each_type_is_named_where_it_belongs(world: World, type: str) -> None:
 
 
 def test_the_types_that_can_be_renamed_are_the_declared_ones(world: World) -> None:
-    rules = world.wire.plane.state.realm("datahub").system.model.operations["entity.rename"]
+    rules = world.wire.service.state.realm("datahub").system.model.operations["entity.rename"]
     assert {type for type in rules.rules if rules.rule_or_none(type)} == set(NAMES)
 
 

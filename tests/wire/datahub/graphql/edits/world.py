@@ -82,11 +82,11 @@ class World:
 
     @property
     def revision(self) -> int:
-        return self.wire.plane.state.revision
+        return self.wire.service.state.revision
 
     def configure(self, **options: bool) -> None:
         """Changes what the operator configured."""
-        self.wire.services = configure(self.wire.plane, REALM, self.wire.services, dict(options))
+        self.wire.services = configure(self.wire.service, REALM, self.wire.services, dict(options))
 
     def without_policies(self) -> None:
         """Nothing is decided any more."""

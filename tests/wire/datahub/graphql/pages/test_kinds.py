@@ -108,4 +108,4 @@ def keep(wire: Wire, urn: str, odd: dict[str, Json]) -> None:
     """Writes the aspects as they are, but those that mean something and are refused."""
     entity = Entity(urn.split(":")[2], urn)
     told = [Write(entity, name, value) for name, value in odd.items() if name not in READERS]
-    wire.plane.write(SYSTEM, lambda desk: aspects.write(desk, REALM, told, urn))
+    wire.service.write(SYSTEM, lambda transaction: aspects.write(transaction, REALM, told, urn))

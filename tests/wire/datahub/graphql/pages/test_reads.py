@@ -14,7 +14,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import OwnerRow, RelationRow
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.plane import Plane
+from lakewarden.service.decision_service import DecisionService
 from tests.wire.datahub.graphql.pages.test_kinds import NO_EDGES, put
 from tests.wire.datahub.graphql.pages.world import LEVEL, ORDERS, PII, SALES, SCHEMA
 from tests.wire.datahub.graphql.wire import REALM, Wire, document, user
@@ -86,26 +86,26 @@ class Counted:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     found = Counted()
-    reading, decide = Plane.reading, Matrix.decide
+    reading, decide = DecisionService.reading, Matrix.decide
 
     @contextmanager
-    def read(plane: Plane) -> Iterator[Any]:
+    def read(service: DecisionService) -> Iterator[Any]:
         found.reads += 1
-        with reading(plane) as one:
+        with reading(service) as one:
             yield one
 
     def ask(matrix: Matrix, request: Any) -> Any:
         found.decisions += 1
         return decide(matrix, request)
 
-    monkeypatch.setattr(Plane, "reading", read)
+    monkeypatch.setattr(DecisionService, "reading", read)
     monkeypatch.setattr(Matrix, "decide", ask)
     return found
 
 
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
-    def task(desk: Any) -> None:
+    def task(transaction: Any) -> None:
         from lakewarden.service import aspects
         from lakewarden.service.aspects import Write
 
@@ -123,9 +123,9 @@ def stocked(wire: Wire) -> Wire:
                 Write(label, "tagProperties", {"name": tag}),
                 Write(place, "domainProperties", above),
             ]
-            aspects.write(desk, REALM, told, user("ana"))
+            aspects.write(transaction, REALM, told, user("ana"))
 
-    wire.plane.write(SYSTEM, task)
+    wire.service.write(SYSTEM, task)
     return wire
 
 
@@ -176,7 +176,7 @@ def test_a_page_says_what_the_facts_say_whoever_stated_them(wire: Wire) -> None:
         AttributeChanged(orders, "status.removed", ("true",)),
         EntityMoved(orders, Entity("container", SCHEMA)),
     )
-    wire.plane.write(SYSTEM, lambda desk: desk.change(REALM, *told))
+    wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *told))
     page = wire.good(document("page_dataset"), urn=ORDERS, edges=NO_EDGES)
     (shown,) = page["ownership"]["owners"]
     assert (shown["owner"]["urn"], shown["type"]) == (user("ana"), "CUSTOM")

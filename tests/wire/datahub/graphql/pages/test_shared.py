@@ -77,7 +77,7 @@ def can_have(model: Model, type: str, aspect: str) -> bool:
 def test_what_every_page_has_is_shown_on_this_one(wire: Wire, type: str) -> None:
     urn = URNS.get(type, f"urn:li:{type}:x")
     told: Any = schema().type_map[KINDS[type]]
-    model = wire.plane.state.realm("datahub").system.model
+    model = wire.service.state.realm("datahub").system.model
     fields = {
         name: selected
         for name, (aspect, selected) in SHARED.items()

@@ -56,10 +56,10 @@ def test_an_incident_is_shown_on_the_asset_that_it_is_about(wire: Wire) -> None:
 
 
 def test_one_asset_that_is_refused_refuses_the_incident(wire: Wire) -> None:
-    before = wire.plane.state.revision
+    before = wire.service.state.revision
     assert wire.bad(RAISE, "bob", i=incident(HIVE, OTHER)) == FORBIDDEN
     assert wire.bad(RAISE, "bob", i=incident()) == BAD
-    assert wire.plane.state.revision == before
+    assert wire.service.state.revision == before
 
 
 def test_an_incident_is_about_so_many_assets_at_most(wire: Wire) -> None:

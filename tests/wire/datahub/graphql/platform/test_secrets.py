@@ -38,7 +38,7 @@ def _managers(wire: Wire) -> None:
 
 def opened(wire: Wire, type: str, urn: str, key: str) -> str | None:
     """What is sealed, as only this server can open it."""
-    with wire.plane.reading() as reading:
+    with wire.service.reading() as reading:
         sealed = reading.secrets(REALM, Entity(type, urn)).get(key)
     assert wire.services.sealing is not None
     return None if sealed is None else wire.services.sealing.unseal(sealed)
@@ -46,7 +46,7 @@ def opened(wire: Wire, type: str, urn: str, key: str) -> str | None:
 
 def everything(wire: Wire) -> str:
     """All that the store keeps of facts, documents, changes and acts."""
-    with wire.plane.reading() as reading:
+    with wire.service.reading() as reading:
         feed = [row for row in reading.feed(0) if row.kind != "secret"]
         rows = [row.body for row in reading.audit()]
         documents = [
@@ -103,9 +103,9 @@ def test_a_secret_goes_with_its_name(wire: Wire) -> None:
 
 def test_without_a_key_no_secret_is_kept(wire: Wire) -> None:
     wire.services = replace(wire.services, sealing=None)
-    before = wire.plane.state.revision
+    before = wire.service.state.revision
     assert wire.bad(CREATE, "ana", i=secret()) == BAD
-    assert wire.plane.state.revision == before
+    assert wire.service.state.revision == before
 
 
 def test_a_secret_has_a_name(wire: Wire) -> None:

@@ -13,8 +13,8 @@ from pyroaring import BitMap
 from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.edits import domain_of, shapes, targets
 from lakewarden.wire.datahub.graphql.edits.shown import shown
@@ -41,7 +41,7 @@ def _create(_: object, info: Info, input: Input) -> Entity | None:
         domain_of.put(edit, product, domain)
         edit.own(product, "data_product.create")
 
-    guarding.edit(info.context, task)
+    authorization.edit(info.context, task)
     return shown(info.context, product)
 
 
@@ -56,7 +56,7 @@ def _update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
         targets.check_there(edit, product)
         edit.put(product, _ASPECT, {**edit.value(product, _ASPECT), **given})
 
-    guarding.edit(info.context, task)
+    authorization.edit(info.context, task)
     return shown(info.context, product)
 
 
@@ -69,7 +69,7 @@ def _delete(_: object, info: Info, urn: str) -> bool:
         edit.drop(product)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _set(_: object, info: Info, input: Input) -> bool:
@@ -92,7 +92,7 @@ def _set(_: object, info: Info, input: Input) -> bool:
             _add(edit, product, assets)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _changing(*, adds: bool) -> Callable[..., bool]:
@@ -109,7 +109,7 @@ def _changing(*, adds: bool) -> Callable[..., bool]:
                 (_add if adds else _remove)(edit, product, assets)
             return True
 
-        return guarding.edit(info.context, task)
+        return authorization.edit(info.context, task)
 
     return change
 

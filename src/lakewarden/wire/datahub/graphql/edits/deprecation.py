@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.edits import targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input, Place
@@ -49,7 +49,7 @@ def _change(call: Call, places: Sequence[Place], input: Input) -> bool:
             put(edit, entity, input)
         return True
 
-    return guarding.edit(call, task)
+    return authorization.edit(call, task)
 
 
 def _kept(place: Place) -> Entity:

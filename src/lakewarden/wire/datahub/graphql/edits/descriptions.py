@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import shapes, targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input
 from lakewarden.wire.datahub.graphql.errors import bad
@@ -69,7 +69,7 @@ def _update(_: object, info: Info, input: Input) -> bool:
             put(edit, place.entity, input["description"])
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 RESOLVERS: Final[Resolvers] = {"Mutation": {"updateDescription": _update}}

@@ -7,8 +7,8 @@ from typing import Final
 
 from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.edits import shapes, targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input
@@ -29,7 +29,7 @@ def _change(call: Call, entities: Sequence[Entity], urn: str | None) -> bool:
             put(edit, entity, domain)
         return True
 
-    return guarding.edit(call, task)
+    return authorization.edit(call, task)
 
 
 def put(edit: Edit, entity: Entity, domain: Entity | None) -> None:

@@ -9,8 +9,8 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import owners, shapes, siblings, targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input
 from lakewarden.wire.datahub.graphql.errors import bad
@@ -46,7 +46,7 @@ def _create(_: object, info: Info, input: Input) -> str:
             owners.replace(edit, domain, wanted)
         return domain.name
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _move(_: object, info: Info, input: Input) -> bool:
@@ -66,7 +66,7 @@ def _move(_: object, info: Info, input: Input) -> bool:
         edit.put(domain, _ASPECT, value)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _delete(_: object, info: Info, urn: str) -> bool:
@@ -80,7 +80,7 @@ def _delete(_: object, info: Info, urn: str) -> bool:
         edit.drop(domain)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import owners, shapes, siblings, targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -50,7 +50,7 @@ def _creating(type: str) -> Callable[..., str]:
                 owners.replace(edit, entity, wanted)
             return entity.name
 
-        return guarding.edit(info.context, task)
+        return authorization.edit(info.context, task)
 
     return create
 
@@ -74,7 +74,7 @@ def _move(_: object, info: Info, input: Input) -> bool:
         edit.put(entity, _INFO[entity.type], value)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _delete(_: object, info: Info, urn: str) -> bool:
@@ -86,7 +86,7 @@ def _delete(_: object, info: Info, urn: str) -> bool:
         edit.drop(entity)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _relating(*, adds: bool) -> Callable[..., bool]:
@@ -108,7 +108,7 @@ def _relating(*, adds: bool) -> Callable[..., bool]:
             edit.put(term, _RELATED, value)
             return True
 
-        return guarding.edit(info.context, task)
+        return authorization.edit(info.context, task)
 
     return relate
 

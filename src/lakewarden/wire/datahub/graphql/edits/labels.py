@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import shapes, targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input, Place
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -109,7 +109,7 @@ def _resolver(label: Label, change: Change) -> Callable[..., bool]:
                 put(edit, label, place, change, wanted)
             return True
 
-        return guarding.edit(info.context, task)
+        return authorization.edit(info.context, task)
 
     return resolve
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import shapes, targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input
 from lakewarden.wire.datahub.graphql.errors import Failure, bad
@@ -99,7 +99,7 @@ def _resolver(change: Change) -> Callable[..., bool]:
             put(edit, entity, change(edit, links, input))
             return True
 
-        return guarding.edit(info.context, task)
+        return authorization.edit(info.context, task)
 
     return resolve
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -35,7 +35,7 @@ def _set(_: object, info: Info, input: Input) -> bool:
         edit.put(child, _ASPECT, {"parent": {**edge, **stamps}})
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 RESOLVERS: Final[Resolvers] = {"Mutation": {"setLogicalParent": _set}}

@@ -12,8 +12,8 @@ from lakewarden.aspects.fields import untagged
 from lakewarden.aspects.rendering import SYSTEM_TYPES
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import shapes, targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input
 from lakewarden.wire.datahub.graphql.errors import bad
@@ -129,7 +129,7 @@ def _adding(_: object, info: Info, input: Input) -> bool:
             add(edit, entity, owners)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _removing(argument: str) -> Callable[..., bool]:
@@ -150,7 +150,7 @@ def _removing(argument: str) -> Callable[..., bool]:
                 remove(edit, entity, owners, type)
             return True
 
-        return guarding.edit(info.context, task)
+        return authorization.edit(info.context, task)
 
     return resolve
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import shapes, targets
 from lakewarden.wire.datahub.graphql.edits.links import checked
 from lakewarden.wire.datahub.graphql.edits.shown import shown
@@ -40,7 +40,7 @@ def _updating(type: str, aspect: str, operation: str) -> Callable[..., Entity | 
             new = {_KEYS.get(key, key): value for key, value in given.items()}
             edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **new})
 
-        guarding.edit(info.context, task)
+        authorization.edit(info.context, task)
         return shown(info.context, entity)
 
     return update

@@ -11,8 +11,8 @@ from typing import Final
 from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.edits import shapes, targets
 from lakewarden.wire.datahub.graphql.edits.shown import shown
@@ -61,7 +61,7 @@ def _create(_: object, info: Info, input: Input) -> Entity | None:
         edit.put(query, _PROPERTIES, value)
         _put_subjects(edit, query, subjects)
 
-    guarding.edit(info.context, task)
+    authorization.edit(info.context, task)
     return shown(info.context, query)
 
 
@@ -82,7 +82,7 @@ def _update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
         value = {**begun, **_said(properties), "lastModified": edit.stamp}
         edit.put(query, _PROPERTIES, value)
 
-    guarding.edit(info.context, task)
+    authorization.edit(info.context, task)
     return shown(info.context, query)
 
 
@@ -95,7 +95,7 @@ def _delete(_: object, info: Info, urn: str) -> bool:
         edit.drop(query)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 RESOLVERS: Final[Resolvers] = {

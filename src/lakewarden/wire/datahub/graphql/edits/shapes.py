@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lakewarden.aspects import begun as required
+from lakewarden.aspects import empty_records as required
 from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import datahub
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
+from lakewarden.service.page_edits import Edit
 
 _NAMED: Final = ("domainProperties", "tagProperties")
 """Aspects that need a name: the last part of the URN where none was given."""

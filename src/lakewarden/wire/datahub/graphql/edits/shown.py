@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 
 
 def shown(call: Call, entity: Entity) -> Entity | None:
     """The entity, if the caller may be shown its page."""
-    return entity if guarding.visible(call, [entity]) else None
+    return entity if authorization.visible(call, [entity]) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.edits import Edit
+from lakewarden.service.page_edits import Edit
 from lakewarden.wire.datahub.graphql.edits.shapes import NAMES
 from lakewarden.wire.datahub.graphql.errors import Failure, bad
 

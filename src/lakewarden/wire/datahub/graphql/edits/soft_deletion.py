@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import targets
 from lakewarden.wire.datahub.graphql.edits.targets import Input
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -25,7 +25,7 @@ def _update(_: object, info: Info, input: Input) -> bool:
             edit.put(entity, "status", value)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 RESOLVERS: Final[Resolvers] = {"Mutation": {"batchUpdateSoftDeleted": _update}}

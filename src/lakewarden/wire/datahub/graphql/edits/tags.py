@@ -10,8 +10,8 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.aspects import Value
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import owners, shapes, targets
 from lakewarden.wire.datahub.graphql.edits.shown import shown
 from lakewarden.wire.datahub.graphql.edits.targets import Input
@@ -36,7 +36,7 @@ def _create(_: object, info: Info, input: Input) -> str:
         edit.own(tag, "tag.create")
         return tag.name
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
@@ -59,7 +59,7 @@ def _update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
             owners.check(edit, wanted)
             owners.replace(edit, tag, wanted)
 
-    guarding.edit(info.context, task)
+    authorization.edit(info.context, task)
     return shown(info.context, tag)
 
 
@@ -72,7 +72,7 @@ def _delete(_: object, info: Info, urn: str) -> bool:
         edit.drop(tag)
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 def _color(_: object, info: Info, urn: str, colorHex: str) -> bool:  # noqa: N803 — as the schema has it
@@ -86,7 +86,7 @@ def _color(_: object, info: Info, urn: str, colorHex: str) -> bool:  # noqa: N80
         edit.put(tag, _ASPECT, {**shapes.begun(edit, tag, _ASPECT), "colorHex": colorHex})
         return True
 
-    return guarding.edit(info.context, task)
+    return authorization.edit(info.context, task)
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names import datahub
 from lakewarden.service import aspects
-from lakewarden.service.edits import Edit
+from lakewarden.service.page_edits import Edit
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.edits import shapes
 from lakewarden.wire.datahub.graphql.entities import is_known

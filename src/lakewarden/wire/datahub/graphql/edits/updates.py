@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.edits import Edit
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.service.page_edits import Edit
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.edits import (
     deprecation,
     descriptions,
@@ -168,7 +168,7 @@ def _edit(info: Info, updates: list[tuple[Entity, Input]]) -> None:
             for put in puts:
                 put(edit)
 
-    guarding.edit(info.context, task)
+    authorization.edit(info.context, task)
 
 
 RESOLVERS: Final[Resolvers] = {

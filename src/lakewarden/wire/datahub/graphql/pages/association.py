@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lakewarden.aspects.rendering import SYSTEM_TYPES
 from lakewarden.kernel.entity import Entity
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.pages import column_parts
 from lakewarden.wire.datahub.graphql.pages.following import (
@@ -78,7 +78,7 @@ def _held(parts: Iterable[Part], key: str, call: Call, naming: Naming | None) ->
     found = [(one, there[0]) for one in parts if (there := named((one.get(key),)))]
     call.name(len(found))
     if naming is None:
-        seen = frozenset(guarding.visible(call, (entity for _, entity in found)))
+        seen = frozenset(authorization.visible(call, (entity for _, entity in found)))
         return [one for one, entity in found if entity in seen]
     return [one for one, entity in found if entity in shown(call, one.entity, naming)]
 

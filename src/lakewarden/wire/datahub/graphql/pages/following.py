@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from lakewarden.aspects.meaning import target
 from lakewarden.kernel.entity import Entity
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.pages.part import Part
 from lakewarden.wire.datahub.graphql.resolving import Info
@@ -36,7 +36,7 @@ def shown(call: Call, entity: Entity, naming: Naming) -> frozenset[Entity]:
     def find() -> frozenset[Entity]:
         call.aspects(group)
         found = dict.fromkeys(one for each in group for one in naming(call, each))
-        visible = guarding.visible(call, found)
+        visible = authorization.visible(call, found)
         call.together(visible)
         return frozenset(visible)
 
@@ -111,7 +111,7 @@ def alone(key: str, *types: str) -> Callable[..., Any]:
     wanted = frozenset(types)
 
     def resolve(part: Part, info: Info) -> Entity | None:
-        visible = guarding.visible(info.context, named((part.get(key),), wanted))
+        visible = authorization.visible(info.context, named((part.get(key),), wanted))
         return visible[0] if visible else None
 
     return resolve

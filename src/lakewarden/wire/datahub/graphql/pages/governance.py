@@ -12,7 +12,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.names import datahub
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.edges import children
 from lakewarden.wire.datahub.graphql.pages.assets import key, or_key
@@ -47,7 +47,7 @@ def _assets(properties: Part, info: Info) -> int:
 
 
 def _count(call: Call, ids: BitMap) -> int:
-    return len(guarding.visible_ids(call, ids))
+    return len(authorization.visible_ids(call, ids))
 
 
 def _counted(node: Entity, info: Info) -> Mapping[str, int]:

@@ -19,7 +19,7 @@ from lakewarden.service.search.lineage import Period, changed, is_by_hand, made
 from lakewarden.service.search.neighbours import Neighbours, Step
 from lakewarden.service.state import RealmState
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
 from lakewarden.wire.datahub.graphql.pages.following import named, naming, shown
@@ -75,7 +75,7 @@ def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
         with asking(call.exchange, viewing.hits) as asked:
             steps = Neighbours(asked.texts()).beside(list(entities), way)
         others = dict.fromkeys(step.other for own in steps.values() for step in own)
-        seen = set(guarding.visible(call, others))
+        seen = set(authorization.visible(call, others))
         return {one: [s for s in own if s.other in seen] for one, own in steps.items()}
 
     def find_all() -> dict[Entity, list[Step]]:
@@ -95,7 +95,7 @@ def _visible(call: Call, steps: Iterable[Step]) -> Collection[Entity]:
         for step in steps
         for urn in (made(step.said)[1], changed(step.said)[1], untagged(step.said.get("query")))
     ]
-    return frozenset(guarding.visible(call, named(urns)))
+    return frozenset(authorization.visible(call, named(urns)))
 
 
 def _relationship(entity: Entity, step: Step, seen: Collection[Entity]) -> Shown:

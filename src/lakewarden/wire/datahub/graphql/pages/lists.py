@@ -11,8 +11,8 @@ from typing import Any, Final
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.edges import children
 from lakewarden.wire.datahub.graphql.pages.part import Part
@@ -30,7 +30,7 @@ _TEXTS: Final = {
 
 def _shown(call: Call, ids: BitMap) -> list[Entity]:
     tree = call.state.matrix.snapshot.coded.tree
-    return [tree.entity(id) for id in tree.ordered(guarding.visible_ids(call, ids))]
+    return [tree.entity(id) for id in tree.ordered(authorization.visible_ids(call, ids))]
 
 
 def _answer(call: Call, found: Sequence[Entity], input: Input, key: str) -> Mapping[str, Any]:
@@ -77,7 +77,7 @@ def _below(call: Call, domain: Entity) -> BitMap:
     snapshot = call.state.matrix.snapshot
     id = snapshot.coded.tree.find(domain)
     below = BitMap() if id is None else children(snapshot, id)
-    return below & snapshot.of_type("domain") if guarding.visible(call, [domain]) else BitMap()
+    return below & snapshot.of_type("domain") if authorization.visible(call, [domain]) else BitMap()
 
 
 def _top(type: str, key: str) -> Callable[..., Mapping[str, Any]]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.wire.datahub.graphql import authorization, edges
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import edges, guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.kinds import types_of
@@ -24,7 +24,7 @@ def _products(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, A
     if len(input["urns"]) > most:
         raise bad(f"expected at most {most} `urns`")
     found = [calls.entity(urn) for urn in input["urns"]]
-    seen = set(guarding.visible(call, found))
+    seen = set(authorization.visible(call, found))
     return {
         "entities": [
             {
@@ -58,7 +58,7 @@ def _is_output_port(call: Call, product: Entity, asset: Entity) -> bool:
 def _paths(_: object, info: Info, input: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     call: Call = info.context
     found = calls.entity(input["urn"], *sorted(types_of(input["type"])))
-    if not guarding.visible(call, [found]):
+    if not authorization.visible(call, [found]):
         return []
     paths = Part(found, call.aspect(found, "browsePaths")).texts("paths")
     return [{"path": [step for step in path.split("/") if step]} for path in paths]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
 from lakewarden.wire.datahub.graphql.errors import bad
@@ -54,7 +54,7 @@ _ROOTS: Final = {
 
 def shown(call: Call, entities: Sequence[Entity]) -> list[Entity | None]:
     """The entities as far as they are there and the caller is shown them; else null."""
-    seen = set(guarding.visible(call, entities))
+    seen = set(authorization.visible(call, entities))
     found = [one if one in seen and is_known(call.state, one) else None for one in entities]
     call.together(one for one in found if one is not None)
     return found

@@ -12,7 +12,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service import timeseries
 from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.pages.part import (
@@ -66,7 +66,7 @@ def _runs(
         ids = Neighbours(searched.texts()).sources(entity, types)
         ids &= searched.index.of_type(_RUN) - searched.index.removed
     tree = call.state.matrix.snapshot.coded.tree
-    found = [tree.entity(id) for id in guarding.visible_ids(call, ids)]
+    found = [tree.entity(id) for id in authorization.visible_ids(call, ids)]
     call.aspects(found)
 
     def newest(run: Entity) -> tuple[int, str]:
@@ -87,7 +87,7 @@ def _state(
     limit: int | None = None,
 ) -> list[Part] | None:
     call: Call = info.context
-    if not guarding.may(call, "timeseries.read", run):
+    if not authorization.may(call, "timeseries.read", run):
         return None
     most = _EVENTS if limit is None else limit
     if not 0 <= most <= call.exchange.services.page_rows:
@@ -96,7 +96,7 @@ def _state(
         timeseries.FIRST if startTimeMillis is None else startTimeMillis,
         timeseries.LAST if endTimeMillis is None else endTimeMillis,
     )
-    with call.exchange.plane.reading() as reading:
+    with call.exchange.service.reading() as reading:
         found = timeseries.values(reading, call.exchange.realm, run, _EVENT, window, most)
     return [Part(run, one.value) for one in found]
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.aspects import POLICY
-from lakewarden.wire.datahub.graphql import guarding, policy_output
+from lakewarden.wire.datahub.graphql import authorization, policy_output
+from lakewarden.wire.datahub.graphql.authorization import POLICIES
 from lakewarden.wire.datahub.graphql.call import Call
-from lakewarden.wire.datahub.graphql.guarding import POLICIES
 from lakewarden.wire.datahub.graphql.pages.assets import key, or_key
 from lakewarden.wire.datahub.graphql.pages.following import (
     Fields,
@@ -67,7 +67,7 @@ def _is_mine(role: Entity, info: Info) -> bool:
 def _policy(call: Call, entity: Entity) -> Mapping[str, Any]:
     """The policy, shown to whoever may list policies; empty to everybody else."""
     value = call.aspect(entity, POLICY)
-    if not value or not guarding.may(call, "policy.list", POLICIES):
+    if not value or not authorization.may(call, "policy.list", POLICIES):
         return {}
     return policy_output.shown(Policy(entity.name, value))
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.kinds import KINDS, types_of
 from lakewarden.wire.datahub.graphql.paging import says
@@ -46,7 +46,7 @@ _PLATFORM_FIRST: Final = frozenset(
 
 def _highlights(_: object, info: Info) -> list[Mapping[str, Any]]:
     call: Call = info.context
-    guarding.allow(call, _VIEW)
+    authorization.allow(call, _VIEW)
     return [
         {"value": len(_stored(call, type)), "title": title, "body": ""} for type, title in _COUNTED
     ]
@@ -54,7 +54,7 @@ def _highlights(_: object, info: Info) -> list[Mapping[str, Any]]:
 
 def _charts(_: object, info: Info) -> list[Mapping[str, Any]]:
     call: Call = info.context
-    guarding.allow(call, _VIEW)
+    authorization.allow(call, _VIEW)
     counts = {type: len(_stored(call, type)) for type in KINDS}
     found = BitMap.union(*(_stored(call, type) for type in KINDS))
     charts = [_bars("Entities by type", Counter(counts)), *_landscape(call, found)]
@@ -63,7 +63,7 @@ def _charts(_: object, info: Info) -> list[Mapping[str, Any]]:
 
 def _metadata_charts(_: object, info: Info, input: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     call: Call = info.context
-    guarding.allow(call, _VIEW)
+    authorization.allow(call, _VIEW)
     word, domain = input.get("entityType"), input.get("domain")
     types = KINDS.keys() if word is None else types_of(word)
     found = BitMap().union(*(_stored(call, type) for type in types))

@@ -12,11 +12,11 @@ from lakewarden.aspects.edges import BELONGING
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.wire.datahub import viewing
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.pages.assets import or_key
 from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
@@ -134,7 +134,7 @@ def _assets(properties: Part, info: Info) -> int:
     with asking(call.exchange, viewing.hits) as asked:
         ids = Neighbours(asked.texts()).sources(properties.entity, [BELONGING])
         ids &= asked.index.tree.stored
-    return len(guarding.visible_ids(call, ids))
+    return len(authorization.visible_ids(call, ids))
 
 
 def _of_asset(asset: Entity, info: Info) -> list[Mapping[str, Any]]:

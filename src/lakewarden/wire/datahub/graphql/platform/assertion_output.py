@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import timeseries
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.pages.part import (
@@ -129,7 +129,7 @@ def _runs(
 ) -> Mapping[str, Any] | None:
     """What came of it, the newest first; null for whoever may not read what is timed."""
     call: Call = info.context
-    if not guarding.may(call, "timeseries.read", assertion):
+    if not authorization.may(call, "timeseries.read", assertion):
         return None
     most = _RUNS if limit is None else limit
     if not 0 <= most <= call.exchange.services.page_rows:
@@ -138,7 +138,7 @@ def _runs(
         timeseries.FIRST if startTimeMillis is None else startTimeMillis,
         timeseries.LAST if endTimeMillis is None else endTimeMillis,
     )
-    with call.exchange.plane.reading() as reading:
+    with call.exchange.service.reading() as reading:
         found = timeseries.values(reading, call.exchange.realm, assertion, RUN, window, most)
     runs = [Part(assertion, one.value) for one in found]
     results = [result.text("type") for run in runs if (result := run.part("result")) is not None]

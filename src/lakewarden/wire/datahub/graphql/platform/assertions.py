@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.platform.assertion_output import ASPECT, TYPE, about
 from lakewarden.wire.datahub.graphql.platform.columns import column, dataset_of
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, given, named, write_all

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
 from lakewarden.wire.datahub.graphql.pages.part import Part, parts, word
@@ -64,7 +64,7 @@ def _delete(_: object, info: Info, urn: str) -> bool:
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _VIEW)
+    authorization.allow(call, _VIEW)
 
     def texts(test: Entity) -> list[str | None]:
         value = call.aspect(test, _ASPECT)
@@ -79,14 +79,14 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
 def _test(_: object, info: Info, urn: str) -> Entity | None:
     call: Call = info.context
     test = calls.entity(urn, _TYPE)
-    guarding.allow(call, _VIEW)
+    authorization.allow(call, _VIEW)
     return test if is_known(call.state, test) else None
 
 
 def _member(name: str) -> Any:
     def resolve(test: Entity, info: Info) -> str | None:
         call: Call = info.context
-        guarding.allow(call, _VIEW)
+        authorization.allow(call, _VIEW)
         return shapes.text(call.aspect(test, _ASPECT).get(name))
 
     return resolve
@@ -94,7 +94,7 @@ def _member(name: str) -> Any:
 
 def _definition(test: Entity, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _VIEW)
+    authorization.allow(call, _VIEW)
     value = shapes.mapping(call.aspect(test, _ASPECT).get("definition"))
     return {"json": shapes.text(value.get("json"))}
 

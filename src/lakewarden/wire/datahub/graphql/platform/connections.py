@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
 from lakewarden.wire.datahub.graphql.errors import bad
@@ -28,7 +28,7 @@ _MANAGE: Final = "connection.manage"
 def _connection(_: object, info: Info, urn: str) -> Entity | None:
     call: Call = info.context
     connection = calls.entity(urn, _TYPE)
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     return connection if is_known(call.state, connection) else None
 
 
@@ -78,7 +78,7 @@ def _delete(_: object, info: Info, input: Mapping[str, Any]) -> bool:
 
 def _details(connection: Entity, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     value = sealed.shown(call, [connection], _ASPECT).get(connection, {})
     return {"type": "JSON", "name": shapes.text(value.get("name"))}
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.pages.part import Part, aspect, parts, word
 from lakewarden.wire.datahub.graphql.platform import assertion_output, shapes
 from lakewarden.wire.datahub.graphql.platform.columns import dataset_of

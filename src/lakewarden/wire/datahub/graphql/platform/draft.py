@@ -11,12 +11,12 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service import aspects
 from lakewarden.service.aspect_guard import Guard, Switches
 from lakewarden.service.aspects import Value, Write
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import Failure, bad, missing
-from lakewarden.wire.datahub.graphql.guarding import Ask
 
 T = TypeVar("T")
 
@@ -26,12 +26,12 @@ class Draft:
     """One write under way, as its call sees it."""
 
     call: Call
-    desk: Desk
+    transaction: WriteTransaction
 
     @property
     def now_ms(self) -> int:
         """The moment of the write, in milliseconds since the epoch."""
-        return int(self.desk.now * 1_000)
+        return int(self.transaction.now * 1_000)
 
     @property
     def realm(self) -> str:
@@ -44,7 +44,7 @@ class Draft:
 
     def is_there(self, entity: Entity) -> bool:
         """Whether the entity is stored."""
-        return aspects.is_there(entity, self.desk.realm(self.realm).matrix.snapshot)
+        return aspects.is_there(entity, self.transaction.realm(self.realm).matrix.snapshot)
 
     def check_there(self, *entities: Entity) -> None:
         """Raises `Failure` 404 for the first entity that is not stored."""
@@ -59,23 +59,23 @@ class Draft:
 
     def value(self, entity: Entity, aspect: str) -> Value:
         """An aspect as it is stored, to be changed and put back; empty where there is none."""
-        found = aspects.read(self.desk.store, self.desk.realm(self.realm), [entity])
+        found = aspects.read(self.transaction.store, self.transaction.realm(self.realm), [entity])
         kept = found.get(entity, {}).get(aspect)
         return {} if kept is None else dict(kept.value)
 
     def put(self, entity: Entity, aspect: str, value: Value | None) -> None:
         """Writes an aspect; None: it is gone. Raises `NotAllowed` for what it gives beside."""
         switches = Switches(rest=self.call.exchange.services.datahub.policies)
-        guard = Guard(self.desk, self.realm, entity, switches)
+        guard = Guard(self.transaction, self.realm, entity, switches)
         guard.check_credential()
         is_there = self.is_there(entity)
         guard.check(aspect, self.value(entity, aspect) or None, value, is_there=is_there)
         write = Write(entity, aspect, value)
-        aspects.write(self.desk, self.realm, [write], self.call.actor.name)
+        aspects.write(self.transaction, self.realm, [write], self.call.actor.name)
 
     def drop(self, entity: Entity) -> None:
         """Takes an entity away; raises `Failure` 404 where there is none."""
-        if not aspects.drop(self.desk, self.realm, entity):
+        if not aspects.drop(self.transaction, self.realm, entity):
             raise missing(entity.name)
 
 
@@ -87,7 +87,9 @@ def write(
     told: Mapping[str, object] | None = None,
 ) -> T:
     """`guarding.write`, with a draft."""
-    return guarding.write(call, operation, target, lambda desk: task(Draft(call, desk)), told)
+    return authorization.write(
+        call, operation, target, lambda transaction: task(Draft(call, transaction)), told
+    )
 
 
 def write_all(
@@ -97,10 +99,10 @@ def write_all(
     told: Mapping[str, object] | None = None,
 ) -> T:
     """`guarding.write_all`, with drafts."""
-    return guarding.write_all(
+    return authorization.write_all(
         call,
-        lambda desk: asks(Draft(call, desk)),
-        lambda desk: task(Draft(call, desk)),
+        lambda transaction: asks(Draft(call, transaction)),
+        lambda transaction: task(Draft(call, transaction)),
         told,
     )
 

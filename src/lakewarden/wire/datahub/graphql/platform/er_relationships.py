@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
     actor_of,

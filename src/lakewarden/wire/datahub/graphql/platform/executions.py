@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
 from lakewarden.wire.datahub.graphql.errors import bad
@@ -97,7 +97,7 @@ def _cancel(_: object, info: Info, input: Mapping[str, Any]) -> str:
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
 
     def texts(request: Entity) -> list[str | None]:
         return [request.name, shapes.text(call.aspect(request, _INPUT).get("task"))]
@@ -110,7 +110,7 @@ def of_source(
 ) -> Mapping[str, Any]:
     """The runs of a source, the newest first."""
     call: Call = info.context
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     runs = [one for one in _requests(call) if _source_of(one, call) == source]
     asked = {"start": start, "count": count}
     shown, numbers = page(sorted(runs, key=_newest(call)), asked, call.exchange.services.page_rows)
@@ -120,7 +120,7 @@ def of_source(
 def latest_success(source: Entity, info: Info) -> Entity | None:
     """The newest run of a source that succeeded."""
     call: Call = info.context
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     runs = [one for one in _requests(call) if _source_of(one, call) == source]
     done = (one for one in runs if call.aspect(one, _RESULT).get("status") == "SUCCESS")
     return min(done, key=_newest(call), default=None)
@@ -146,7 +146,7 @@ def _source_of(request: Entity, call: Call) -> Entity | None:
 def _request(_: object, info: Info, urn: str) -> Entity | None:
     call: Call = info.context
     request = calls.entity(urn, _TYPE)
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     return request if is_known(call.state, request) else None
 
 
@@ -157,7 +157,7 @@ def _id(request: Entity, _info: Info) -> str:
 def _input(request: Entity, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
     # The arguments of a run have its recipe.
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     value = call.aspect(request, _INPUT)
     source = shapes.mapping(value.get("source"))
     actor = shapes.text(value.get("actorUrn"))
@@ -177,7 +177,7 @@ def _input(request: Entity, info: Info) -> Mapping[str, Any]:
 
 def _result(request: Entity, info: Info) -> Mapping[str, Any] | None:
     call: Call = info.context
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     value = call.aspect(request, _RESULT)
     status = shapes.text(value.get("status"))
     if status is None:

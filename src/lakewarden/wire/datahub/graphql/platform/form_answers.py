@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.platform import forms, property_values, shapes
 from lakewarden.wire.datahub.graphql.platform.columns import column
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, write, write_all

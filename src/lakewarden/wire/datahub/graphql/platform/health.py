@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import timeseries
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.platform import assertion_output, incidents
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -46,9 +46,9 @@ def _newest_runs(call: Call, asset: Entity) -> Iterator[tuple[Entity, object, in
     found = [
         one
         for one in assertion_output.of_asset(call, asset)
-        if guarding.may(call, "timeseries.read", one)
+        if authorization.may(call, "timeseries.read", one)
     ]
-    with call.exchange.plane.reading() as reading:
+    with call.exchange.service.reading() as reading:
         for one in found:
             runs = timeseries.values(
                 *(reading, call.exchange.realm, one, assertion_output.RUN),

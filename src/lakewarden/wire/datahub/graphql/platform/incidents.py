@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.pages.part import Part, of_aspect, part, stamp, text, word
 from lakewarden.wire.datahub.graphql.paging import page
 from lakewarden.wire.datahub.graphql.platform import shapes

@@ -12,12 +12,12 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.search.criteria import comparison
 from lakewarden.service.search.question import Condition
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.pages import shared
 from lakewarden.wire.datahub.graphql.platform import executions, shapes
 from lakewarden.wire.datahub.graphql.platform.draft import (
@@ -89,7 +89,7 @@ def _delete(_: object, info: Info, urn: str) -> str:
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     criteria = [_criterion(one) for one in input.get("filters") or ()]
     sort = input.get("sort") or {"field": "name", "sortOrder": "ASCENDING"}
     if sort["field"] not in _FIELDS:
@@ -128,7 +128,7 @@ def _criterion(input: Mapping[str, Any]) -> tuple[str, Callable[[str], bool], bo
 def _source(_: object, info: Info, urn: str) -> Entity | None:
     call: Call = info.context
     source = calls.entity(urn, TYPE)
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     return source if is_known(call.state, source) else None
 
 
@@ -167,7 +167,7 @@ def _schedule(source: Entity, info: Info) -> Mapping[str, Any] | None:
 def _config(source: Entity, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
     # A recipe may have passwords in it: it is for those alone who manage sources.
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     value = shapes.mapping(call.aspect(source, ASPECT).get("config"))
     debug = value.get("debugMode")
     return {

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, limited, write_all
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
 from lakewarden.wire.datahub.graphql.paging import page, says
@@ -20,7 +20,7 @@ def stored(call: Call, type: str) -> list[Entity]:
     snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
     found = sorted(tree.entity(id) for id in snapshot.of_type(type))
-    known = guarding.visible(call, [one for one in found if snapshot.coded.is_known(one)])
+    known = authorization.visible(call, [one for one in found if snapshot.coded.is_known(one)])
     call.aspects(known)
     return known
 
@@ -47,7 +47,7 @@ def listed(
 
 def shown(call: Call, entity: Entity | None) -> Entity | None:
     """The entity, if there is one and the caller is shown it."""
-    return entity if entity is not None and guarding.visible(call, [entity]) else None
+    return entity if entity is not None and authorization.visible(call, [entity]) else None
 
 
 def known(call: Call, entity: Entity) -> Entity | None:

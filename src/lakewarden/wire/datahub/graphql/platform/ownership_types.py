@@ -62,7 +62,7 @@ def _delete(
     def task(draft: Draft) -> bool:
         draft.drop(type)
         if deleteReferences:
-            ownership_types.forget(draft.desk, draft.realm, type.name)
+            ownership_types.forget(draft.transaction, draft.realm, type.name)
         return True
 
     return write(info.context, _MANAGE, NO_RESOURCE, task, {"ownershipType": type.name})

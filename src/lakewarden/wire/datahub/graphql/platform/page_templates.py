@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql.guarding import Ask
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.platform import page_output, personal, shapes
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, given, named, write_all
 from lakewarden.wire.datahub.graphql.platform.page_output import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.wire.datahub.graphql.guarding import Ask
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.platform import shapes
 
 GLOBAL: Final = "GLOBAL"

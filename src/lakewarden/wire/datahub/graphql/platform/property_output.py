@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.kinds import word_of
 from lakewarden.wire.datahub.graphql.platform import shapes
@@ -77,7 +77,7 @@ def _definition(property: Entity, info: Info) -> Mapping[str, Any]:
 def _platforms(info: Info, value: Mapping[str, object]) -> list[Entity] | None:
     """The platforms that the caller is shown; None: all are allowed."""
     found = shapes.entities(value.get("allowedPlatforms"), "dataPlatform")
-    return guarding.visible(info.context, found) if found else None
+    return authorization.visible(info.context, found) if found else None
 
 
 def _allowed(value: Mapping[str, object]) -> list[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import aspects
 from lakewarden.service.effect import SecretChanged
-from lakewarden.service.sealing import Sealing
+from lakewarden.service.sealed_properties import Sealing
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import Failure
 from lakewarden.wire.datahub.graphql.platform.draft import Draft
@@ -26,7 +26,7 @@ def never_given(what: str) -> Failure:
 def seal(draft: Draft, entity: Entity, key: str, secret: str) -> None:
     """Keeps a secret of an entity; raises `Failure` 400 where the server has no key for it."""
     sealed = _sealing(draft.call).seal(secret)
-    draft.desk.change(draft.realm, SecretChanged(entity, key, sealed))
+    draft.transaction.change(draft.realm, SecretChanged(entity, key, sealed))
 
 
 def _sealing(call: Call) -> Sealing:
@@ -38,14 +38,14 @@ def _sealing(call: Call) -> Sealing:
 
 def written(draft: Draft, entity: Entity, aspect: str) -> dict[str, Any]:
     """An aspect that is never read, without its secret, to be changed and put back."""
-    found = draft.desk.store.documents(draft.realm, [entity]).get(entity)
+    found = draft.transaction.store.documents(draft.realm, [entity]).get(entity)
     kept = aspects.kept_in(found).get(aspect)
     return {} if kept is None else dict(kept.value)
 
 
 def shown(call: Call, entities: Iterable[Entity], aspect: str) -> dict[Entity, Mapping[str, Any]]:
     """That aspect of those entities that have it, without its secret."""
-    with call.exchange.plane.reading() as reading:
+    with call.exchange.service.reading() as reading:
         documents = reading.documents(call.exchange.realm, list(entities))
     found = {one: aspects.kept_in(document).get(aspect) for one, document in documents.items()}
     return {

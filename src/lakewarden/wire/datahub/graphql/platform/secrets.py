@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.platform import sealed, shapes
@@ -70,7 +70,7 @@ def _delete(_: object, info: Info, urn: str) -> str:
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     found = stored(call, _TYPE)
     values = sealed.shown(call, found, _ASPECT)
 
@@ -91,7 +91,7 @@ def _name(secret: Entity, values: Mapping[Entity, Mapping[str, Any]]) -> str:
 
 
 def _values(_: object, info: Info, **_input: object) -> NoReturn:
-    guarding.allow(info.context, _MANAGE)
+    authorization.allow(info.context, _MANAGE)
     raise sealed.never_given("the value of a secret")
 
 

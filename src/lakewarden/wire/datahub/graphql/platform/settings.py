@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.platform import personal, shapes, views
@@ -48,7 +48,7 @@ def _with(value: Mapping[str, Any], name: str, **members: Any) -> dict[str, Any]
 
 def _views(_: object, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _VIEWS)
+    authorization.allow(call, _VIEWS)
     return {"defaultView": shapes.text(_part(call, "views").get("defaultView"))}
 
 
@@ -68,7 +68,7 @@ def _set_views(_: object, info: Info, input: Mapping[str, Any]) -> bool:
 
 def _propagation(_: object, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _FEATURES)
+    authorization.allow(call, _FEATURES)
     columns = _part(call, "docPropagation").get("columnPropagationEnabled")
     return {"docColumnPropagation": columns is not False}
 
@@ -87,7 +87,7 @@ def _set_propagation(_: object, info: Info, input: Mapping[str, Any]) -> bool:
 
 def _settings(_: object, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
-    guarding.allow(call, _MANAGE)
+    authorization.allow(call, _MANAGE)
     return _shown(call)
 
 

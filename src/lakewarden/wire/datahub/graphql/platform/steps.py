@@ -11,9 +11,9 @@ from typing import Any, Final
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.service import aspects
 from lakewarden.service.aspects import Write
-from lakewarden.service.desk import Desk
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.platform import shapes
@@ -43,8 +43,8 @@ def _update(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
     states = {one["id"]: one["properties"] for one in _limited(input["states"])}
     own = [id for id in states if _is_own(call, id)]
 
-    def task(desk: Desk) -> None:
-        stamp = {"time": int(desk.now * 1_000), "actor": call.actor.name}
+    def task(transaction: WriteTransaction) -> None:
+        stamp = {"time": int(transaction.now * 1_000), "actor": call.actor.name}
         writes = [
             Write(
                 _step(id),
@@ -56,10 +56,10 @@ def _update(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
             )
             for id in own
         ]
-        aspects.write(desk, call.exchange.realm, writes, call.actor.name)
+        aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
 
     if own:
-        guarding.write(call, "me.settings.set", NO_RESOURCE, task)
+        authorization.write(call, "me.settings.set", NO_RESOURCE, task)
     return {"results": [{"id": id, "succeeded": id in own} for id in states]}
 
 

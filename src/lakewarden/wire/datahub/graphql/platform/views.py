@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
+from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad, missing
-from lakewarden.wire.datahub.graphql.guarding import Ask
 from lakewarden.wire.datahub.graphql.kinds import types_of, word_of
 from lakewarden.wire.datahub.graphql.platform import personal, shapes
 from lakewarden.wire.datahub.graphql.platform.criteria import criterion

@@ -14,12 +14,12 @@ from pyroaring import BitMap
 
 from lakewarden.aspects.meaning import target
 from lakewarden.aspects.searched import browse_path
-from lakewarden.aspects.words import Term, field_term
+from lakewarden.aspects.tokens import Term, field_term
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.search.index import Index
 from lakewarden.service.search.links import Links
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.resolving import Info
 from lakewarden.wire.datahub.graphql.search.inputs import numbers, question
@@ -97,7 +97,7 @@ def _browse(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
         direct, below = Shelves(found.index, search.results).level(path)
         tree = found.index.tree
         ids = found.index.ranks.page(direct, start, count)
-        entities = guarding.visible(call, [tree.entity(id) for id in ids])
+        entities = authorization.visible(call, [tree.entity(id) for id in ids])
     call.together(entities)
     inner = sum(len(one) for one, _ in below.values())
     groups = [{"name": tree.names[id], "count": len(one)} for id, (one, _) in below.items()]
@@ -128,7 +128,7 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
         here = len(direct) + _add(groups, path, found.texts().aspects(own)) if own else len(direct)
     ordered = sorted(groups, key=lambda name: (-groups[name].number, name))[start:][:count]
     known = {name: _entity(groups[name].urn) for name in ordered}
-    seen = set(guarding.visible(call, [one for one in known.values() if one is not None]))
+    seen = set(authorization.visible(call, [one for one in known.values() if one is not None]))
     call.together(seen)
     shown = [
         {

@@ -8,7 +8,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.search.question import Question
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.kinds import word_of
 from lakewarden.wire.datahub.graphql.resolving import Info
@@ -43,7 +43,7 @@ def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown
 
 def _completed(call: Call, found: Asking, asked: Question, limit: int) -> Shown:
     page = found.search(asked).page(0, limit)
-    entities = guarding.visible(call, page.entities)
+    entities = authorization.visible(call, page.entities)
     call.together(entities)
     tree = found.index.tree
     ids = [id for id in map(tree.find, entities) if id is not None]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.search.search import Search
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.kinds import types_of, word_of
 from lakewarden.wire.datahub.graphql.resolving import Info
@@ -51,7 +51,7 @@ def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         platforms = found.facets.of("platform", search.results, _PLATFORMS).counts
         types = [word for word in _TYPES if _count(found, search, word)]
     entities = [Entity("dataPlatform", one.value) for one in platforms]
-    seen = guarding.visible(call, entities)
+    seen = authorization.visible(call, entities)
     call.together(seen)
     shown: list[Mapping[str, object]] = [
         {"field": "platform", "value": one.name, "entity": one} for one in seen

@@ -23,8 +23,8 @@ from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.service.search.question import IS_EQUAL, Condition, Question
 from lakewarden.service.search.scroll import Place
 from lakewarden.wire.datahub import viewing
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
-from lakewarden.wire.datahub.graphql import guarding
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.kinds import types_of
@@ -133,7 +133,7 @@ def _answer(info: Info, input: Input) -> _Answer:
     with asking(call.exchange, viewing.hits) as asked:
 
         def shown(entities: Iterable[Entity]) -> frozenset[Entity]:
-            return frozenset(guarding.visible(call, entities))
+            return frozenset(authorization.visible(call, entities))
 
         lineage = follow(Neighbours(asked.texts()), start, walk, shown)
         reached = [one for one in lineage.reached.values() if one.degree]

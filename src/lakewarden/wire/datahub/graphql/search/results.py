@@ -11,7 +11,7 @@ from typing import Any, Final
 from pyroaring import BitMap
 
 from lakewarden.aspects.searched import URN, fields, name_in_urn, shown_name
-from lakewarden.aspects.words import Sought, sought, words
+from lakewarden.aspects.tokens import Sought, sought, words
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names import datahub
@@ -20,7 +20,7 @@ from lakewarden.service.search.facets import MOST, USUAL, Facet
 from lakewarden.service.search.question import AnyOf, Condition, Criterion, Question
 from lakewarden.service.search.search import Page, Search
 from lakewarden.wire.datahub import viewing
-from lakewarden.wire.datahub.graphql import guarding
+from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.kinds import word_of
 from lakewarden.wire.datahub.graphql.resolving import Info
@@ -137,7 +137,9 @@ def _facets(
     counted = found.facets
     facets = [counted.of(name, ids, most) for name in dict.fromkeys(names)]
     named = {count.value: _entity(count.value) for one in facets for count in one.counts}
-    seen = set(guarding.visible(info.context, [one for one in named.values() if one is not None]))
+    seen = set(
+        authorization.visible(info.context, [one for one in named.values() if one is not None])
+    )
     info.context.together(seen)
     shown = {value: entity for value, entity in named.items() if entity in seen}
     return [facet_shown(info, one, shown) for one in facets]
@@ -178,7 +180,7 @@ def hits(
 ) -> list[Shown]:
     """The results of a page. One whose page is guarded from the caller shows that it is there."""
     flags = input.get("searchFlags") or {}
-    seen = set(guarding.visible(call, entities))
+    seen = set(authorization.visible(call, entities))
     call.together(seen)
     wanted = sought(asked.query) if flags.get("skipHighlighting") is not True else None
     extra = [str(name) for name in flags.get("fetchExtraFields") or ()]

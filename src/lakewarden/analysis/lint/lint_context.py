@@ -1,0 +1,318 @@
+"""What rules look at: one compiled realm, with the look-ups that they share.
+
+Everything is in terms of the snapshot's numbers, so that a rule over a hundred thousand
+statements and a million entities is some unions of bitmaps. Nothing here is kept beyond a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.place import Place
+from lakewarden.analysis.lint.privilege_meaning import Meaning
+from lakewarden.kernel.entity import Entity, Spelling
+from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.grants import Grant, Grouped
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, USER, Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.snapshot import Snapshot, compile
+from lakewarden.kernel.statement import Condition, Criterion, Effect, Statement, Where
+
+SHOWN = 3
+"""So many names stand in one message."""
+
+
+class SetAside(NamedTuple):
+    """A row that was read, had no place, and therefore does not count."""
+
+    table: str
+    row: str
+    reason: str
+    detail: str
+    place: str
+
+
+class Bearing(NamedTuple):
+    """A statement in force, as it bears on one of the privileges that it names."""
+
+    privilege: str
+    grant: Grant
+
+
+class Spans(NamedTuple):
+    """The scopes of one privilege, the widest first, with their first and last entities."""
+
+    firsts: NDArray[np.int64]
+    lasts: NDArray[np.int64]
+    scopes: list[int]
+    grants: dict[int, list[Grant]]
+
+
+class LintContext:
+    """One realm, for the rules.
+
+    `statements` are those that somebody may change, in order of their ids; `in_force` are
+    those of them that count now. `unknown` are the privileges that no model declares, by
+    statement; `set_aside` what was read and does not count.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        *,
+        set_aside: Sequence[SetAside] = (),
+        unknown: Sequence[tuple[Statement, tuple[str, ...]]] = (),
+    ) -> None:
+        self.snapshot = snapshot
+        self.set_aside = set_aside
+        self.unknown = unknown
+        self.model = snapshot.model
+        self.meaning = Meaning(snapshot.model)
+        self.coded = snapshot.coded
+        self.tree = snapshot.coded.tree
+        self.memberships = snapshot.coded.memberships
+        self.table = snapshot.table
+        self.now = snapshot.table.moment
+        # Remembered for each estate, not for each class: what is asked for goes with it.
+        self.acts_as = cache(self._acts_as)
+        self.users_of = cache(self._users_of)
+        self.reach = cache(self._reach)
+        self._spans = cache(self._find_spans)
+
+    @cached_property
+    def shipped(self) -> frozenset[str]:
+        """The ids of the statements that the system ships."""
+        return frozenset(str(table["id"]) for table in self.model.defaults)
+
+    @cached_property
+    def fixed(self) -> frozenset[str]:
+        """The ids of those that nobody can change."""
+        tables = self.model.defaults
+        return frozenset(str(t["id"]) for t in tables if not t.get("editable", False))
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        stored = sorted(self.table.statements.items())
+        return tuple(s for id, s in stored if id not in self.fixed and not is_implied(id))
+
+    @cached_property
+    def in_force(self) -> tuple[Statement, ...]:
+        return tuple(s for s in self.statements if s.applies(self.now))
+
+    @cached_property
+    def policies(self) -> tuple[Statement, ...]:
+        """The ALLOWs in force that choose their resources by criteria."""
+        return tuple(
+            s for s in self.in_force if s.effect is Effect.ALLOW and isinstance(s.scope, Where)
+        )
+
+    @cached_property
+    def bearings(self) -> dict[str, list[Bearing]]:
+        """By statement in force: what it bears on, without what only follows from that."""
+        found: dict[str, list[Bearing]] = {}
+        named: dict[str, frozenset[str]] = {}
+        for side in (self.table.allow, self.table.deny):
+            for privilege in sorted(side):
+                for grant in side[privilege].every:
+                    statement = grant.statement
+                    words = named.get(statement.id)
+                    if words is None:
+                        words = named[statement.id] = self.privileges(statement)
+                    if privilege in words:
+                        found.setdefault(statement.id, []).append(Bearing(privilege, grant))
+        return found
+
+    def bears(self, effect: Effect) -> Iterator[tuple[Statement, Bearing]]:
+        """Each statement in force of one effect that can be changed, privilege by privilege."""
+        for statement in self.in_force:
+            if statement.effect is effect:
+                for bearing in self.bearings.get(statement.id, ()):
+                    yield statement, bearing
+
+    def privileges(self, statement: Statement) -> frozenset[str]:
+        """The statement's privileges by their present names."""
+        return frozenset(self.model.privilege(word).name for word in statement.privileges)
+
+    def ids(self, grant: Grant) -> BitMap:
+        """The numbers of all that lies in a grant's scope, stored or not."""
+        return self.snapshot.bitmaps[grant.scope]
+
+    def stored(self, grant: Grant) -> BitMap:
+        """The stored entities in a grant's scope."""
+        return self.ids(grant) & self.tree.stored
+
+    def side(self, effect: Effect, privilege: str) -> Grouped:
+        """The grants in force of a privilege."""
+        table = self.table
+        return table.allows(privilege) if effect is Effect.ALLOW else table.denies(privilege)
+
+    def _reach(self, effect: Effect, privilege: str, principals: frozenset[int]) -> BitMap:
+        """Everything on which a role set has the privilege, or is denied it.
+
+        Grants with a constraint are left out: they do not open all that they cover.
+        """
+        grants = self.side(effect, privilege).of(principals)
+        scopes = {grant.scope for grant in grants if grant.constraint is None}
+        return union(self.snapshot.bitmaps[scope] for scope in scopes)
+
+    def overlapping(self, effect: Effect, privilege: str, ids: BitMap) -> Iterator[Grant]:
+        """The grants in force of a privilege that cover any of the entities, the widest first."""
+        if not ids:
+            return
+        spans = self._spans(effect, privilege)
+        near = np.flatnonzero((spans.lasts >= ids.min()) & (spans.firsts <= ids.max()))
+        for at in near.tolist():
+            scope = spans.scopes[at]
+            if self.snapshot.bitmaps[scope].intersect(ids):
+                yield from spans.grants[scope]
+
+    def _find_spans(self, effect: Effect, privilege: str) -> Spans:
+        # COST: of tens of thousands of scopes hardly any comes near a given one.
+        grants: dict[int, list[Grant]] = {}
+        for grant in self.side(effect, privilege).every:
+            if self.ids(grant):
+                grants.setdefault(grant.scope, []).append(grant)
+        bitmaps = self.snapshot.bitmaps
+        scopes = sorted(grants, key=lambda scope: -len(bitmaps[scope]))
+        return Spans(
+            np.array([bitmaps[scope].min() for scope in scopes], dtype=np.int64),
+            np.array([bitmaps[scope].max() for scope in scopes], dtype=np.int64),
+            scopes,
+            grants,
+        )
+
+    # who
+
+    def principal(self, id: int) -> Principal:
+        """The principal of this number."""
+        return self.memberships.principals[id]
+
+    def _acts_as(self, id: int) -> frozenset[int]:
+        """Everything that a principal acts as, itself included."""
+        return self.memberships.acts_as(self.principal(id))
+
+    def _users_of(self, id: int) -> BitMap:
+        """The users who act as a principal."""
+        principal = self.principal(id)
+        if principal == ALL_USERS:
+            return self._users
+        if principal == ANY_GROUP:
+            return BitMap(user for user in self._users if id in self.acts_as(user))
+        memberships = self.memberships.acting_as(id)
+        return BitMap(one for one in memberships if self.principal(one).kind == USER)
+
+    @cached_property
+    def _users(self) -> BitMap:
+        return BitMap(id for id in self.memberships.stored if self.principal(id).kind == USER)
+
+    def go_together(self, one: int, other: int) -> bool:
+        """Whether anybody acts as both principals."""
+        return other in self.acts_as(one) or self.users_of(one).intersect(self.users_of(other))
+
+    # names
+
+    def entity(self, id: int) -> str:
+        """An entity as it is written."""
+        entity = self.tree.entity(id)
+        return f"{entity.type}:{entity.name}"
+
+    def is_stored(self, entity: Entity) -> bool:
+        """Whether the entity is stored."""
+        return self.coded.is_known(entity)
+
+
+def of_facts(
+    facts: Facts,
+    model: Model,
+    spelling: Spelling,
+    *,
+    now: float,
+    set_aside: Sequence[SetAside] = (),
+) -> LintContext:
+    """The estate of some rows. Privileges that are not known are put aside, not refused.
+
+    Raises `BadInput` for rows that do not hold together.
+    """
+    kept: list[Statement] = []
+    unknown: list[tuple[Statement, tuple[str, ...]]] = []
+    for statement in facts.statements:
+        strange = tuple(sorted(word for word in statement.privileges if not _knows(model, word)))
+        if strange:
+            unknown.append((statement, strange))
+        known = statement.privileges - set(strange)
+        kept.append(replace(statement, privileges=known) if strange else statement)
+    snapshot = compile(replace(facts, statements=kept), model, spelling, now=now)
+    return LintContext(snapshot, set_aside=set_aside, unknown=unknown)
+
+
+def _knows(model: Model, word: str) -> bool:
+    try:
+        model.privilege(word)
+    except Unknown:
+        return False
+    return True
+
+
+def is_implied(id: str) -> bool:
+    """Whether a statement follows from other facts."""
+    return id.startswith(IMPLIED_ID)
+
+
+def union(bitmaps: Iterable[BitMap]) -> BitMap:
+    """All that is in any of the bitmaps."""
+    return BitMap.union(BitMap(), *bitmaps)
+
+
+def criteria_of(statement: Statement) -> tuple[Criterion, ...]:
+    """The criteria by which the statement chooses its resources; none where it has none."""
+    return statement.scope.criteria if isinstance(statement.scope, Where) else ()
+
+
+def values_of(statement: Statement, field: str) -> tuple[str, ...]:
+    """The values that a field of the resource must have one of; none where it is not asked."""
+    return tuple(
+        value
+        for criterion in criteria_of(statement)
+        if criterion.field == field and criterion.condition is Condition.EQUALS
+        for value in criterion.values
+    )
+
+
+def at(statement: Statement) -> Place:
+    """The place of a finding about a statement."""
+    return Place("statement", statement.id)
+
+
+def who(principal: Principal) -> Place:
+    """The place of a finding about a principal."""
+    return Place(principal.kind, principal.name)
+
+
+def some(names: Iterable[str], count: int | None = None) -> str:
+    """A few of the names, and how many more there are.
+
+    `count` says how many there are, where that is known: then no more are looked up than stand
+    in the message.
+
+    >>> some(["a", "b", "c", "d", "e"])
+    '`a`, `b`, `c` and 2 more'
+    """
+    found = list(names if count is None else islice(names, SHOWN))
+    told = ", ".join(f"`{name}`" for name in found[:SHOWN])
+    more = (len(found) if count is None else count) - SHOWN
+    return told if more <= 0 else f"{told} and {more:,} more"
+
+
+def words(names: Iterable[str]) -> str:
+    """Privileges, in order."""
+    return ", ".join(sorted(names))

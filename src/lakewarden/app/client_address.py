@@ -1,0 +1,49 @@
+"""From where a request comes, for the log. Nobody is believed because of it (R-53).
+
+`X-Forwarded-For` counts only as far as configured proxies vouch for it: read from its end, the
+first address that is no such proxy is the caller's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Sequence
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def networks(texts: Iterable[str]) -> tuple[Network, ...]:
+    """The proxies' networks; raises `ValueError`."""
+    return tuple(ipaddress.ip_network(text) for text in texts)
+
+
+def client_address(peer: str, forwarded: str | None, proxies: Sequence[Network]) -> str:
+    """The caller's address.
+
+    >>> caller("10.0.0.1", "1.1.1.1, 2.2.2.2", networks(["10.0.0.0/8"]))
+    '2.2.2.2'
+    >>> caller("9.9.9.9", "1.1.1.1", networks(["10.0.0.0/8"]))
+    '9.9.9.9'
+    """
+    at = peer
+    for hop in reversed((forwarded or "").split(",")):
+        if not is_among(at, proxies) or not _is_address(hop.strip()):
+            break
+        at = hop.strip()
+    return at
+
+
+def is_among(address: str, proxies: Sequence[Network]) -> bool:
+    """Whether the address is one of the proxies'."""
+    if not proxies or not _is_address(address):
+        return False
+    found = ipaddress.ip_address(address)
+    return any(found in network for network in proxies)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,68 @@
+"""A store together with its plane and its shared revision: what every process that writes opens.
+
+A process that writes without raising the word is not seen by the others of its host. So nobody
+makes a decision service over a stored database but through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from lakewarden.app.keys import keys_of
+from lakewarden.app.shared_revision import MappedRevision, shared_revision_of
+from lakewarden.service.audit_seal import Seals
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.store import SqlStore, StoreLimits, open_store
+
+
+class OpenStore:
+    """An open store. The decision service is not loaded yet: `service.open()` does that."""
+
+    def __init__(self, store: SqlStore, shared_revision: MappedRevision | None) -> None:
+        self.store = store
+        self.shared_revision = shared_revision
+        self.service = DecisionService(store, shared_revision=shared_revision)
+
+    def close(self) -> None:
+        """Lets go of the store and of the word."""
+        self.store.close()
+        if self.shared_revision is not None:
+            self.shared_revision.close()
+
+
+def open_for_writing(
+    database: str,
+    *,
+    host_only: bool = False,
+    makes: bool = True,
+    limits: StoreLimits | None = None,
+    keys: Sequence[str] | None = None,
+) -> OpenStore:
+    """The store at a URL, its schema brought up to date.
+
+    `host_only`: no other host writes to it. Unless it `makes` the schema of a database that has
+    none, such a one is refused. `limits`: see `open_store`. The audit
+    trail is sealed with the first of the `keys`, by default those of `keys_of`. Raises `BadInput`
+    and `Unavailable`.
+    """
+    store = open_store(database, makes=makes, limits=limits or StoreLimits())
+    try:
+        store.seals = Seals(keys_of(database) if keys is None else keys)
+        return OpenStore(store, shared_revision_of(database, host_only=host_only))
+    except BaseException:
+        store.close()
+        raise
+
+
+@contextmanager
+def opened_service(
+    database: str, *, host_only: bool = False, makes: bool = True
+) -> Iterator[DecisionService]:
+    """The loaded decision service of a store, for as long as a command takes."""
+    opened = open_for_writing(database, host_only=host_only, makes=makes)
+    try:
+        opened.service.open()
+        yield opened.service
+    finally:
+        opened.close()

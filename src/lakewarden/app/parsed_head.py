@@ -1,0 +1,136 @@
+"""What the head of a request says, worked out once for all requests that begin alike.
+
+A caller sends the same head over and over: only its length, its id and its trace differ. What
+the rest means (route, credentials as they were sent, how new an answer has to be) depends on
+nothing but its very bytes and the realms that there are; so it is kept by these bytes for as
+long as a state is the newest. Whether the caller is believed is never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.app import http_head as heads
+from lakewarden.app.freshness import AT_LEAST, CONSISTENCY, NEWEST, Wanted, wanted
+from lakewarden.app.http_head import Pair
+from lakewarden.app.request_origin import RequestOrigin
+from lakewarden.app.routing import Found, Lost, Table
+from lakewarden.authn import cookie, header
+from lakewarden.authn.header import Credentials, Nothing
+from lakewarden.config.settings import Limits
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import split_path
+from lakewarden.service.state import State
+
+MOST_KEPT: Final = 4_096
+"""Heads that are kept; then all are forgotten."""
+
+MOST_BYTES: Final = 4_096
+"""A larger head is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedHead:
+    """A request as its head tells it.
+
+    `size` are the bytes of the headers that are kept, `path` what lies below the realm's prefix,
+    `body_limit` is in bytes; `takes_body`: its content type is one of the route's; `rate_class` is
+    what it counts as.
+    """
+
+    found: Found
+    headers: Mapping[str, str]
+    credentials: Credentials
+    query: Mapping[str, tuple[str, ...]]
+    wish: Wanted
+    size: int
+    path: str
+    body_limit: int
+    takes_body: bool
+    rate_class: str
+
+
+class HeadCache:
+    """The heads that were read, for one state. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        table: Table,
+        limits: Limits,
+        public_url: str = "",
+        origin: RequestOrigin | None = None,
+    ) -> None:
+        self._table = table
+        self._limits = limits
+        self._origin = RequestOrigin(public_url=public_url) if origin is None else origin
+        self._public_url = public_url
+        self._state: State | None = None
+        self._kept: dict[tuple[str, bytes, bytes, tuple[Pair, ...]], ParsedHead] = {}
+
+    def known(
+        self, method: str, path: bytes, query: bytes, headers: Sequence[Pair], state: State
+    ) -> ParsedHead | None:
+        """What is known of a head that was read before, at the same state."""
+        if self._state is not state:
+            self._kept.clear()
+            self._state = state
+        return self._kept.get((method, path, query, tuple(headers)))
+
+    def read(
+        self, method: str, path: bytes, query: bytes, headers: Sequence[Pair], state: State
+    ) -> ParsedHead | Lost:
+        """Reads a head; raises `Refused` and `BadInput`."""
+        limits = self._limits
+        heads.check_address(path, query, limits.url_bytes)
+        head = heads.read(headers, limits.header_bytes)
+        self._origin.check(method, head.headers)
+        found = self._find(method, path, state)
+        if isinstance(found, Lost):
+            return found
+        heads.check_encoding(head.headers)
+        fields = heads.query_of(query)
+        credentials = header.read(head.authorization)
+        if found.route.session and isinstance(credentials, Nothing):
+            credentials = cookie.read(head.headers, self._public_url)
+        parsed = ParsedHead(
+            found=found,
+            headers=head.headers,
+            credentials=credentials,
+            query=fields,
+            wish=_wish(head.headers, fields),
+            size=head.size,
+            path="/" + "/".join(found.segments),
+            body_limit=found.route.body_limit or limits.body_bytes,
+            takes_body=heads.is_accepted(head.headers, found.route),
+            rate_class=found.route.counts_as,
+        )
+        if head.size <= MOST_BYTES and state is self._state:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[method, path, query, tuple(headers)] = parsed
+        return parsed
+
+    def _find(self, method: str, path: bytes, state: State) -> Found | Lost:
+        """The route of a path; raises `BadInput` for a path that is refused (R-42)."""
+        try:
+            return self._table.find(method, split_path(path), state)
+        except BadInput:
+            escaped = path.upper()
+            if b"%2F" not in escaped and b"%5C" not in escaped:
+                raise
+            found = self._table.find(method, split_path(path, encoded_slash=True), state)
+            if isinstance(found, Found) and found.route.encoded_slash:
+                return found
+            raise
+
+
+def _wish(headers: Mapping[str, str], query: Mapping[str, tuple[str, ...]]) -> Wanted:
+    """How new the answer has to be, as a header or the query says."""
+    at_least, consistency = headers.get(AT_LEAST), headers.get(CONSISTENCY)
+    if consistency is None and "consistency" in query:
+        consistency = query["consistency"][0]
+    if at_least is None and consistency is None:
+        return NEWEST
+    return wanted(at_least, consistency)

@@ -1,0 +1,116 @@
+"""What is known of a request so far: its answer's head, its figures and its log line are of it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lakewarden.app import http_head as heads
+from lakewarden.app import log, metrics
+from lakewarden.app.client_address import Network, client_address
+from lakewarden.app.freshness import STALE
+from lakewarden.app.http_head import Pair
+from lakewarden.service.actor import Actor
+from lakewarden.wire.exchange import JSON, Dialect, Exchange, Reply
+
+REVISION: Final = "lakewarden-revision"
+"""Response header: the revision of the state that the answer was taken from."""
+
+_TOLD_BYTES = 256
+_JSON = (b"content-type", JSON.encode())
+_ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+_REQUEST_ID, _REVISION, _STALE = heads.REQUEST_ID.encode(), REVISION.encode(), STALE.encode()
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """One request on its way.
+
+    `begun` is of `time.perf_counter`; `certificate` are the names in that of the connection.
+    """
+
+    method: str
+    raw_path: bytes
+    begun: float
+    peer: str = ""
+    certificate: tuple[str, ...] = ()
+    request_id: str = ""
+    dialect: Dialect | None = None
+    operation: str = ""
+    realm: str | None = None
+    model: str = ""
+    forwarded: str | None = None
+    revision: int | None = None
+    stale: float | None = None
+    actor: Actor | None = None
+    exchange: Exchange | None = None
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """The path as it may be told: its beginning, as it was sent."""
+        return self.raw_path[:_TOLD_BYTES].decode("latin-1")
+
+    @property
+    def wire(self) -> str:
+        """The dialect's name."""
+        return "none" if self.dialect is None else self.dialect.name
+
+    def head(self, reply: Reply) -> list[Pair]:
+        """The headers of the answer; raises `ValueError` for one that cannot be sent."""
+        kind = reply.content_type
+        head: list[Pair] = []
+        if reply.status != 204:
+            head.append(_JSON if kind is JSON else (b"content-type", kind.encode("latin-1")))
+            head.append((b"content-length", b"%d" % len(reply.body)))
+        head.append((_REQUEST_ID, (self.request_id or heads.request_id(None)).encode("ascii")))
+        head += _ALWAYS
+        if self.revision is not None:
+            head.append((_REVISION, b"%d" % self.revision))
+        if self.stale is not None:
+            head.append((_STALE, f"{self.stale:.3f}".encode()))
+        if self.extra or reply.headers:
+            head = _with(head, {**self.extra, **reply.headers})
+        for cookie in reply.cookies:
+            if not cookie.isprintable():
+                raise ValueError("a cookie holds a control character")
+            head.append((b"set-cookie", cookie.encode("ascii")))
+        return head
+
+    def tell(self, status: int, proxies: Sequence[Network]) -> None:
+        """Counts and logs the request, once it was answered."""
+        seconds = time.perf_counter() - self.begun
+        metrics.count(self.wire, self.operation, status, self.model, seconds)
+        if self.stale is not None:
+            metrics.STALE.inc()
+        level = logging.INFO if status >= 400 else logging.DEBUG
+        if log.is_told(level):
+            log.get().log(
+                level,
+                "request",
+                method=self.method,
+                path=self.path,
+                status=status,
+                seconds=round(seconds, 6),
+                wire=self.wire,
+                operation=self.operation,
+                realm=self.realm,
+                revision=self.revision,
+                user=None if self.actor is None else self.actor.user,
+                credential_kind=None if self.actor is None else self.actor.credential,
+                client=client_address(self.peer, self.forwarded, proxies),
+                request_id=self.request_id,
+            )
+
+
+def _with(head: list[Pair], more: dict[str, str]) -> list[Pair]:
+    """The head with further headers, which replace those of the same name."""
+    found = dict(head)
+    for name, value in more.items():
+        if not value.isprintable():
+            raise ValueError(f"the header {name} holds a control character")
+        found[name.lower().encode("latin-1")] = value.encode("latin-1")
+    return list(found.items())

@@ -1,0 +1,421 @@
+"""One request from its first byte to its answer, in front of every dialect.
+
+| step | refused with                                                          |
+|------|-----------------------------------------------------------------------|
+| 1    | head: 414, 431, 400, 415; host 421; a page of another site 403         |
+| 2    | path: split, then decoded; route found, else 404 or 405                |
+| 3    | body, within its limits of size and time: 413, 408, 415; before a      |
+|      | large one steps 4 and 5 as well                                        |
+| 4    | a state new enough for what was asked: 409, 503                        |
+| 5    | the caller: 401; asks too often: 429                                   |
+| 6    | the handler: on the loop where it is inline, else in a worker thread,  |
+|      | where the caller has a share of the threads: 503                       |
+
+A complete request whose head is known, and that waits for nothing, is answered at once
+(`RequestPipeline.at_once`), without a task of its own; every other one by the same steps as a coroutine.
+
+Each refusal has the form of the dialect whose path it is. Whatever goes wrong unforeseen ends
+in that dialect's 500, which tells nothing; no error of any kind ends in an allow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from lakewarden.app import http_head as heads
+from lakewarden.app import log, metrics, tls
+from lakewarden.app.client_address import Network, client_address
+from lakewarden.app.fair_queue import THREADS, FairQueue
+from lakewarden.app.freshness import Fresh, Freshness, Wanted
+from lakewarden.app.http_body import Disconnected, Receive, disconnected, read_body
+from lakewarden.app.http_head import Pair
+from lakewarden.app.parsed_head import HeadCache, ParsedHead
+from lakewarden.app.problem import PROBLEM
+from lakewarden.app.rate_limit import RateLimited, RateLimiter, site
+from lakewarden.app.request_context import RequestContext
+from lakewarden.app.request_origin import RequestOrigin
+from lakewarden.app.routing import Lost, Table, top_realm
+from lakewarden.app.trusted_proxy import TrustedProxy
+from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthenticated, named
+from lakewarden.authn.header import Nothing
+from lakewarden.config.rate_limits import RateLimits
+from lakewarden.config.settings import Limits
+from lakewarden.kernel.errors import Starting, Unavailable, WardenError
+from lakewarden.service.actor import ANONYMOUS, Actor
+from lakewarden.service.cancellation import Cancellation, check, working
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.realm import DIRECTORY
+from lakewarden.service.state import State
+from lakewarden.wire.exchange import JSON, LOGINS, Exchange, Handler, Refused, Reply, Services
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Scope = MutableMapping[str, Any]
+
+Answer = tuple[int, list[Pair], bytes]
+"""Status, headers and body."""
+
+_TRIES: Final = 3
+
+
+@dataclass(slots=True)
+class Parts:
+    """What the gate works with. `is_open` turns true once the state was loaded.
+
+    `is_away`: it was not, since the store could not be reached.
+    `vouching`: the proxies that are believed when they name the caller, by dialect; `principals`:
+    the users of certificates, by names in these.
+    """
+
+    table: Table
+    service: DecisionService
+    authenticator: Authenticator
+    services: Services
+    limits: Limits
+    workers: Executor
+    freshness: Freshness
+    proxies: tuple[Network, ...] = ()
+    trusted_proxies: Mapping[str, TrustedProxy] = field(default_factory=dict)
+    principals: Mapping[str, str] = field(default_factory=dict)
+    origin: RequestOrigin = field(default_factory=RequestOrigin)
+    limiter: RateLimiter = field(default_factory=lambda: RateLimiter(RateLimits()))
+    is_open: bool = False
+    is_away: bool = False
+
+    def closed(self) -> Unavailable:
+        """Why nothing is answered before the state was loaded."""
+        return Unavailable("the store cannot be reached yet") if self.is_away else Starting()
+
+
+class RequestPipeline:
+    """The dialects as an ASGI application; it answers every request under its routes."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        limits = parts.limits
+        self._arrivals = HeadCache(parts.table, limits, parts.services.public_url, parts.origin)
+        self._queue: FairQueue[Reply] = FairQueue(
+            parts.workers,
+            threads=THREADS,
+            share=limits.caller_threads,
+            waiting=limits.waiting_requests,
+            caller_waiting=limits.caller_waiting_requests,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw_path: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogatepass")
+        peer = (scope.get("client") or ("",))[0]
+        context = RequestContext(scope["method"], raw_path, time.perf_counter(), peer)
+        if "extensions" in scope:
+            context.certificate = scope["extensions"].get(tls.CERTIFICATE, ())
+        try:
+            reply = await self._answer(context, scope["query_string"], scope["headers"], receive)
+            head = context.head(reply)
+        except Disconnected:
+            return
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an error is never an answer but deny
+            reply = self._failed(context, error)
+            head = context.head(reply)
+        await send({"type": "http.response.start", "status": reply.status, "headers": head})
+        body = b"" if context.method == "HEAD" else reply.body
+        await send({"type": "http.response.body", "body": body})
+        context.tell(reply.status, self._parts.proxies)
+
+    def at_once(
+        self,
+        method: str,
+        url: bytes,
+        headers: Sequence[Pair],
+        body: bytes,
+        peer: str,
+        certificate: tuple[str, ...] = (),
+    ) -> Answer | None:
+        """The answer to a complete request that waits for nothing; None: it takes the usual way.
+
+        Only for a head that came that way before, and a handler that runs inline. `url` is as
+        it was sent, names of headers are in lower case. Not for HEAD.
+        """
+        parts = self._parts
+        context = RequestContext(method, b"", time.perf_counter(), peer, certificate=certificate)
+        try:
+            path, _, query = url.partition(b"?")
+            context.raw_path = path
+            parsed = self._known(context, query, headers)
+            if parsed is None or not parsed.found.route.inline or not parts.is_open:
+                return None
+            if len(body) > parsed.body_limit or (body and not parsed.takes_body):
+                return None
+            now = parts.service.clock()
+            state = parts.freshness.at_once(parsed.wish, now)
+            if state is None:
+                return None
+            entered = self._entered(context, parsed, body, Fresh(state), now)
+            reply = entered if isinstance(entered, Reply) else _inline(context, parsed, entered)
+            head = context.head(reply)
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an error is never an answer but deny
+            reply = self._failed(context, error)
+            head = context.head(reply)
+        context.tell(reply.status, parts.proxies)
+        return reply.status, head, reply.body
+
+    async def _answer(
+        self, context: RequestContext, query: bytes, headers: Sequence[Pair], receive: Receive
+    ) -> Reply:
+        limits = self._parts.limits
+        own, shared = heads.parted(headers)
+        parsed = self._arrived(context, query, own, shared)
+        if isinstance(parsed, Lost):
+            return self._missing(context, parsed)
+        limit = parsed.body_limit
+        if limit > limits.body_bytes:
+            # Large bodies are read for callers only that would be believed as things are; what
+            # this process knew last may lack their token.
+            known, now = await self._fresh(parsed.wish)
+            early = self._authenticated(context, parsed, known.state, now)
+            if isinstance(early, Unauthenticated):
+                return self._unauthenticated(context, parsed, early)
+        announced = own.get(b"content-length", b"0")
+        body = await read_body(receive, announced, limit, limits.request_seconds)
+        if body and not parsed.takes_body:
+            raise Refused(415, f"expected the content type `{JSON}`")
+        fresh, now = await self._fresh(parsed.wish)
+        entered = self._entered(context, parsed, body, fresh, now)
+        if isinstance(entered, Reply):
+            return entered
+        if parsed.found.route.inline:
+            return _inline(context, parsed, entered)
+        return await self._aside(context, parsed, entered, receive)
+
+    def _known(
+        self, context: RequestContext, query: bytes, headers: Sequence[Pair]
+    ) -> ParsedHead | None:
+        """What is known of the head, if it was read before."""
+        own, shared = heads.parted(headers)
+        parsed = self._arrivals.known(
+            context.method, context.raw_path, query, shared, self._parts.service.state
+        )
+        if parsed is not None:
+            self._set_out(context, parsed, own)
+        return parsed
+
+    def _arrived(
+        self, context: RequestContext, query: bytes, own: dict[bytes, bytes], shared: Sequence[Pair]
+    ) -> ParsedHead | Lost:
+        """What the head says; raises `Refused` and `BadInput`."""
+        state = self._parts.service.state
+        method, path = context.method, context.raw_path
+        parsed = self._arrivals.known(method, path, query, shared, state)
+        if parsed is None:
+            context.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
+            found = self._arrivals.read(method, path, query, shared, state)
+            if isinstance(found, Lost):
+                context.dialect, context.realm = found.dialect, found.realm
+                return found
+            parsed = found
+        self._set_out(context, parsed, own)
+        return parsed
+
+    def _set_out(
+        self, context: RequestContext, parsed: ParsedHead, own: dict[bytes, bytes]
+    ) -> None:
+        """Notes what the head says; raises `Refused` where the headers are too large together."""
+        found = parsed.found
+        context.dialect, context.realm = found.dialect, found.realm
+        context.operation = found.route.operation
+        context.forwarded = parsed.headers.get("x-forwarded-for")
+        if own:
+            size = parsed.size + heads.size_of(own.items())
+            heads.check_size(size, self._parts.limits.header_bytes)
+        if not context.request_id:
+            context.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
+
+    async def _fresh(self, wish: Wanted) -> tuple[Fresh, float]:
+        """The state that answers, and the moment for which it does."""
+        if not self._parts.is_open:
+            raise self._parts.closed()
+        now = self._parts.service.clock()
+        state = self._parts.freshness.at_once(wish, now)
+        if state is not None:
+            return Fresh(state), now
+        for _ in range(_TRIES):
+            fresh = await self._parts.freshness.state(wish)
+            now = self._parts.service.clock()
+            if fresh.state.covers(now):
+                return fresh, now
+        raise Unavailable("the state is not ready for this moment")
+
+    def _entered(
+        self, context: RequestContext, parsed: ParsedHead, body: bytes, fresh: Fresh, now: float
+    ) -> Exchange | Reply:
+        """The request as its handler gets it, or why it does not get there."""
+        state = fresh.state
+        context.stale, context.revision = fresh.stale, state.revision
+        actor = self._authenticated(context, parsed, state, now)
+        if isinstance(actor, Unauthenticated):
+            return self._unauthenticated(context, parsed, actor)
+        self._count(context, parsed, actor)
+        dialect = parsed.found.dialect
+        if context.realm is None or (dialect.models and context.model not in dialect.models):
+            return dialect.missing(context.method, context.path, ())
+        context.actor = actor
+        context.exchange = exchange = Exchange(
+            method=context.method,
+            path=parsed.path,
+            params=parsed.found.params,
+            query=parsed.query,
+            headers=parsed.headers,
+            body=body,
+            actor=actor,
+            realm=context.realm,
+            state=state,
+            now=now,
+            service=self._parts.service,
+            services=self._parts.services,
+        )
+        if not parsed.found.route.inline:
+            exchange.address = client_address(context.peer, context.forwarded, self._parts.proxies)
+        return exchange
+
+    def _authenticated(
+        self, context: RequestContext, parsed: ParsedHead, state: State, now: float
+    ) -> Actor | Unauthenticated:
+        """The caller, and which realm it reaches; both on the same state."""
+        found = parsed.found
+        context.realm = name = found.realm or top_realm(found.dialect, state)
+        realm = None if name is None else state.realms.get(name)
+        context.model = "" if realm is None else realm.realm.model
+        # A dialect that speaks for all realms looks at the realm that the body names.
+        is_open = found.realm is None and not found.dialect.models
+        trusted_proxies = self._parts.trusted_proxies.get(found.dialect.name)
+        credentials = parsed.credentials
+        if context.certificate:
+            names, principals = context.certificate, self._parts.principals
+            credentials = tls.credentials(credentials, names, principals)
+        if trusted_proxies is not None:
+            credentials = trusted_proxies.credentials(credentials, parsed.headers, context.peer)
+        actor = self._parts.authenticator.authenticate(
+            credentials,
+            state,
+            now,
+            realm=None if is_open or realm is None else realm.realm,
+            anonymous=found.dialect.anonymous,
+            dialect=found.dialect.name,
+        )
+        if isinstance(actor, Unauthenticated):
+            if not found.route.public or not isinstance(parsed.credentials, Nothing):
+                return actor
+            actor = self._parts.authenticator.stranger
+        if found.realm is not None and realm is None:
+            # As for a realm of strangers, so that nobody learns which of the two it is.
+            return Unauthenticated(NOT_GOOD_HERE)
+        return named(actor, context.request_id, found.dialect.name)
+
+    def _count(self, context: RequestContext, parsed: ParsedHead, actor: Actor | None) -> None:
+        """Counts the request for its caller, or its address; raises `RateLimited`."""
+        kind = parsed.rate_class
+        if actor is None or kind is LOGINS or actor.credential == ANONYMOUS:
+            address = client_address(context.peer, context.forwarded, self._parts.proxies)
+            who = f"\0{site(address)}"
+        elif actor.directory == DIRECTORY:
+            who = actor.user
+        else:
+            who = f"{actor.directory}\0{actor.user}"
+        self._parts.limiter.check(kind, who, context.begun)
+
+    def _unauthenticated(
+        self, context: RequestContext, parsed: ParsedHead, no: Unauthenticated
+    ) -> Reply:
+        self._count(context, parsed, None)
+        log.get().info("not believed", why=no.why, detail=no.detail, request_id=context.request_id)
+        told = parsed.found.route.unauthenticated or parsed.found.dialect.unauthenticated
+        return told(no.why)
+
+    async def _aside(
+        self, context: RequestContext, parsed: ParsedHead, exchange: Exchange, receive: Receive
+    ) -> Reply:
+        """What the handler answers, in a worker thread; given up when nobody waits any more."""
+        cancellation = Cancellation()
+        handled = partial(_handled, parsed.found.route.handler, exchange, cancellation)
+        work = self._queue.submit(_queued_as(exchange), handled)
+        gone = asyncio.ensure_future(disconnected(receive))
+        both: set[asyncio.Future[Any]] = {work, gone}
+        try:
+            done, _ = await asyncio.wait(
+                both,
+                timeout=self._parts.limits.request_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            gone.cancel()
+            if not work.done():
+                cancellation.cancel()
+                work.cancel()
+                with suppress(RuntimeError):  # no more threads while the server stops
+                    self._parts.workers.submit(cancellation.interrupt)
+        if work in done:
+            reply = work.result()
+            context.revision = exchange.state.revision
+            return reply
+        if gone in done:
+            raise Disconnected
+        raise Refused(503, "this took too long; it may or may not have taken effect")
+
+    def _missing(self, context: RequestContext, lost: Lost) -> Reply:
+        dialect = lost.dialect or PROBLEM
+        return dialect.missing(context.method, context.path, lost.allowed)
+
+    def _failed(self, context: RequestContext, error: Exception) -> Reply:
+        if not isinstance(error, WardenError):
+            metrics.ERRORS.labels(context.wire, context.operation).inc()
+            log.get().error(
+                "unforeseen error",
+                operation=context.operation,
+                request_id=context.request_id,
+                exc_info=error,
+            )
+        if isinstance(error, Unavailable):
+            context.extra["retry-after"] = "1"
+        if isinstance(error, RateLimited):
+            metrics.RATE_LIMITED.labels(context.wire, error.kind).inc()
+            context.extra["retry-after"] = str(math.ceil(error.seconds))
+        if context.exchange is not None:
+            context.revision = context.exchange.state.revision
+        if context.dialect is None:
+            context.dialect = self._parts.table.guess(context.path)
+        dialect = context.dialect or PROBLEM
+        try:
+            return dialect.failed(context.exchange, error)
+        except Exception as second:  # noqa: BLE001 — a dialect that fails to tell an error
+            log.get().error(
+                "error while telling an error", request_id=context.request_id, exc_info=second
+            )
+            return PROBLEM.failed(None, Refused(500, "internal error"))
+
+
+def _inline(context: RequestContext, parsed: ParsedHead, exchange: Exchange) -> Reply:
+    """What the handler answers, on the event loop."""
+    reply = parsed.found.route.handler(exchange)
+    context.revision = exchange.state.revision
+    return reply
+
+
+def _handled(handler: Handler, exchange: Exchange, cancellation: Cancellation) -> Reply:
+    """What the handler answers, unless it is given up before its turn or on the way."""
+    with working(cancellation):
+        check()
+        return handler(exchange)
+
+
+def _queued_as(exchange: Exchange) -> str:
+    """Whose request it is, of those that share the threads; strangers are told by address."""
+    actor = exchange.actor
+    if actor.credential == ANONYMOUS:
+        return f"address {exchange.address}"
+    return f"user {actor.directory} {actor.user}"

@@ -1,0 +1,117 @@
+"""The shared revision: the newest revision in shared memory, for all processes of one host.
+
+A file of eight bytes that every process maps. Whoever writes to the store raises it after the
+commit and before it answers, so a reader that finds its own revision there has proven, without
+asking the store, that it missed nothing that was answered.
+
+A word that is higher than its store would send every reader to the store for ever. So whoever
+finds that no other process has the file open starts it anew from 0.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import mmap
+import os
+import re
+import stat
+import tempfile
+import threading
+from pathlib import Path
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+
+_BYTES = 8
+_SQLITE: Final = re.compile(r"sqlite(\+[a-z0-9]+)?:///")
+
+
+class MappedRevision:
+    """The word in a mapped file; implements `SharedRevision`. Close it when done."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._threads = threading.Lock()
+        self._file = _open_private(path)
+        # Raising takes a lock of its own; that of the word itself is held for as long as it is
+        # open, and tells others that somebody is there.
+        self._lock = _open_private(path.with_name(f"{path.name}-lock"))
+        self._claim()
+        self._map = mmap.mmap(self._file, _BYTES)
+        self._cells = memoryview(self._map).cast("Q")
+
+    def _claim(self) -> None:
+        with _locked(self._lock):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pass
+            else:
+                os.pwrite(self._file, bytes(_BYTES), 0)
+            fcntl.flock(self._file, fcntl.LOCK_SH)
+
+    def value(self) -> int:
+        """The revision that the last writer raised it to; eight aligned bytes, never torn."""
+        return self._cells[0]
+
+    def raise_to(self, revision: int) -> None:
+        """Makes it at least this, whoever else raises it at the same time."""
+        with self._threads, _locked(self._lock):
+            self._cells[0] = max(self._cells[0], revision)
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._cells.release()
+        self._map.close()
+        os.close(self._file)
+        os.close(self._lock)
+
+
+class _locked:  # noqa: N801 — reads as a word of the `with` statement
+    def __init__(self, file: int) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+
+def _open_private(path: Path) -> int:
+    """The file, ours alone; raises `BadInput` where somebody else put something there."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    found = os.fstat(file)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+        os.close(file)
+        raise BadInput(f"`{path}` is not a file of ours")
+    return file
+
+
+def shared_revision_of(database: str, *, host_only: bool = False) -> MappedRevision | None:
+    """The word of a store; None where other hosts may write to it.
+
+    Beside a SQLite file, whose writers are all on this host; for another store only if the
+    operator says that all writers are here (`host_only`).
+    """
+    place = place_of(database, host_only=host_only)
+    return None if place is None else MappedRevision(place)
+
+
+def sqlite_file(database: str) -> Path | None:
+    """The file of a SQLite store; None for another one."""
+    found = _SQLITE.match(database)
+    return None if found is None else Path(database[found.end() :]).resolve()
+
+
+def place_of(database: str, *, host_only: bool = False) -> Path | None:
+    """Where the shared revision of a store is kept."""
+    file = sqlite_file(database)
+    if file is not None:
+        return file.with_name(f"{file.name}-revision")
+    if not host_only:
+        return None
+    name = hashlib.sha256(database.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    folder = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    return Path(folder) / f"lakewarden-{os.getuid()}-{name}-revision"

@@ -1,0 +1,46 @@
+"""Proxies that are believed when they say who is calling, in a header of their own.
+
+For dialects whose contract has such a header (CDAP's router sets `CDAP-UserId`), and only for
+requests that come straight from one of the configured networks; whoever else sends the header
+sends it in vain. Readable credentials of the caller come first.
+SOURCE: cdap reference 4.1; security reference, R-53.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lakewarden.app.client_address import Network, is_among
+from lakewarden.authn.header import Credentials, Nothing, Unreadable, Vouched
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import MAX_USER_CHARACTERS, check_text
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedProxy:
+    """The header, in lower case, and the proxies that may send it."""
+
+    header: str
+    proxies: tuple[Network, ...]
+
+    def credentials(self, sent: Credentials, headers: Mapping[str, str], peer: str) -> Credentials:
+        """What counts: the user that a proxy names, or what was sent."""
+        user = headers.get(self.header)
+        if user is None or not is_among(peer, self.proxies):
+            return sent
+        if not isinstance(sent, (Nothing, Unreadable)):
+            return sent
+        if isinstance(sent, Unreadable) and sent.doubled:
+            return sent
+        return _read(user)
+
+
+def _read(user: str) -> Credentials:
+    try:
+        check_text(user, "the user name")
+    except BadInput as error:
+        return Unreadable(str(error))
+    if not user or len(user) > MAX_USER_CHARACTERS:
+        return Unreadable("the user name is empty or too long")
+    return Vouched(user)

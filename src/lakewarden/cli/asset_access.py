@@ -1,0 +1,127 @@
+"""`lakewarden access`: who reaches one asset, through any realm in which it is something?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from lakewarden.cli.cross_realm import NOWHERE, PAGE, CrossRealm, Home, Wherever, tell_rest
+from lakewarden.cli.outcome import NO, YES, note, show, show_csv, show_json, show_table
+from lakewarden.cli.question import AsRows
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import WAYS
+
+Way = Literal["see", "read", "change"]
+
+
+def access(
+    asset: Annotated[str, Parameter(help="`type:name`, or a URN.")],
+    /,
+    *,
+    where: Wherever = NOWHERE,
+    home: Home = None,
+    way: Annotated[
+        tuple[Way, ...],
+        Parameter(help="Only who may `see`, `read` or `change` it.", show_default=False),
+    ] = (),
+    limit: Annotated[int, Parameter(help="At most this many people.")] = 100,
+    format: AsRows = "table",
+) -> int:
+    """Who may see, read or change ASSET, through which of its realms, and by which statement?
+
+    ASSET is an entity of one realm, and all that is linked to it in the others: `lakewarden
+    link` tells what is. Every model says which of its operations mean these three. Without
+    --realm every realm is asked in which you may ask about others; those left out are named.
+    Exit code 1 when nobody reaches it.
+
+    For example:
+
+        lakewarden access table:lake:hive.people.salaries --server http://127.0.0.1:8787
+
+        lakewarden access table:lake:hive.people.salaries --from lake --from hub --links links
+    """
+    if limit < 1:
+        raise BadInput(f"expected 1 or more, got {limit}", where="--limit")
+    asking: dict[str, Any] = {
+        "asset": asset,
+        "realm": home,
+        "realms": list(where.realm) or None,
+        "ways": list(way or WAYS),
+    }
+    with where.estate() as estate:
+        answer = _whole(estate, asking, limit)
+    if format == "json":
+        show_json(answer)
+    else:
+        _show(answer, format)
+    return YES if answer["total"] else NO
+
+
+def _whole(estate: CrossRealm, asking: dict[str, Any], limit: int) -> Any:
+    """As many people as `limit`, in as many pages as that takes."""
+    token, people = "", list[Any]()
+    while True:
+        size = min(PAGE, limit - len(people))
+        answer = estate.ask("access", {**asking, "limit": size, "token": token})
+        people += answer["people"]
+        token = answer["page"]["next_token"]
+        if not token or len(people) >= limit:
+            del answer["page"]
+            return {**answer, "people": people}
+
+
+def _show(answer: Any, format: str) -> None:
+    if format == "csv":
+        cells = (cell for one in answer["people"] for cell in _cells(one))
+        show_csv(("person", "way", "realm", "operation", "entity", "by"), cells)
+    else:
+        show(*(f"{one['realm']}: {one['entity']}" for one in answer["assets"]), "")
+        rows = [row for one in answer["people"] for row in _rows(one)]
+        if rows:
+            show_table(("person", "may", "in", "by"), rows)
+    for one in answer["assets"]:
+        asked = [p for p in answer["asked"] if _is_of(p, one)]
+        missing = [way for way in WAYS if not any(p["way"] == way for p in asked)]
+        if not asked:
+            note(f"{one['realm']}: nothing is asked about `{one['entity']}`")
+        elif set(missing) & {p["way"] for p in answer["asked"]}:
+            note(f"{one['realm']}: `{one['entity']}` has no operation to {', '.join(missing)}")
+    tell_rest(answer)
+    if not answer["total"]:
+        note("nobody reaches it")
+    elif len(answer["people"]) < answer["total"]:
+        shown = f"{len(answer['people'])} of {answer['total']} people shown"
+        note(f"{shown}; --limit shows more")
+
+
+def _is_of(path: Any, asset: Any) -> bool:
+    return bool(path["realm"] == asset["realm"] and path["entity"] == asset["entity"])
+
+
+def _rows(one: Any) -> Iterator[tuple[str, str, str, str]]:
+    name = one["person"]
+    for by in one["by"]:
+        yield name, by["way"], f"{by['realm']} ({by['operation']})", "; ".join(_reasons(by))
+        name = ""
+
+
+def _cells(one: Any) -> Iterator[tuple[str, ...]]:
+    for by in one["by"]:
+        place = by["realm"], by["operation"], by["entity"]
+        yield one["person"], by["way"], *place, "; ".join(_reasons(by))
+
+
+def _reasons(by: Any) -> Iterator[str]:
+    if not by["told"]:
+        yield "you may not have it explained"
+        return
+    over = {one["statement"]: one["over"] for one in by["reaching"]}
+    for statement in by["statements"]:
+        chain = over.get(statement["id"])
+        if chain is None:
+            yield f"{statement['id']} (as an owner)"
+        else:
+            yield f"{statement['id']} over {' → '.join(chain)}" if chain else statement["id"]
+    yield from by["facts"]

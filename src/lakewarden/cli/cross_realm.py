@@ -1,0 +1,290 @@
+"""Questions to several realms at once: of a server, of a database, or of ingested directories.
+
+All three are answered in the one form that the server's API has, so that what is shown does not
+depend on where it was asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+
+from cyclopts import Parameter
+
+from lakewarden.cli.admin_target import done, opened, operator
+from lakewarden.cli.outcome import note
+from lakewarden.cli.question import Claims, Parts, Texts, question
+from lakewarden.cli.question_target import DATABASE, NOBODY, SERVER, There, Url, Where
+from lakewarden.cli.status_line import working
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+
+if TYPE_CHECKING:
+    from lakewarden.cli.remote import Server
+    from lakewarden.service.actor import Actor
+    from lakewarden.service.question_text import Words
+    from lakewarden.service.state import State
+    from lakewarden.service.system import System
+
+Json = Any
+
+PAGE: Final = 500
+"""How many people are asked for at once."""
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class Wherever:
+    """Whom to ask: one realm or several, in directories, of a server or of a database."""
+
+    from_: Annotated[
+        Texts,
+        Parameter(
+            "--from",
+            help="Directory that `lakewarden pipeline ingest` wrote, as it is or `REALM=DIR`;"
+            " several for several realms.",
+        ),
+    ] = ()
+    links: Annotated[
+        Path | None,
+        Parameter(help="With --from: directory that `lakewarden pipeline link` wrote."),
+    ] = None
+    there: There = NOBODY
+    database: Url = None
+    realm: Annotated[Texts, Parameter(help="The realm; several to ask several at once.")] = ()
+    all_realms: Annotated[
+        bool, Parameter(help="Every realm in which you may ask.", show_default=False)
+    ] = False
+
+    @property
+    def is_several(self) -> bool:
+        """Whether the question is one to several realms, or to a database."""
+        return (
+            self.all_realms
+            or len(self.realm) > 1
+            or len(self.from_) > 1
+            or self.links is not None
+            or self.database is not None
+        )
+
+    def one(self) -> Where:
+        """Where the question to one realm goes."""
+        first = Path(self.from_[0]) if self.from_ else None
+        return Where(first, self.there, realm=self.realm[0] if self.realm else None)
+
+    def names(self) -> list[str] | None:
+        """The realms that are named; None for all. Raises `BadInput`."""
+        if self.all_realms and self.realm:
+            raise BadInput("give either --realm or --all-realms")
+        if not self.all_realms and not self.realm and not self.from_:
+            raise BadInput("name the realms with --realm, or give --all-realms")
+        return list(self.realm) or None
+
+    @contextmanager
+    def estate(self) -> Iterator[CrossRealm]:
+        """What answers. Raises `BadInput` where not exactly one place is named."""
+        places = [self.there.server, self.database, self.from_ or None]
+        if sum(place is not None for place in places) > 1:
+            raise BadInput("give one of --from DIR, --server URL and --database URL")
+        if self.links is not None and not self.from_:
+            raise BadInput("links of files go with realms of files: --from", where="--links")
+        if self.from_:
+            with working("realms", ("read",)):
+                local = _of_files(self.from_, self.links)
+            yield local
+            return
+        address = self.there.server
+        if address is None and self.database is None and not os.environ.get(DATABASE):
+            address = os.environ.get(SERVER)
+        if address is not None:
+            yield Remote(self.there.connect(address))
+            return
+        with opened(self.database) as service:
+            with working("realms", ("compile",)):
+                state = service.catch_up()
+            yield Local(state, operator(service), service.clock())
+
+
+NOWHERE: Final = Wherever()
+
+Home = Annotated[
+    str | None,
+    Parameter("--home", help="With several realms: the one in which ENTITY is, not its links'."),
+]
+
+
+class CrossRealm(Protocol):
+    """Realms that answer together; answers are as the API gives them."""
+
+    def ask(self, verb: str, asking: dict[str, Any]) -> Json:
+        """The answer to `who`, `list`, `explain` or `access`."""
+        ...
+
+    def system(self, realm: str) -> System:
+        """The system of a realm."""
+        ...
+
+
+class Remote:
+    """The realms of a server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._systems: dict[str, System] = {}
+
+    def ask(self, verb: str, asking: dict[str, Any]) -> Json:
+        """See `Estate.ask`."""
+        body = {key: value for key, value in asking.items() if value}
+        return self._server.ask("POST", f"/estate/{verb}", body)
+
+    def system(self, realm: str) -> System:
+        """See `Estate.system`."""
+        from lakewarden.cli.remote import RemoteRealm
+
+        if realm not in self._systems:
+            self._systems[realm] = RemoteRealm(self._server, realm).system
+        return self._systems[realm]
+
+
+class Local:
+    """Realms that are at hand."""
+
+    def __init__(self, state: State, actor: Actor, now: float) -> None:
+        self._state = state
+        self._actor = actor
+        self._now = now
+
+    def ask(self, verb: str, asking: dict[str, Any]) -> Json:
+        """See `Estate.ask`."""
+        import msgspec
+
+        return msgspec.to_builtins(getattr(self, f"_{verb}")(asking))
+
+    def system(self, realm: str) -> System:
+        """See `Estate.system`."""
+        return self._state.realm(realm).system
+
+    def _who(self, asking: dict[str, Any]) -> object:
+        from lakewarden.service import cross_realm
+        from lakewarden.wire.admin.cross_realm import users_given
+
+        found = cross_realm.who(*self._asked(asking), asking["realms"], asking["home"])
+        return users_given(self._state, done(found))
+
+    def _list(self, asking: dict[str, Any]) -> object:
+        from lakewarden.service import cross_realm
+        from lakewarden.wire.admin.cross_realm import listing_given
+
+        after = asking["after"]
+        places = after and {(p["realm"], p["operation"]): p["entity"] for p in after}
+        arguments = self._asked(asking)
+        size = asking["limit"]
+        found = cross_realm.listing(*arguments, asking["realms"], size=size, after=places)
+        return listing_given(done(found))
+
+    def _explain(self, asking: dict[str, Any]) -> object:
+        from lakewarden.service import cross_realm
+        from lakewarden.wire.admin.cross_realm import reasons_given
+
+        found = cross_realm.explained(*self._asked(asking), asking["realms"], asking["home"])
+        return reasons_given(done(found))
+
+    def _access(self, asking: dict[str, Any]) -> object:
+        from lakewarden.service.asset_access import asset_access
+        from lakewarden.wire.admin.bodies import PageGiven
+        from lakewarden.wire.admin.cross_realm import reach_given
+
+        answer = asset_access(
+            self._state,
+            self._actor,
+            asking["asset"],
+            self._now,
+            home=asking["realm"],
+            names=asking["realms"],
+            ways=asking["ways"],
+            size=asking["limit"],
+            after=asking["token"] or None,
+        )
+        found = done(answer)
+        return reach_given(found, PageGiven(next_token=found.after or ""))
+
+    def _asked(self, asking: dict[str, Any]) -> tuple[State, Actor, Words, float]:
+        from lakewarden.service.question_text import Words
+
+        words = Words(
+            asking.get("principal"),
+            asking["operation"],
+            asking.get("entity"),
+            targets=asking["targets"],
+            lists=asking["lists"],
+            subresources=asking["subresources"],
+            groups=asking.get("groups", ()),
+            roles=asking.get("roles", ()),
+        )
+        return self._state, self._actor, words, self._now
+
+
+def _of_files(texts: Sequence[str], links: Path | None) -> Local:
+    """The realms of ingested directories. Raises `BadInput` for one that is there twice."""
+    import time
+
+    from lakewarden.pipeline.directory import load
+    from lakewarden.pipeline.link_directory import read
+    from lakewarden.service.in_memory import READER, offline
+
+    realms: dict[str, tuple[System, Any]] = {}
+    for text in texts:
+        name, path = named_directory(text)
+        loaded = load(path)
+        realm = name or loaded.manifest.realm
+        if realm in realms:
+            raise BadInput(f"two directories are of realm `{realm}`; say `REALM=DIR`", where=text)
+        realms[realm] = (loaded.system, loaded.facts)
+    rows = () if links is None else read(links).links(realms)
+    return Local(offline(realms, rows, time.time()), READER, time.time())
+
+
+def named_directory(text: str) -> tuple[str, Path]:
+    """The realm's name, if `REALM=DIR` says it, and the directory."""
+    name, equals, path = text.partition("=")
+    if equals and name and "/" not in name and not Path(text).exists():
+        return name, Path(path)
+    return "", Path(text)
+
+
+def spread(
+    principal: str | None,
+    operation: str,
+    entity: str | None,
+    parts: Parts,
+    claims: Claims,
+    names: list[str] | None,
+) -> dict[str, Any]:
+    """The question as several realms take it; raises `BadInput` for what only one can take."""
+
+    def no_model() -> Model:
+        raise BadInput(
+            "what an attribute means is a realm's own: ask one realm", where="--attribute"
+        )
+
+    asked = question(no_model, principal, operation, entity, parts, claims)
+    del asked["attributes"]
+    if principal is None:
+        for key in ("principal", "groups", "roles"):
+            del asked[key]
+    return {**asked, "realms": names}
+
+
+def tell_rest(answer: Json) -> None:
+    """Prints what is beside the answers: realms that are silent, and those left out."""
+    for part in answer.get("realms", ()):
+        for text in part["notes"]:
+            note(f"{part['realm']}: {text}")
+    for one in answer.get("silent", ()):
+        note(f"{one['realm']}: {one['why']}")
+    if answer["left_out"]:
+        note(f"left out, you may not ask there: {', '.join(answer['left_out'])}")

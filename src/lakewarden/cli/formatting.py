@@ -1,0 +1,271 @@
+"""How entities, principals, statements and decisions are written for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakewarden.cli.question import Asked
+from lakewarden.kernel.advice import Way
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.explain import Explanation, Step
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Reason, Request
+from lakewarden.kernel.statement import Anything, Criterion, Matching, On, Scope, Statement, Where
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service.question_text import reaching
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.directory import Loaded
+
+GRANTORS_SHOWN = 5
+OPENED_SHOWN = 4
+WORDS_SHOWN = 6
+
+_URN = "urn:li:"
+_USER_URN = "urn:li:corpuser:"
+_SIGNS = {"EQUALS": "=", "NOT_EQUALS": "≠", "STARTS_WITH": "starts with"}
+_REASONS = {
+    Reason.NOT_STORED: "it is not stored",
+    Reason.ROLE_NOT_HELD: "the active role is not held",
+    Reason.ERROR: "the question could not be judged",
+}
+
+
+def entity_text(entity: Entity) -> str:
+    """The entity as any verb takes it: its URN, or `type:name`; `the platform` for none."""
+    if not entity.type:
+        return "the platform"
+    return entity.name if entity.name.startswith(_URN) else f"{entity.type}:{entity.name}"
+
+
+def principal_name(principal: Principal) -> str:
+    """The principal as any verb takes it: a bare name for a user."""
+    if principal.kind == USER:
+        return principal.name.removeprefix(_USER_URN)
+    return principal.name if principal.name.startswith(_URN) else principal_text(principal)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A question, and what it takes to word its explanation.
+
+    `statements` by id; `chain` says over whom a statement reaches the asker (nobody: it names
+    the asker), or None where no membership does.
+    """
+
+    request: Request
+    statements: Mapping[str, Statement]
+    chain: Callable[[Statement], Sequence[Principal] | None]
+
+
+def told(asked: Asked) -> Told:
+    """What is needed to word an explanation, from the realm that was read."""
+    matrix, request = asked.realm.matrix, asked.request
+    stated = matrix.snapshot.table.statements
+    return Told(
+        request,
+        {id: stated[id] for id in stated if not id.startswith(IMPLIED_ID)},
+        lambda statement: reaching(matrix, request, statement),
+    )
+
+
+def headline(request: Request, allow: bool) -> str:
+    """The decision in one sentence."""
+    verb = "may" if allow else "may not"
+    on = f" on {entity_text(request.target)}" if request.target.type else ""
+    return f"{principal_name(request.principal)} {verb} {request.operation}{on}"
+
+
+def explanation(found: Explanation, told: Told, *, full: bool = False) -> Iterator[str]:
+    """A decision and its reasons, line by line.
+
+    Of the rule only the parts that decided, unless it is to be `full`: where it holds, what
+    made it hold; where it does not, what is missing.
+    """
+    yield headline(told.request, found.decision.allow)
+    if found.decision.reason in _REASONS:
+        yield f"  because {_REASONS[found.decision.reason]}"
+    elif found.rule is not None:
+        yield from _tree(found.rule if full else decisive(found.rule), 1, told.request.target)
+    by_id = told.statements
+    named = {id: words for id, words in _named(found.rule, full).items() if id in by_id}
+    if named:
+        yield "the statements"
+    for id, words in named.items():
+        yield f"  {id}"
+        yield f"    {statement_text(by_id[id], words)}"
+        yield from _reaching(told, by_id[id])
+    if found.ways:
+        yield "it would be allowed with"
+    for way in found.ways:
+        yield f"  {_way(way)}"
+        yield from _besides(way, told.request)
+    if not found.decision.allow and not found.ways:
+        yield "no grant would turn this"
+
+
+def decisive(step: Step) -> Step:
+    """The step with those steps below it that decided: the ones of the same truth.
+
+    Rules have no negation, so a true part never rests on a false one, nor the reverse. What
+    is left with a single step below it is that step.
+    """
+    kept = [decisive(inner) for inner in step.steps if inner.holds == step.holds]
+    if len(kept) == 1 and step.says in ("all of", "any of"):
+        return kept[0]
+    return Step(step.says, step.holds, step.entity, step.allowed_by, step.denied_by, tuple(kept))
+
+
+def _tree(step: Step, depth: int, above: Entity | None) -> Iterator[str]:
+    mark = "yes" if step.holds else "no "
+    at = step.entity
+    where = f"  [{entity_text(at)}]" if at is not None and at != above and at.type else ""
+    by = [f"allowed by {', '.join(step.allowed_by)}"] if step.allowed_by else []
+    by += [f"denied by {', '.join(step.denied_by)}"] if step.denied_by else []
+    why = f"  ({'; '.join(by)})" if by else ""
+    yield f"{'  ' * depth}{mark} {step.says}{where}{why}"
+    for inner in step.steps:
+        yield from _tree(inner, depth + 1, at)
+
+
+def _named(rule: Step | None, full: bool) -> dict[str, list[str]]:
+    """The statements that the shown part of the rule names, and what each decided there."""
+    found: dict[str, list[str]] = {}
+    todo = [] if rule is None else [rule if full else decisive(rule)]
+    while todo:
+        step = todo.pop(0)
+        for id in (*step.allowed_by, *step.denied_by):
+            found.setdefault(id, []).append(step.says.removeprefix("not denied "))
+        todo = [*step.steps, *todo]
+    return found
+
+
+def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
+    """A statement in one line; of its privileges those that `decided` something, if any did.
+
+    >>> from lakewarden import Warden
+    >>> from lakewarden.kernel.statement_file import read_statements
+    >>> system = Warden("cdap").system
+    >>> table = {"id": "x", "privileges": "READ", "to": "user:ana", "matching": "dataset:a.*"}
+    >>> statement_text(*read_statements([table], system.model, system.spelling, ""))
+    'ALLOW READ on dataset:a.* to ana'
+    """
+    actors = [principal_name(p) for p in sorted(statement.principals)]
+    if statement.owners is not None:
+        types = statement.owners.types
+        kinds = f" of type {some(sorted(types))}" if types else " of no type at all"
+        actors.append("its owners" + ("" if types is None else kinds))
+    to = some(actors) or "nobody"
+    words = _words(sorted(statement.privileges), decided) or "nothing"
+    # A title that the id repeats, a role's name, says nothing more.
+    title = f" ({statement.title})" if statement.title not in statement.id else ""
+    off = "" if statement.active else ", not active"
+    return f"{statement.effect.name} {words}{_scope(statement)} to {to}{off}{title}"
+
+
+def _words(privileges: Sequence[str], decided: Sequence[str]) -> str:
+    first = [word for word in privileges if word in decided]
+    more = len(privileges) - len(first)
+    if not first:
+        return some(privileges)
+    return ", ".join(first) + (f" (and {more} more)" if more else "")
+
+
+def _scope(statement: Statement) -> str:
+    text = _anchor(statement.scope)
+    if statement.constraint is not None:
+        text += f", touching only what has {_criteria(statement.constraint)}"
+    return text
+
+
+def _anchor(scope: Scope) -> str:
+    match scope:
+        case On(entity):
+            return f" on {entity_text(entity)}"
+        case Matching(type, parts):
+            return f" on {type}:{'.'.join(parts)}"
+        case Where(criteria):
+            return f" where {_criteria(criteria)}" if criteria else " on every entity"
+        case Anything():
+            return " everywhere"
+
+
+def _criteria(criteria: Sequence[Criterion]) -> str:
+    return " and ".join(
+        f"{c.field} {_SIGNS[c.condition.value]} {some(c.values) or 'nothing'}" for c in criteria
+    )
+
+
+def some(words: Sequence[str], limit: int = WORDS_SHOWN) -> str:
+    """The words, the first `limit` by name and the others by number.
+
+    >>> some(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = len(words) - limit
+    shown = ", ".join(words[:limit])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def counted(count: int, word: str, several: str = "") -> str:
+    """A number of things.
+
+    >>> counted(1, "user"), counted(2_000, "entity", "entities")
+    ('1 user', '2,000 entities')
+    """
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
+def _reaching(told: Told, statement: Statement) -> Iterator[str]:
+    """How the asker comes to be one of those whom the statement names."""
+    asker = told.request.principal
+    if asker in statement.principals:
+        return
+    chain = told.chain(statement)
+    if chain:
+        yield f"    reaches {' → '.join(principal_name(p) for p in (asker, *chain))}"
+    elif statement.owners is not None:
+        yield f"    reaches {principal_name(asker)} as an owner"
+
+
+def _way(way: Way) -> str:
+    parts = [f"entering {principal_name(role)}" for role in way.joins]
+    for need, grantors in zip(way.needs, way.grantors, strict=True):
+        at = f" on {entity_text(need.entity)}" if need.entity.type else ""
+        parts.append(f"{need.privilege}{at}{_grantors(grantors)}")
+    parts += [f"DENY {id} lifted" for id in way.lifted]
+    return " and ".join(parts)
+
+
+def _besides(way: Way, request: Request) -> Iterator[str]:
+    """What else a way opens."""
+    parts = []
+    if way.others:
+        parts.append(f"{request.operation} on {way.others:,} × {request.target.type} more")
+    if way.opens:
+        parts.append(f"there {some(way.opens, OPENED_SHOWN)}")
+    if parts:
+        yield f"    also allows {'; '.join(parts)}"
+
+
+def _grantors(grantors: tuple[Principal, ...] | None) -> str:
+    if grantors is None:
+        return ""
+    told = some([principal_name(principal) for principal in grantors], GRANTORS_SHOWN)
+    return f" (can be granted by {told})" if told else " (nobody stored can grant it)"
+
+
+def realm_text(loaded: Loaded) -> str:
+    """A realm in one line."""
+    facts, manifest = loaded.facts, loaded.manifest
+    users = sum(principal.kind == USER for principal in facts.principals)
+    count = manifest.quarantined
+    left = f", {count:,} {'row' if count == 1 else 'rows'} set aside" if count else ""
+    return (
+        f"{loaded.system.model.title}, version {manifest.version}:"
+        f" {len(facts.entities):,} entities, {users:,} users,"
+        f" {len(facts.statements):,} statements{left}"
+    )

@@ -1,0 +1,1 @@
+"""The verbs of `lakewarden pipeline`, one module for each."""

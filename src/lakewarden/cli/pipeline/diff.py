@@ -1,0 +1,168 @@
+"""`lakewarden pipeline diff`: who gains and loses what, under other policies or since then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from cyclopts import Parameter
+
+from lakewarden.cli import policy_file
+from lakewarden.cli.formatting import entity_text, some
+from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.outcome import NO, YES
+from lakewarden.cli.pipeline.product import show_product
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.question import As
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.job import session
+
+FailOn = Literal["any", "gained", "lost", "nothing"]
+
+STAGES: Final = ("read", "sign", "compare", "judge", "sum")
+PARTS_SHOWN: Final = 20
+NAMES_SHOWN: Final = 4
+_KINDS: Final = ("privilege", "operation")
+_SHOWN: Final = (
+    "gained",
+    "kind",
+    "name",
+    "type",
+    "principals",
+    "statements",
+    "n_users",
+    "others",
+    "entities",
+    "example",
+    "pairs",
+)
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class Files:
+    """The policy that is put in the place of the index's."""
+
+    statements: Annotated[
+        tuple[Path, ...],
+        Parameter(
+            help="Policy files, TOML or YAML, to put in place; of a folder, those in it.",
+            consume_multiple=True,
+            show_default=False,
+        ),
+    ] = ()
+    only: Annotated[
+        bool,
+        Parameter(help="The files hold the whole policy: what they leave out is gone."),
+    ] = False
+
+
+NO_FILES: Final = Files()
+
+
+def diffing(
+    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    later: Annotated[
+        Path | None, Parameter(help="Another such folder, of a later point in time.")
+    ] = None,
+    /,
+    *,
+    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    files: Files = NO_FILES,
+    fail_on: Annotated[
+        FailOn, Parameter(help="Exit with 1 when access of this kind is there.")
+    ] = "any",
+    spark: Spark = LOCAL,
+    format: As = "table",
+) -> int:
+    """Takes the difference of two policy sets, or of two points in time: who gains and loses what.
+
+    Either one index, and policy files as `lakewarden plan` takes them; or two indexes. Compared is
+    every privilege, and every operation by its whole rule, for all users and somebody unknown, on
+    every stored entity and on no resource. Exit code 1 when anything changes.
+
+    For example:
+
+        lakewarden pipeline diff lake-index --statements policy.toml --out lake-diff
+
+        lakewarden pipeline diff monday-index friday-index --out week --fail-on gained
+    """
+    paths = files.statements
+    if (later is None) is not bool(paths):
+        raise BadInput("give either --statements FILES, or the folder of a later index")
+    if files.only and not paths:
+        raise BadInput("is about policy files; give --statements FILES", where="--only")
+    found = policy_file.find(paths) if paths else []
+    parts = [(str(file), policy_file.read(file)) for file in found]
+    with (
+        session("lakewarden diff", spark.master, spark.remote) as jobs,
+        shown("diff", STAGES) as progress,
+    ):
+        if later is None:
+            made = jobs.diff(index, parts, out, only=files.only, progress=progress)
+        else:
+            made = jobs.diff_times(index, later, out, progress=progress)
+    show_product(out, made, format, *_lines(out, made.report))
+    return _code(made.report["changes"], fail_on)
+
+
+def _code(changes: Mapping[str, Any], fail_on: FailOn) -> int:
+    """Whether anything of the kind changes, be it only for somebody unknown.
+
+    >>> nothing = {"gained": {"parts": 0}, "lost": {"parts": 0}}
+    >>> lost = {"privilege": {"gained": {"parts": 0}, "lost": {"parts": 2}}, "operation": nothing}
+    >>> [_code(lost, one) for one in ("any", "gained", "lost", "nothing")]
+    [1, 0, 1, 0]
+    """
+    words = {"any": ("gained", "lost"), "nothing": ()}.get(fail_on, (fail_on,))
+    return NO if any(changes[kind][word]["parts"] for kind in _KINDS for word in words) else YES
+
+
+def _lines(out: Path, report: Mapping[str, Any]) -> Iterator[str]:
+    changes = report["changes"]
+    yield ""
+    if _code(changes, "any") == YES:
+        yield "nobody gains or loses anything"
+        return
+    for kind in _KINDS:
+        gained, lost = (changes[kind][word] for word in ("gained", "lost"))
+        yield f"{kind}s: {gained['pairs']:,} gained and {lost['pairs']:,} lost"
+    others = ", and whoever is not stored" if changes["others"] else ""
+    yield f"by {changes['users']:,} users{others}, on {changes['entities']:,} entities"
+    yield from _largest(out / "versions" / str(report["version"]) / "parts")
+
+
+def _largest(folder: Path) -> Iterator[str]:
+    """The parts with the most pairs, of privileges."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(folder, columns=list(_SHOWN), filters=pc.field("kind") == _KINDS[0])
+    order = [(name, "ascending") for name in ("gained", "name", "type", "example")]
+    largest = rows.sort_by([("pairs", "descending"), *order]).slice(0, PARTS_SHOWN).to_pylist()
+    for row in largest:
+        yield f"  {_part(row)}"
+    if rows.num_rows > len(largest):
+        yield f"  and {rows.num_rows - len(largest):,} parts more in the table `parts`"
+
+
+def _part(row: Mapping[str, Any]) -> str:
+    """One part in words.
+
+    >>> _part({"gained": True, "name": "READ", "type": "dataset", "n_users": 1, "others": True,
+    ...        "entities": 2, "example": "s.t", "principals": ["role:x"], "statements": ["a"]})
+    '+ 1 user, whoever is not stored gain READ on 2 × dataset, such as dataset:s.t (role:x by a)'
+    """
+    count = row["n_users"]
+    who = [f"{count:,} user{'' if count == 1 else 's'}"] if count else []
+    who += ["whoever is not stored"] * bool(row["others"])
+    such = "" if row["entities"] == 1 else f"{row['entities']:,} × {row['type']}, such as "
+    on = f"{such}{entity_text(Entity(row['type'], row['example']))}"
+    by = some(row["statements"], NAMES_SHOWN) if row["statements"] else ""
+    through = some(row["principals"], NAMES_SHOWN) if row["principals"] else "owners"
+    reason = f"{through} by {by}" if by else "by owners, members or places"
+    sign, verb = ("+", "gain") if row["gained"] else ("-", "lose")
+    return f"{sign} {', '.join(who)} {verb} {row['name']} on {on} ({reason})"

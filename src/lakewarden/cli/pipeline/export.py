@@ -1,0 +1,64 @@
+"""`lakewarden pipeline export`: decisions, statements and entities as tables for SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.product import show_product
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.review import names
+from lakewarden.cli.question import As, Texts
+from lakewarden.pipeline.job import session
+from lakewarden.pipeline.review.question import CLASSES_FOR_SQL
+
+STAGES = ("ask", "find", "tables", "people")
+
+
+def tables(
+    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    /,
+    *,
+    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    privileges: Annotated[
+        Texts,
+        Parameter(help="Privileges to decide, apart by commas, or `none`; default: all."),
+    ] = (),
+    operations: Annotated[
+        Texts,
+        Parameter(help="Operations to decide, apart by commas, or `none`; default: all."),
+    ] = (),
+    classes: Annotated[
+        int,
+        Parameter(help="A question that tells more kinds of entities apart ends the job."),
+    ] = CLASSES_FOR_SQL,
+    spark: Spark = LOCAL,
+    format: As = "table",
+) -> int:
+    """Writes decisions, statements and entities as plain tables, for whoever asks in SQL.
+
+    The tables are Parquet files without bitmaps or lists. `views.sql` beside them has views that
+    join them exactly, such as `who_can`, in SQL that DuckDB and Spark both take;
+    `tables.duckdb.sql` and `tables.spark.sql` declare the tables to either.
+
+    For example:
+
+        lakewarden pipeline export lake-index --out lake-tables
+    """
+    with (
+        session("lakewarden export", spark.master, spark.remote) as jobs,
+        shown("export", STAGES) as progress,
+    ):
+        made = jobs.export(
+            index,
+            out,
+            privileges=names(privileges),
+            operations=names(operations),
+            classes=classes,
+            progress=progress,
+        )
+    folder = out / "versions" / str(made.report["version"])
+    return show_product(out, made, format, "", f"to ask:     {folder / 'views.sql'}")

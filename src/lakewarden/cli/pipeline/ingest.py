@@ -1,0 +1,205 @@
+"""`lakewarden pipeline ingest`: metadata as others keep it, into a directory to ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+from cyclopts import Parameter
+
+from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, Asking, People
+from lakewarden.cli.ingest_sources import (
+    LOCAL,
+    NO_DATABASE,
+    Database,
+    Kind,
+    Spark,
+    check_options,
+    show_result,
+    source_of,
+    url_of,
+)
+from lakewarden.cli.outcome import YES, show_json
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.question import As, Texts, pair
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.job import session
+from lakewarden.service.system import load_system
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.ingest.live import Live
+    from lakewarden.pipeline.ingest.source import Distant, Source
+    from lakewarden.pipeline.ingest.stored import Stored
+
+_LIVE = ("gravitino", "datahub", "cdap")
+_SQLITE = "sqlite:///"
+
+
+def ingest(  # noqa: PLR0913 — each is an option
+    path_or_url: Annotated[
+        str,
+        Parameter(
+            help="File or folder; for `sql` and `store` the URL of a database, or `env:NAME` for"
+            " the environment variable that holds it; for a running system its address."
+        ),
+    ],
+    /,
+    *,
+    source: Annotated[Kind, Parameter(help="What is read.")],
+    out: Annotated[Path, Parameter(help="Directory to write to; made if it is not there.")],
+    model: Annotated[
+        str | None,
+        Parameter(
+            help="Model of a realm in `csv` or `parquet`, which of CDAP's, or under which"
+            " `dbt-file` is read: `datahub` (default) or `gravitino`."
+        ),
+    ] = None,
+    realm: Annotated[
+        str,
+        Parameter(help="Name of the realm; default: the model's. For `store`: the realm to read."),
+    ] = "",
+    setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
+    owners: Annotated[
+        Path | None, Parameter(help="TOML file of owners by pattern, for datasets of DataHub.")
+    ] = None,
+    inventory: Annotated[
+        Texts,
+        Parameter(
+            help="Directory that was ingested before, whose entities are there too; `DIR=PARTS`"
+            " takes more of it: `owners`, `people`, `statements`, with commas between. Once for"
+            " each directory."
+        ),
+    ] = (),
+    fresh: Annotated[
+        bool,
+        Parameter(help="Take nothing over from a run that was cut short.", show_default=False),
+    ] = False,
+    database: Database = NO_DATABASE,
+    asking: Asking = PLAINLY,
+    people: People = NO_PEOPLE,
+    spark: Spark = LOCAL,
+    format: As = "table",
+) -> int:
+    """Reads metadata into a directory that the asking verbs take with `--from`.
+
+    What is wrong in the input refuses all of it, and the directory stays as it was; what is
+    sound but cannot be placed is set aside and counted. The same input again makes no new
+    version. A run that was cut short is taken up where it was. A running system is asked with
+    the token in LAKEWARDEN_SOURCE_TOKEN. With inventories a realm comes from several sources; what
+    two of them say differently refuses the run.
+
+    For example:
+
+        lakewarden pipeline ingest export.json --source datahub-file --out catalog
+
+        lakewarden pipeline ingest https://gravitino.host/ --source gravitino --out lake
+
+        lakewarden pipeline ingest policies.json --source ranger-file --metalake lake --out hive
+
+        lakewarden pipeline ingest policies.json --source ranger-file --metalake lake --catalog hive
+            --inventory tables --out hive
+
+        lakewarden pipeline ingest target/manifest.json --source dbt-file --out shop
+
+        lakewarden pipeline ingest sqlite:///estate.db --source store --realm gravitino --out lake
+    """
+    settings = dict(pair(text, "--setting") for text in setting)
+    _check_asking(source, asking, people)
+    check_options(source, model, database)
+    found: Source | Distant
+    if source in _LIVE:
+        found = _live(source, path_or_url, model, asking, people)
+    elif source == "store":
+        if settings:
+            raise BadInput("a stored realm has its own settings", where="--setting")
+        stored = _stored(url_of(path_or_url, source), realm, database.revision)
+        found, realm = stored, stored.snapshot.realm.name
+        settings = dict(stored.settings)
+    else:
+        found = source_of(source, path_or_url, model, database)
+    load_system(found.model, settings)
+    found = _with_inventories(found, inventory)
+    with (
+        session("lakewarden ingest", spark.master, spark.remote) as jobs,
+        shown(source) as progress,
+    ):
+        result = jobs.ingest(
+            found,
+            out,
+            realm=realm,
+            settings=settings,
+            ownership=owners,
+            fresh=fresh,
+            progress=progress,
+        )
+    if format == "json":
+        made = {"directory": str(out), "new": result.is_new}
+        show_json({**made, **result.report.table(result.manifest)})
+    else:
+        show_result(result, out)
+    return YES
+
+
+def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distant:
+    """The source with the inventories that the command line names, as `DIR` or `DIR=PART,PART`."""
+    from lakewarden.pipeline.ingest.inventory import PARTS, Inventory, with_inventories
+
+    found = []
+    for text in texts:
+        path, equals, listed = text.rpartition("=")
+        parts = listed.split(",") if equals else []
+        wrong = sorted(set(parts) - set(PARTS))
+        if wrong:
+            known = ", ".join(f"`{part}`" for part in PARTS)
+            raise BadInput(f"unknown part `{wrong[0]}`; there are: {known}", where="--inventory")
+        found.append(Inventory(Path(path if equals else text), frozenset(parts)))
+    return with_inventories(source, found)
+
+
+def _check_asking(kind: Kind, asking: Asking, people: People) -> None:
+    """Refuses options of running systems where none is read."""
+    if kind not in _LIVE and (asking != PLAINLY or people != NO_PEOPLE):
+        listed = ", ".join(f"`{one}`" for one in _LIVE)
+        raise BadInput(f"only a running system is asked: {listed}", where="--source")
+    if people.identity is not None and kind == "datahub":
+        raise BadInput("DataHub says itself who is in which group", where="--identity")
+    if people.principals is not None and kind != "cdap":
+        raise BadInput("only a running CDAP is asked about principals", where="--principals")
+
+
+def _live(kind: Kind, address: str, model: str | None, asking: Asking, people: People) -> Live:
+    from lakewarden.pipeline.ingest.live import Live
+
+    if not address.startswith(("http://", "https://")):
+        hint = f"; an export in files is `--source {kind}-file`" if Path(address).exists() else ""
+        raise BadInput(f"expected http://HOST:PORT or https://HOST:PORT{hint}", where=address)
+    return Live(
+        kind,
+        address,
+        asking.credential(),
+        asking.source_timeout,
+        asking.source_ca,
+        people.identity,
+        people.principals,
+        model or "",
+    )
+
+
+def _stored(url: str, realm: str, revision: int | None) -> Stored:
+    """The realm of a store, read before Spark is started."""
+    from lakewarden.pipeline.ingest.stored import Stored, snapshot
+    from lakewarden.store import open_store
+
+    file = Path(url.removeprefix(_SQLITE))
+    if url.startswith(_SQLITE) and not file.exists():
+        raise BadInput(f"there is no database `{file}`", where="store")
+    with open_store(url, makes=False) as store, store.reading() as reading:
+        return Stored(_without_secret(url), snapshot(reading, realm, revision))
+
+
+def _without_secret(url: str) -> str:
+    """The URL of a database without who opens it, and how."""
+    parts = urlsplit(url)
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme.partition('+')[0]}://{parts.hostname or ''}{port}{parts.path}"

@@ -1,0 +1,95 @@
+"""`lakewarden pipeline link`: which entities of ingested realms are one asset, by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.cross_realm import named_directory
+from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.outcome import YES, show, show_json, show_table
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.question import As, Texts
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.job import session
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.link import Report, Result
+
+NAMES_SHOWN = 5
+
+
+def linking(
+    *,
+    rules: Annotated[Path, Parameter(help="TOML file of rules by pattern of names.")],
+    from_: Annotated[
+        Texts,
+        Parameter(
+            "--from",
+            help="Directory that `lakewarden pipeline ingest` wrote, as it is or `REALM=DIR`; one"
+            " for each realm of the rules.",
+        ),
+    ],
+    out: Annotated[Path, Parameter(help="Directory to write to; made if it is not there.")],
+    spark: Spark = LOCAL,
+    format: As = "table",
+) -> int:
+    """Links entities of several realms whose names say that they are one asset.
+
+    What fits a rule's patterns in two realms is linked where there is one such entity in either.
+    Where there are several, none is linked, and they are named. `lakewarden load` brings the
+    links into a store. The same input again makes no new version.
+
+    For example:
+
+        lakewarden pipeline link --rules hive.toml --from lake=lake --from hub=hub --out links
+    """
+    from lakewarden.pipeline import link_rules
+    from lakewarden.pipeline.directory_manifest import read_manifest
+
+    realms: dict[str, Path] = {}
+    for text in from_:
+        name, path = named_directory(text)
+        realm = name or read_manifest(path).realm
+        if realm in realms:
+            raise BadInput(f"two directories are of realm `{realm}`", where="--from")
+        realms[realm] = path
+    unused = sorted(set(realms) - set(link_rules.read(rules).realms))
+    if unused:
+        raise BadInput(f"no rule speaks of realm `{unused[0]}`", where="--from")
+    with session("lakewarden link", spark.master, spark.remote) as jobs, shown("links") as progress:
+        result = jobs.link(rules, realms, out, progress=progress)
+    if format == "json":
+        made = {"directory": str(out), "new": result.is_new, "version": result.manifest.version}
+        show_json({**made, **result.report.table()})
+    else:
+        _show(result, out)
+    return YES
+
+
+def _show(result: Result, out: Path) -> None:
+    manifest, report = result.manifest, result.report
+    as_before = "" if result.is_new else ", as before"
+    show(f"{out}: version {manifest.version}, {manifest.rows:,} links{as_before}", "")
+    headings = ("realm", "linked", *next(iter(report.left.values())))
+    rows = [
+        (realm, f"{report.linked[realm]:,}", *(f"{count:,}" for count in counts.values()))
+        for realm, counts in report.left.items()
+    ]
+    show_table(headings, rows)
+    show(*_remarks(report))
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    for rule, count in report.links.items():
+        yield f"rule {rule}: {count:,} links" if count else f"rule {rule}: links nothing"
+    for reason in dict.fromkeys(one.reason for one in report.named):
+        named = [one for one in report.named if one.reason == reason]
+        for one in named[:NAMES_SHOWN]:
+            yield f"{reason}: {one.realm}: {one.type}:{one.name}"
+        total = sum(counts[reason] for counts in report.left.values())
+        if total > NAMES_SHOWN:
+            yield f"{reason}: {total - NAMES_SHOWN:,} more, in report.json"

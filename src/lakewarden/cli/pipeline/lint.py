@@ -1,0 +1,54 @@
+"""`lakewarden pipeline lint`: what is odd, useless or dangerous in the policy of an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.lint import EVERYTHING, Asked, Form, Which, show_findings
+from lakewarden.cli.outcome import note
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.pipeline.job import session
+from lakewarden.pipeline.product import MANIFEST
+
+STAGES = ("read", "ask")
+
+
+def linting(
+    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    /,
+    *,
+    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    from_: Annotated[
+        Path | None,
+        Parameter(
+            "--from",
+            help="The directory that the index was made of, for the rows that were set aside.",
+        ),
+    ] = None,
+    which: Which = EVERYTHING,
+    spark: Spark = LOCAL,
+    format: Annotated[Form, Parameter(help="How to print what was found.")] = "text",
+) -> int:
+    """Looks for what is odd, useless or dangerous in the policy of a realm of any size.
+
+    The rules, their findings and the exit code are those of `lakewarden lint`; the entities come
+    from the index, and their names only where a finding tells them.
+
+    For example:
+
+        lakewarden pipeline lint lake-index --out lake-lint --severity warning
+    """
+    rules = which.rules
+    with (
+        session("lakewarden lint", spark.master, spark.remote) as jobs,
+        shown("lint", STAGES) as progress,
+    ):
+        made = jobs.lint(index, out, rules=rules, origin=from_, progress=progress)
+    asked = Asked(made.manifest.facts["realm"], made.findings, (out / MANIFEST).as_posix())
+    code = show_findings([asked], which, format)
+    note(f"{out}: version {made.manifest.version}{'' if made.is_new else ', as before'}")
+    return code

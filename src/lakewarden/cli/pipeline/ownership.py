@@ -1,0 +1,62 @@
+"""`lakewarden pipeline ownership`: owners by pattern for the datasets of a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from lakewarden.cli.ingest_sources import LOCAL, Spark, show_result
+from lakewarden.cli.outcome import YES, show_json
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.question import As
+from lakewarden.pipeline.job import session
+
+
+def ownership(
+    directory: Annotated[
+        Path,
+        Parameter(help="Directory of a DataHub realm that `lakewarden pipeline ingest` wrote."),
+    ],
+    /,
+    *,
+    rules: Annotated[Path, Parameter(help="TOML file of the rules: patterns and their owners.")],
+    out: Annotated[
+        Path, Parameter(help="Directory to write to; may be the same, which gets a new version.")
+    ],
+    semantics: Annotated[
+        Literal["OVERWRITE", "PATCH"] | None,
+        Parameter(help="Instead of what the file of rules says."),
+    ] = None,
+    fresh: Annotated[
+        bool,
+        Parameter(help="Take nothing over from a run that was cut short.", show_default=False),
+    ] = False,
+    spark: Spark = LOCAL,
+    format: As = "table",
+) -> int:
+    """Gives datasets owners by patterns of their URNs, as DataHub's transformer does.
+
+    The first rule whose pattern matches from the start of the URN gives its owners. OVERWRITE
+    adds them to those that are there, or replaces all of them where the file says
+    `replace_existing`; PATCH adds those who are not owners yet, and gives the others the rule's
+    type. Everything else in the directory stays as it is.
+
+    For example:
+
+        lakewarden pipeline ownership estate --rules owners.toml --semantics PATCH --out estate
+    """
+    with (
+        session("lakewarden ownership", spark.master, spark.remote) as jobs,
+        shown("ownership") as progress,
+    ):
+        result = jobs.own(
+            directory, rules, out, semantics=semantics, fresh=fresh, progress=progress
+        )
+    if format == "json":
+        made = {"directory": str(out), "new": result.is_new}
+        show_json({**made, **result.report.table(result.manifest)})
+    else:
+        show_result(result, out)
+    return YES

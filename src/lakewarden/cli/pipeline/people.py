@@ -1,0 +1,134 @@
+"""`lakewarden pipeline people`: who sees, reads and changes an asset, as a review has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from cyclopts import Parameter
+
+from lakewarden.cli.formatting import principal_name
+from lakewarden.cli.outcome import NO, YES, note, show_csv, show_json, show_table
+from lakewarden.cli.question import AsRows
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.principal import USER, Principal
+
+Way = Literal["see", "read", "change"]
+
+KIND: Final = "review"
+
+
+def people(
+    review: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline review` wrote.")],
+    asset: Annotated[
+        str | None, Parameter(help="The asset, `type:name` or its name; default: all, by page.")
+    ] = None,
+    /,
+    *,
+    way: Annotated[
+        tuple[Way, ...],
+        Parameter(help="Only who may `see`, `read` or `change` it.", show_default=False),
+    ] = (),
+    sensitive: Annotated[
+        bool, Parameter(help="Only assets with a sensitive tag or term.", show_default=False)
+    ] = False,
+    page: Annotated[int, Parameter(help="Which page of the assets.")] = 1,
+    limit: Annotated[int, Parameter(help="So many assets are a page.")] = 20,
+    format: AsRows = "table",
+) -> int:
+    """Who sees, reads and changes ASSET, by name, in a review that was made?
+
+    Statements, owners and places are taken together. Up to 25 people are named for each asset
+    and way, and all are counted. Exit code 1 when nobody reaches any asset that is shown.
+
+    For example:
+
+        lakewarden pipeline people lake-review table:quillmere:lake.people.salaries --way read
+
+        lakewarden pipeline people lake-review --sensitive --page 2
+    """
+    for option, number in (("--page", page), ("--limit", limit)):
+        if number < 1:
+            raise BadInput(f"expected 1 or more, got {number}", where=option)
+    rows, of = _found(review, asset, page, limit, sensitive=sensitive)
+    ways = tuple(one for one in WAYS if one in way) or WAYS
+    if format == "json":
+        show_json({"total": of, "assets": [_table(row, ways) for row in rows]})
+    elif format == "csv":
+        show_csv(("asset", "way", "user"), _pairs(rows, ways))
+    elif rows:
+        show_table(("asset", "way", "n", "people"), _lines(rows, ways))
+    if not of:
+        note("no asset has a sensitive tag or term" if sensitive else "there are no assets")
+    elif len(rows) < of:
+        note(f"page {page} of {-(-of // limit):,}, of {of:,} assets; --page shows another one")
+    cut = any(
+        row[one] is not None and len(row[one]) < row[f"{one}_n"] for row in rows for one in ways
+    )
+    if cut:
+        note("not all people are named; `lakewarden who` names them")
+    return YES if any(row[one] for row in rows for one in ways) else NO
+
+
+def _found(
+    review: Path, asset: str | None, page: int, limit: int, *, sensitive: bool
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows that are asked for, and how many there are on all pages."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from lakewarden.pipeline.product import folder_of, read_manifest
+    from lakewarden.pipeline.review.people import columns_of, rows_at
+    from lakewarden.pipeline.review.schemas import PEOPLE
+
+    folder = folder_of(review, read_manifest(review, KIND)) / PEOPLE
+    if not folder.exists():
+        raise BadInput("is of an older release, without people; review anew", where=str(review))
+    known = columns_of(folder, "type", "name", "sensitive")
+    chosen = pa.array([True] * len(known), pa.bool_())
+    if sensitive:
+        chosen = pc.greater(pc.list_value_length(known.column("sensitive")), 0)
+    if asset is not None:
+        type, _, name = asset.partition(":")
+        is_typed = pc.and_(
+            pc.equal(known.column("type"), type), pc.equal(known.column("name"), name)
+        )
+        chosen = pc.and_(chosen, pc.or_(is_typed, pc.equal(known.column("name"), asset)))
+    places = pc.indices_nonzero(chosen).to_pylist()
+    if asset is not None and not places:
+        raise Unknown("asset", asset, "expected `type:name`, or a name, that the review has")
+    return rows_at(folder, places[(page - 1) * limit : page * limit]), len(places)
+
+
+def _names(row: Mapping[str, Any], way: str) -> list[str]:
+    return [principal_name(Principal(USER, name)) for name in row[way] or ()]
+
+
+def _table(row: Mapping[str, Any], ways: tuple[str, ...]) -> dict[str, Any]:
+    """An asset as JSON has it; null: there is no such way."""
+    of = {
+        way: None if row[way] is None else {"total": row[f"{way}_n"], "users": _names(row, way)}
+        for way in ways
+    }
+    return {"asset": f"{row['type']}:{row['name']}", "sensitive": row["sensitive"], **of}
+
+
+def _pairs(rows: list[dict[str, Any]], ways: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    for row in rows:
+        for way in ways:
+            for name in _names(row, way):
+                yield f"{row['type']}:{row['name']}", way, name
+
+
+def _lines(rows: list[dict[str, Any]], ways: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """One line for each way; the asset stands before the first one."""
+    for row in rows:
+        asset = f"{row['type']}:{row['name']}"
+        for way in ways:
+            if row[way] is not None:
+                names, count = _names(row, way), row[f"{way}_n"]
+                more = f" and {count - len(names):,} more" if count > len(names) else ""
+                yield asset, way, f"{count:,}", (", ".join(names) or "nobody") + more
+                asset = ""

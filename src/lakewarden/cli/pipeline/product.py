@@ -1,0 +1,40 @@
+"""What a job of the pipeline made, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from lakewarden.cli.outcome import YES, show, show_json, show_table
+from lakewarden.cli.question import As
+
+_GIB = 1024**3
+
+
+class Made(Protocol):
+    """The outcome of a job: what the run says of itself, and whether it made a version."""
+
+    @property
+    def report(self) -> Mapping[str, Any]: ...
+
+    @property
+    def is_new(self) -> bool: ...
+
+
+def show_product(out: Path, made: Made, format: As, *more: str) -> int:
+    """Shows the run report; `more` are lines between its tables and its times."""
+    report = made.report
+    if format == "json":
+        show_json({"folder": str(out), "new": made.is_new, **report})
+        return YES
+    as_before = "" if made.is_new else ", as before"
+    show(f"{out}: version {report['version']}{as_before}", "")
+    show_table(("table", "rows"), [(name, f"{n:,}") for name, n in report["rows"].items()])
+    show(*more)
+    if report["reused"]:
+        show(f"done by an earlier run: {', '.join(report['reused'])}")
+    took = sum(s for name, s in report["seconds"].items() if name not in report["reused"])
+    memory = report.get("peak_bytes", 0)
+    show(f"took {took:.1f} s" + (f", {memory / _GIB:.1f} GiB at most" if memory else ""))
+    return YES

@@ -1,0 +1,52 @@
+"""How far a run of the pipeline is: bars on a terminal, a line for each stage elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from lakewarden.cli.status_line import bars, is_quiet
+from lakewarden.names.canonical import escaped
+from lakewarden.pipeline.ingest.source import STAGES, Progress, silent
+
+_STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write": "writing"}
+
+
+@contextmanager
+def shown(title: str, stages: Sequence[str] = STAGES) -> Iterator[Progress]:
+    """A progress for one run of the pipeline.
+
+    `title` says what runs, `stages` what it goes through, in order.
+    """
+    if is_quiet():
+        yield silent
+    elif sys.stderr.isatty():
+        with _bars(title, stages) as progress:
+            yield progress
+    else:
+        yield _lines(title)
+
+
+def _lines(title: str) -> Progress:
+    def tell(stage: str, done: int, total: int, message: str) -> None:
+        if done == total:
+            print(f"{escaped(title)}: {stage}: {escaped(message)}", file=sys.stderr)
+
+    return tell
+
+
+@contextmanager
+def _bars(title: str, stages: Sequence[str]) -> Iterator[Progress]:
+    from rich.markup import escape
+
+    with bars(transient=False) as shown_bars:
+        task = shown_bars.add_task(escape(title), total=len(stages), found="starting")
+
+        def tell(stage: str, done: int, total: int, message: str) -> None:
+            completed = stages.index(stage) + done / max(total, 1)
+            found = f"{_STAGE_TITLES.get(stage, stage)}: {escape(escaped(message))}"
+            shown_bars.update(task, completed=completed, found=found)
+
+        yield tell
+        shown_bars.update(task, completed=len(stages))

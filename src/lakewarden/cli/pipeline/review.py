@@ -1,0 +1,105 @@
+"""`lakewarden pipeline review`: who can do what on which assets, from an access index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.product import show_product
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.question import As, Texts
+from lakewarden.pipeline.job import session
+from lakewarden.pipeline.review.question import CLASSES
+
+STAGES = ("ask", "find", "coarse", "assets", "merge", "write")
+
+
+def reviewing(  # noqa: PLR0913 — a parameter for each option
+    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
+    /,
+    *,
+    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    privileges: Annotated[
+        Texts,
+        Parameter(help="Privileges to ask about, apart by commas, or `none`; default: all."),
+    ] = (),
+    operations: Annotated[
+        Texts,
+        Parameter(help="Operations to ask about, apart by commas, or `none`; default: all."),
+    ] = (),
+    classes: Annotated[
+        int,
+        Parameter(help="A question with more classes than this is reviewed by type and container."),
+    ] = CLASSES,
+    used: Annotated[
+        Path | None,
+        Parameter(
+            help="Folder that `lakewarden pipeline unused` wrote for this index: users who did"
+            " nothing since are inactive."
+        ),
+    ] = None,
+    sensitive: Annotated[
+        Texts,
+        Parameter(
+            help="Words, or names, of the tags and terms that sensitive assets bear, apart by"
+            " commas; default: the usual words, such as `pii`."
+        ),
+    ] = (),
+    spark: Spark = LOCAL,
+    format: As = "table",
+) -> int:
+    """Reviews access: who can do what on which assets, grouped, and through which statements.
+
+    Every privilege and every operation is asked of every entity, for all users at once; an
+    operation is judged by its whole rule. Entities on which everybody gets the same answer for
+    the same reasons are one class; where there are too many of them, entities of one type in one
+    container stand together, with who is let in on any of them and who on all. Written are
+    tables (Parquet), the smaller ones for spreadsheets too (CSV), and a page to read (HTML) that
+    needs nothing else.
+
+    For example:
+
+        lakewarden pipeline review lake-index --out lake-review
+    """
+    with (
+        session("lakewarden review", spark.master, spark.remote) as jobs,
+        shown("review", STAGES) as progress,
+    ):
+        made = jobs.review(
+            index,
+            out,
+            privileges=names(privileges),
+            operations=names(operations),
+            classes=classes,
+            used=used,
+            sensitive=names(sensitive),
+            progress=progress,
+        )
+    return show_product(out, made, format, *_lines(out, made.report))
+
+
+def names(given: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The names, apart; None where none is given.
+
+    >>> names(("READ,WRITE", "ADMIN")), names(())
+    (('READ', 'WRITE', 'ADMIN'), None)
+    """
+    names = tuple(name.strip() for text in given for name in text.split(",") if name.strip())
+    return names if given else None
+
+
+def _lines(out: Path, report: Mapping[str, Any]) -> list[str]:
+    """What people want to know beside the tables."""
+    population, source = report["population"], report["source"]
+    page = out / "versions" / str(report["version"]) / "review.html"
+    return [
+        "",
+        f"population: {population['entities']:,} entities, {population['users']:,} users",
+        f"checksum:   {population['checksum']}",
+        f"index of:   {source['written']}",
+        f"to read:    {page}",
+    ]

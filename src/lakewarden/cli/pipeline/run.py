@@ -1,0 +1,205 @@
+"""`lakewarden pipeline run`: several jobs, one after the other, in one Spark session."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from cyclopts import CycloptsError, Parameter
+
+from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.outcome import NO, YES, code_for, complain, show
+from lakewarden.cli.status_line import is_quiet
+from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.job import session
+
+JOINED: Final = "+"
+"""What stands between jobs on the command line."""
+
+_GROUP, _SELF = "pipeline", "run"
+_VERB, _ARGUMENTS = "verb", "arguments"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A verb with the words behind it, as the command line has them; `place` says where it is."""
+
+    place: str
+    words: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The command line of the job alone."""
+        return shlex.join(["lakewarden", _GROUP, *self.words])
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A job whose words its verb has understood."""
+
+    job: Job
+    call: Callable[..., Any]
+    bound: inspect.BoundArguments
+
+    @property
+    def spark(self) -> Spark:
+        """Where it was told to run."""
+        return next((v for v in self.bound.arguments.values() if isinstance(v, Spark)), LOCAL)
+
+
+def running(
+    jobfile: Annotated[Path, Parameter(help="TOML file with a table `[[job]]` for each job.")],
+    /,
+    *,
+    dry_run: Annotated[
+        bool,
+        Parameter(help="Check the file and print the jobs; run none.", show_default=False),
+    ] = False,
+) -> int:
+    """Runs several jobs in one process, one after the other: Spark is started once, or never.
+
+    A table of the file names a verb of `lakewarden pipeline`, its `arguments`, and its options
+    by their names; what they may be says the help of the verb. All jobs are checked before the
+    first one runs. A job that fails ends the run; one that answers with 1, as `diff` does where
+    access changes, does not. The exit code is that of the worst. Jobs can also be joined by `+`:
+
+        lakewarden pipeline ingest in --source csv --model cdap --out a + index a --out b
+
+    For example:
+
+        lakewarden pipeline run nightly.toml
+
+        lakewarden pipeline run nightly.toml --dry-run
+    """
+    return _run(read(jobfile), dry_run=dry_run)
+
+
+def run_joined(words: Sequence[str]) -> int:
+    """Runs the jobs that `+` joins. Raises `BadInput` for one that is malformed."""
+    return _run(list(joined(words)), dry_run=False)
+
+
+def joined(words: Sequence[str]) -> Iterator[Job]:
+    """The jobs between the `+` of a command line.
+
+    >>> [job.words for job in joined(["index", "a", "--out", "b", "+", "review", "b"])]
+    [('index', 'a', '--out', 'b'), ('review', 'b')]
+    """
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == JOINED:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    for number, part in enumerate(parts, 1):
+        verb = part[0] if part else ""
+        yield Job(f"job {number}" + (f" ({verb})" if verb else ""), tuple(part))
+
+
+def read(file: Path) -> list[Job]:
+    """The jobs of a file. Raises `BadInput` with file, job and key."""
+    try:
+        section = Section(tomllib.loads(file.read_text("utf-8")), str(file))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
+    except UnicodeDecodeError:
+        raise BadInput("not UTF-8", where=str(file)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(str(error).lower(), where=str(file)) from None
+    tables = section.tables("job")
+    section.close()
+    if not tables:
+        raise BadInput("expected a table `[[job]]`", where=str(file))
+    return [_job(number, table, file) for number, table in enumerate(tables, 1)]
+
+
+def _job(number: int, table: Section, file: Path) -> Job:
+    verb = table.text(_VERB)
+    words = [verb, *table.texts(_ARGUMENTS)]
+    for name in table.names():
+        if name not in (_VERB, _ARGUMENTS):
+            words += _option(name, table.take(name), table)
+    return Job(f"{file}: job {number} ({verb})", tuple(words))
+
+
+def _option(name: str, value: object, table: Section) -> Iterator[str]:
+    """An option as words: a flag where it is true, and once for each value of a list."""
+    option = f"--{name.replace('_', '-')}"
+    values = value if isinstance(value, list) else [value]
+    for one in values:
+        if isinstance(one, bool):
+            if one:
+                yield option
+        elif isinstance(one, str | int | float):
+            yield f"{option}={one}"
+        else:
+            expected = "expected a text, a number, true or false, or a list of these"
+            raise BadInput(expected, where=table.at(name))
+
+
+def _run(jobs: Sequence[Job], *, dry_run: bool) -> int:
+    bound = [_bound(job) for job in jobs]
+    spark = _place(bound)
+    if dry_run:
+        show(*(one.job.text for one in bound))
+        return YES
+    worst = YES
+    with session("lakewarden pipeline", spark.master, spark.remote):
+        for number, one in enumerate(bound, 1):
+            _say(f"[{number}/{len(bound)}] {one.job.text}")
+            began = time.monotonic()
+            worst = max(worst, _code(one))
+            _say(f"[{number}/{len(bound)}] took {time.monotonic() - began:.1f} s")
+            if worst > NO:
+                break
+    return worst
+
+
+def _code(one: _Bound) -> int:
+    try:
+        code = one.call(*one.bound.args, **one.bound.kwargs)
+    except WardenError as error:
+        complain(f"{one.job.place}: {error}")
+        return code_for(error)
+    sys.stdout.flush()
+    return code if isinstance(code, int) else YES
+
+
+def _say(text: str) -> None:
+    if not is_quiet():
+        print(text, file=sys.stderr, flush=True)
+
+
+def _bound(job: Job) -> _Bound:
+    """The job as its verb understands it; the only place where options are declared."""
+    from lakewarden.cli import PIPELINE_VERBS, application
+
+    verb = job.words[0] if job.words else ""
+    if verb not in PIPELINE_VERBS or verb == _SELF:
+        known = ", ".join(name for name in PIPELINE_VERBS if name != _SELF)
+        raise BadInput(f"no job `{verb}`; expected one of: {known}", where=job.place)
+    try:
+        call, bound, _ = application().parse_args(
+            [_GROUP, *job.words], exit_on_error=False, print_error=False
+        )
+    except CycloptsError as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        raise BadInput(f"{said[:1].lower()}{said[1:]}", where=job.place) from None
+    return _Bound(job, call, bound)
+
+
+def _place(jobs: Iterable[_Bound]) -> Spark:
+    """Where all of them run; a job that names nothing runs where the others do."""
+    named: Mapping[Spark, str] = {one.spark: one.job.place for one in jobs if one.spark != LOCAL}
+    if len(named) > 1:
+        raise BadInput("the jobs of one run share one session: name one `--master` or `--remote`")
+    return next(iter(named), LOCAL)

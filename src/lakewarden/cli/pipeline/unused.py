@@ -1,0 +1,121 @@
+"""`lakewarden pipeline unused`: what is granted and not used, and a proposal of less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import urlsplit
+
+from cyclopts import Parameter
+
+from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.outcome import NO, YES
+from lakewarden.cli.pipeline.product import show_product
+from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.question import As
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.job import session
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.unused.run import Log
+
+_USAGE: Final = "usage"
+_STAGES: Final = ("read", "place", "judge", "propose", "verify")
+
+
+def unused(  # noqa: PLR0913 — a parameter for each option
+    index: Annotated[Path, Parameter(help="Index that `lakewarden pipeline index` made.")],
+    /,
+    *,
+    log: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Log of accesses, `KIND:PATH`; KIND is `usage` (a database URL of our own store,"
+            " or an export of its table), `spark`, `trino`, `csv` or `json`. Any number of them."
+        ),
+    ],
+    days: Annotated[int, Parameter(help="What was not used for so many days is unused.")],
+    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    mapping: Annotated[
+        Path | None, Parameter(help="TOML file that says what the words of logs mean here.")
+    ] = None,
+    now: Annotated[
+        float | None,
+        Parameter(
+            help="Moment from which days are counted back, in seconds; default: the clock's."
+        ),
+    ] = None,
+    pieces: Annotated[
+        int, Parameter(help="Most statements that are proposed in place of one.")
+    ] = 5,
+    share: Annotated[
+        float, Parameter(help="A scope, or a crowd, of which at most this share was used is broad.")
+    ] = 0.1,
+    spark: Spark = LOCAL,
+    format: As = "table",
+) -> int:
+    """Compares what is granted with what was done, and proposes what can go.
+
+    Writes tables of what was not used, and `proposal.toml`: statements with less in them, for
+    `lakewarden plan`. With it applied, whatever was done since is allowed still, and nothing new
+    is. Exit code 1 when anything was found.
+
+    For example:
+
+        lakewarden pipeline unused lake-index --log usage:sqlite:///estate.db --days 90 --out less
+    """
+    from lakewarden.pipeline.unused.run import Asked
+
+    asked = Asked(days, pieces, share, now)
+    asked.since()
+    with (
+        _logs(index, log) as logs,
+        session("lakewarden unused", spark.master, spark.remote) as jobs,
+        shown("unused", _STAGES) as progress,
+    ):
+        made = jobs.unused(index, logs, out, asked, mapping=mapping, progress=progress)
+    tables = made.manifest.tables
+    counts = {name: tables[name].rows for name in tables if name.startswith("unused_")}
+    said = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items())
+    changes = made.manifest.facts["changes"]
+    proposal = out / "versions" / str(made.report["version"]) / "proposal.toml"
+    show_product(out, made, format, said, f"{proposal}: {changes:,} statements to change")
+    return NO if made.found else YES
+
+
+@contextmanager
+def _logs(index: Path, told: Sequence[str]) -> Iterator[list[Log]]:
+    """The logs; those of a database are copied for as long as the job runs."""
+    from lakewarden.pipeline.unused.run import Log
+
+    with TemporaryDirectory(prefix="lakewarden-") as folder:
+        found = []
+        for number, text in enumerate(told):
+            kind, _, where = text.partition(":")
+            if not where:
+                raise BadInput(f"expected `KIND:PATH`, got `{text}`", where="--log")
+            if kind == _USAGE and "://" in where:
+                copy = Path(folder, f"{number}.parquet")
+                found.append(Log(kind, copy, _copied(index, where, copy)))
+            else:
+                found.append(Log(kind, Path(where)))
+        yield found
+
+
+def _copied(index: Path, url: str, copy: Path) -> str:
+    """Copies the counts of the index's realm from a database; what to call them."""
+    from lakewarden.pipeline.index.index import open_index
+    from lakewarden.pipeline.unused.usage_file import put
+    from lakewarden.store import open_store
+
+    realm = open_index(index, check=False).realm
+    file = url.removeprefix("sqlite:///")
+    if file != url and not Path(file).exists():
+        raise BadInput(f"there is no database `{file}`", where="--log")
+    with open_store(url, makes=False) as store, store.reading() as reading:
+        put(copy, realm, reading.usage(realm, ""))
+    parts = urlsplit(url)
+    return f"{parts.scheme.partition('+')[0]}://{parts.hostname or ''}{parts.path}"

@@ -1,0 +1,153 @@
+"""How a plan is shown: what changes, and the access that this gives and takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lakewarden.analysis.access import Access, Held, Idle, Reached
+from lakewarden.cli.formatting import counted, entity_text, principal_name, some, statement_text
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.service.plan_result import Edit, Plan
+
+ROWS_SHOWN = 40
+NAMES_SHOWN = 4
+
+
+def told(plan: Plan, *, whole: bool = False) -> Iterator[str]:
+    """A plan, for people."""
+    if plan.is_empty:
+        yield f"{plan.realm}: nothing is pending, at revision {plan.revision}"
+        return
+    yield f"{plan.realm}: changes that `{plan.keeper}` makes, at revision {plan.revision}"
+    yield from _changes(plan)
+    yield ""
+    yield from access(plan.access, whole=whole)
+
+
+def _changes(plan: Plan) -> Iterator[str]:
+    people = [
+        *(("+", f"role {role.name}") for role in plan.new_roles),
+        *(("-", f"role {role.name}") for role in plan.gone_roles),
+        *(("+", _member(row)) for row in plan.new_members),
+        *(("-", _member(row)) for row in plan.gone_members),
+    ]
+    if people:
+        yield from ("", "people")
+        yield from (f"  {sign} {text}" for sign, text in people)
+    if plan.edits:
+        yield from ("", "statements")
+        for edit in plan.edits:
+            yield from _edit(edit)
+    if not people and not plan.edits:
+        yield from ("", "only the note of what the files keep")
+
+
+def _member(row: MembershipRow) -> str:
+    return f"{principal_name(row.member)} in {principal_name(row.of)}"
+
+
+def _edit(edit: Edit) -> Iterator[str]:
+    if edit.was == edit.now:
+        yield f"  = {edit.id}: as it is, and kept by these files from now on"
+        return
+    if edit.was is None:
+        sign = "+"
+    elif edit.now is None:
+        sign = "-"
+    else:
+        sign = "~"
+    yield f"  {sign} {edit.id}"
+    if edit.was is not None:
+        yield f"      was {statement_text(edit.was)}"
+    if edit.now is not None:
+        yield f"      {'now ' if edit.was is not None else ''}{statement_text(edit.now)}"
+
+
+def access(found: Access, *, whole: bool = False) -> Iterator[str]:
+    """What users can do now and no longer, and the privileges beneath; for people."""
+    if not found.reached:
+        yield "access: nobody can do anything more, or less"
+    else:
+        yield f"access: {_sum(found)}"
+        yield from _cut([_effect(one, whole=whole) for one in found.reached], whole=whole)
+    if not found.is_whole:
+        yield "  and more than is worked out here; `lakewarden pipeline diff` compares all"
+    if found.held:
+        yield from ("", "privileges by their bare names")
+        shown = [one for one in found.held if whole or not one.technical]
+        yield from _cut([_held(one) for one in shown], whole=whole)
+        if len(shown) < len(found.held):
+            count = len(found.held) - len(shown)
+            yield f"  and {counted(count, 'technical line')}; --whole shows them"
+
+
+def _sum(found: Access) -> str:
+    """How many people and assets, and by which way."""
+    ways = [
+        f"{w.users:,} {'gain' if w.gained else 'lose'} {w.way} on {w.entities:,}"
+        for w in found.ways
+        if w.entities
+    ]
+    nothing = "nobody gains or loses a way to see, read or change"
+    reach = f"{counted(found.users, 'user')}, {counted(found.entities, 'entity', 'entities')}"
+    return f"{reach}: {', '.join(ways) or nothing}"
+
+
+def _cut(blocks: Sequence[Sequence[str]], *, whole: bool) -> Iterator[str]:
+    shown = blocks if whole else blocks[:ROWS_SHOWN]
+    for block in shown:
+        yield from (f"  {line}" for line in block)
+    if len(shown) < len(blocks):
+        yield f"  and {len(blocks) - len(shown):,} lines more; --whole shows them"
+
+
+def _effect(one: Reached, *, whole: bool) -> list[str]:
+    who = _people(one.users, others=one.others)
+    sign, can = ("+", "can") if one.gained else ("-", "can no longer")
+    limit = len(one.operations) if whole else NAMES_SHOWN
+    if not one.ways:
+        return [f"{sign} {who} {can} do {some(one.operations, limit)} on {_on(one)}"]
+    by = some(one.operations, limit)
+    return [f"{sign} {who} {can} {' and '.join(one.ways)} {_on(one)}", f"    by {by}"]
+
+
+def _held(one: Held) -> list[str]:
+    verb, sign = ("gain", "+") if one.gained else ("lose", "-")
+    through = some([principal_name(p) for p in one.through], NAMES_SHOWN)
+    by = f" (through {through})" if one.through else " (as owners)"
+    who = _people(one.users, others=one.others)
+    line = f"{sign} {who} {verb} {', '.join(one.privileges)} on {_on(one)}{by}"
+    idle = [_idle(idle, one) for idle in one.idle]
+    if len(idle) == 1 and (one.idle[0].users, one.idle[0].others) == (one.users, one.others):
+        return [f"{line}: {idle[0]}"]
+    return [
+        line,
+        *(
+            f"    {text} for {_people(i.users, others=i.others)}"
+            for text, i in zip(idle, one.idle, strict=True)
+        ),
+    ]
+
+
+def _idle(idle: Idle, one: Held) -> str:
+    """What keeps a privilege from changing anything."""
+    where = "" if one.entities == 1 else f", such as on {entity_text(one.sample)}"
+    if idle.lacks:
+        needs = (f"{need.privilege} on {entity_text(need.entity)}" for need in idle.lacks)
+        return f"no effect yet{where}: lacks {' and '.join(needs)}"
+    return f"no effect{where}: can as much without" if one.gained else f"no effect{where}"
+
+
+def _people(users: Sequence[Principal], *, others: bool) -> str:
+    names = [principal_name(user) for user in users]
+    if others:
+        names.append("whoever is not stored")
+    return some(names, NAMES_SHOWN)
+
+
+def _on(one: Reached | Held) -> str:
+    if not one.type:
+        return "the platform"
+    such = "" if one.entities == 1 else f"{one.entities:,} × {one.type}, such as "
+    return f"{such}{entity_text(one.sample)}"

@@ -1,0 +1,143 @@
+"""Who acts as whom: principals as integers, and the closure of memberships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.hierarchy import MAX_LEVELS, circular, height, reached, too_nested
+from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, USER, Principal
+
+_NOBODY: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Memberships:
+    """Principals and memberships of one realm. Immutable.
+
+    `ids` numbers every principal that anything mentions; `stored` are those that exist.
+    `of[m]` are the principals that `m` directly acts as, `members` is its inverse. Memberships
+    of who lies on a cycle are `inert`: stored, and not followed. Who is `beyond` would act as
+    something only after too many memberships, and is denied.
+    """
+
+    ids: Mapping[Principal, int]
+    principals: tuple[Principal, ...]
+    stored: frozenset[int]
+    of: Mapping[int, frozenset[int]]
+    members: Mapping[int, frozenset[int]]
+    inert: frozenset[tuple[int, int]] = frozenset()
+    beyond: frozenset[int] = frozenset()
+
+    @staticmethod
+    def build(
+        stored: Iterable[Principal],
+        memberships: Iterable[tuple[Principal, Principal]],
+        mentioned: Iterable[Principal],
+    ) -> Memberships:
+        """The numbered principals; order and duplicates of the input do not matter."""
+        edges = set(memberships)
+        known = set(stored)
+        everyone = known | {p for edge in edges for p in edge} | set(mentioned)
+        everyone |= {ALL_USERS, ANY_GROUP}
+        principals = tuple(sorted(everyone))
+        ids = {principal: id for id, principal in enumerate(principals)}
+        of: dict[int, set[int]] = {}
+        members: dict[int, set[int]] = {}
+        for member, group in edges:
+            of.setdefault(ids[member], set()).add(ids[group])
+            members.setdefault(ids[group], set()).add(ids[member])
+        return Memberships(
+            ids=ids,
+            principals=principals,
+            stored=frozenset(ids[p] for p in known),
+            of={m: frozenset(groups) for m, groups in of.items()},
+            members={g: frozenset(found) for g, found in members.items()},
+        )._settled()
+
+    def _settled(self) -> Memberships:
+        """The same with every membership looked at again: is it followed or not."""
+        of, members = self._as_stored()
+        looped = circular(of, members)
+        inert = frozenset((m, g) for m in looped for g in of[m])
+        beyond = too_nested(of, members, looped)
+        for m, g in inert:
+            of[m], members[g] = of[m] - {g}, members[g] - {m}
+        return replace(self, of=of, members=members, inert=inert, beyond=beyond)
+
+    def _as_stored(self) -> tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]]:
+        """All memberships, by member and by group, whether or not they are followed."""
+        of, members = dict(self.of), dict(self.members)
+        for m, g in self.inert:
+            of[m], members[g] = of.get(m, _NOBODY) | {g}, members.get(g, _NOBODY) | {m}
+        return of, members
+
+    def acts_as(self, principal: Principal, extra: Iterable[Principal] = ()) -> frozenset[int]:
+        """Everything the principal acts as, itself included.
+
+        Groups and roles through any number of memberships, and the implied sets. `extra`
+        are groups sent with the request.
+        """
+        asking = (principal, *extra)
+        start = {self.ids[p] for p in asking if p in self.ids}
+        if principal.kind == USER:
+            start.add(self.ids[ALL_USERS])
+        found = reached(start, self.of)
+        in_some = any(p.kind == GROUP for p in asking)
+        if in_some or any(self.principals[id].kind == GROUP for id in found):
+            found |= reached({self.ids[ANY_GROUP]}, self.of)
+        return frozenset(found)
+
+    def is_beyond(self, principal: Principal, extra: Iterable[Principal] = ()) -> bool:
+        """Whether too many memberships follow on one another from who asks."""
+        return bool(self.beyond) and not self.beyond.isdisjoint(self.acts_as(principal, extra))
+
+    def acting_as(self, id: int) -> frozenset[int]:
+        """Every principal that acts as `id`, itself included (implied sets not spread)."""
+        return frozenset(reached([id], self.members))
+
+    def check_membership(self, member: Principal, group: Principal) -> None:
+        """Raises `BadInput` where a new one would close a cycle, `LimitExceeded` if too nested.
+
+        Both have numbers already.
+        """
+        m, g = self.ids[member], self.ids[group]
+        of = self._as_stored()[0] if self.inert else self.of
+        if g in of.get(m, _NOBODY):
+            return
+        if m in reached([g], of):
+            raise BadInput(f"`{member.kind}:{member.name}` would be a member of itself")
+        if height(m, self.members) + 1 + height(g, self.of) > MAX_LEVELS:
+            raise LimitExceeded(
+                f"by `{group.kind}:{group.name}` more than {MAX_LEVELS} memberships would follow"
+                " on one another"
+            )
+
+    def numbered(self, principal: Principal) -> tuple[Memberships, int]:
+        """The id of the principal, given one if it has none yet."""
+        id = self.ids.get(principal)
+        if id is not None:
+            return self, id
+        id = len(self.principals)
+        ids = {**self.ids, principal: id}
+        return replace(self, ids=ids, principals=(*self.principals, principal)), id
+
+    def with_stored(self, principal: Principal, *, stored: bool) -> Memberships:
+        """The same with a principal stored, or no longer stored."""
+        memberships, id = self.numbered(principal)
+        change = memberships.stored | {id} if stored else memberships.stored - {id}
+        return replace(memberships, stored=change)
+
+    def with_membership(self, member: Principal, group: Principal, *, present: bool) -> Memberships:
+        """The same with one membership there, or gone."""
+        memberships, m = self.numbered(member)
+        memberships, g = memberships.numbered(group)
+        of, members = memberships.of.get(m, _NOBODY), memberships.members.get(g, _NOBODY)
+        later = replace(
+            memberships,
+            of={**memberships.of, m: of | {g} if present else of - {g}},
+            members={**memberships.members, g: members | {m} if present else members - {m}},
+            inert=memberships.inert - {(m, g)},
+        )
+        return later._settled() if memberships.inert or memberships.beyond else later

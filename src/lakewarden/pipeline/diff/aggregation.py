@@ -1,0 +1,183 @@
+"""The tables of a difference, from what tasks found: summed up by part, by user and by class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.pipeline.index.matching import canonical
+from lakewarden.pipeline.parquet_output import arrow_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+PARTS: Final = (
+    "gained boolean, kind string, name string, type string, class string,"
+    " principals array<string>, statements array<string>, users binary, n_users long,"
+    " others boolean, entities long, example string, pairs long"
+)
+MEMBERS: Final = "class string, side string, block int, n long, bits binary"
+BY_USER: Final = "user int, gained boolean, kind string, name string, entities long"
+BY_CLASS: Final = (
+    "class string, type string, entities long, example string, gained_users long,"
+    " lost_users long, gained_pairs long, lost_pairs long, gained array<string>,"
+    " lost array<string>"
+)
+_SOMEBODY: Final = 0
+_PRIVILEGE: Final = "privilege"
+_OPERATION: Final = "operation"
+
+Row = dict[str, Any]
+
+
+class Found(NamedTuple):
+    """What tasks found.
+
+    `parts` of every class, once for each block that found it; `classes` with class, id, example
+    and n; and the columns of the table `members`, among others.
+    """
+
+    parts: pa.Table
+    classes: pa.Table
+    members: pa.Table
+
+
+class Tables(NamedTuple):
+    """The tables, each under its name."""
+
+    parts: pa.Table
+    members: pa.Table
+    by_user: pa.Table
+    by_entity_class: pa.Table
+
+
+def summed(found: Found, count: int) -> Tables:
+    """The tables of a difference that concerns `count` users."""
+    classes = _classes(found.classes)
+    distinct = {_key(row): row for row in found.parts.to_pylist()}
+    parts = [_counted(row, *classes[row["class"]]) for _, row in sorted(distinct.items())]
+    schema = arrow_schema(MEMBERS)
+    return Tables(
+        pa.Table.from_pylist(parts, arrow_schema(PARTS)),
+        found.members.select(schema.names).cast(schema),
+        pa.Table.from_batches(_by_user(parts, count), arrow_schema(BY_USER)),
+        pa.Table.from_pylist(list(_by_class(parts)), arrow_schema(BY_CLASS)),
+    )
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("class", "gained", "kind", "name"))
+
+
+def _classes(rows: pa.Table) -> dict[str, tuple[int, str]]:
+    """How many entities each class has, and the name of the first one."""
+    sizes: dict[str, int] = {}
+    first: dict[str, tuple[int, str]] = {}
+    cells = (rows.column(name).to_pylist() for name in ("class", "id", "example", "n"))
+    for number, id, example, n in zip(*cells, strict=True):
+        sizes[number] = sizes.get(number, 0) + n
+        first[number] = min(first.get(number, (id, example)), (id, example))
+    return {number: (size, first[number][1]) for number, size in sizes.items()}
+
+
+def _counted(row: Row, entities: int, example: str) -> Row:
+    """A row of the table `parts`."""
+    users = BitMap.deserialize(row["users"])
+    stored = users - BitMap([_SOMEBODY])
+    return {
+        **row,
+        "users": canonical(stored),
+        "n_users": len(stored),
+        "others": _SOMEBODY in users,
+        "entities": entities,
+        "example": example,
+        "pairs": len(stored) * entities,
+    }
+
+
+def _grouped(parts: Iterable[Row], *by: str) -> Mapping[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in parts:
+        found.setdefault(tuple(row[name] for name in by), []).append(row)
+    return found
+
+
+def _by_user(parts: Iterable[Row], count: int) -> Iterator[pa.RecordBatch]:
+    """On how many entities each user gains and loses what."""
+    concerned = (row for row in parts if row["n_users"])
+    for (gained, kind, name), rows in _grouped(concerned, "gained", "kind", "name").items():
+        entities = np.zeros(count, dtype=np.int64)
+        for row in rows:
+            users = BitMap.deserialize(row["users"])
+            entities[np.asarray(users.to_array())] += row["entities"]
+        numbers = np.flatnonzero(entities)
+        size = len(numbers)
+        columns = [
+            pa.array(numbers.astype(np.int32)),
+            *(pa.repeat(pa.scalar(cell), size) for cell in (gained, kind, name)),
+            pa.array(entities[numbers]),
+        ]
+        yield pa.record_batch(columns, schema=arrow_schema(BY_USER))
+
+
+def _by_class(parts: Iterable[Row]) -> Iterator[Row]:
+    """Of each class of entities: how many, and what is gained and lost on all of them.
+
+    Pairs count privileges; names of operations stand beside those of privileges.
+    """
+    for rows in _grouped(parts, "class").values():
+        found: Row = {name: rows[0][name] for name in ("class", "type", "entities", "example")}
+        for word, gained in (("gained", True), ("lost", False)):
+            mine = [row for row in rows if row["gained"] is gained]
+            users = BitMap.union(BitMap(), *(BitMap.deserialize(row["users"]) for row in mine))
+            found[f"{word}_users"] = len(users)
+            found[f"{word}_pairs"] = sum(r["pairs"] for r in mine if r["kind"] == _PRIVILEGE)
+            found[word] = sorted(row["name"] for row in mine)
+        yield found
+
+
+def changes(tables: Tables) -> Row:
+    """What differs: counts by kind and direction, users and entities concerned."""
+    found: Row = {
+        kind: {word: {"pairs": 0, "parts": 0} for word in ("gained", "lost")}
+        for kind in (_PRIVILEGE, _OPERATION)
+    }
+    columns = (tables.parts.column(name).to_pylist() for name in ("kind", "gained", "pairs"))
+    for kind, gained, pairs in zip(*columns, strict=True):
+        counts = found[kind]["gained" if gained else "lost"]
+        counts["pairs"] += pairs
+        counts["parts"] += 1
+    found["users"] = len(pc.unique(tables.by_user.column("user")))
+    found["entities"] = pc.sum(tables.by_entity_class.column("entities")).as_py() or 0
+    found["others"] = bool(pc.any(tables.parts.column("others")).as_py())
+    return found
+
+
+def members(ids: DataFrame, side: str, bits: int) -> DataFrame:
+    """The table `members` from rows of class and id, block by block."""
+    rows = ids.withColumn("block", F.shiftright("id", bits))
+    return rows.groupBy("class", "block").applyInArrow(_bitmaps(side), MEMBERS)
+
+
+def _bitmaps(side: str) -> Callable[[pa.Table], pa.Table]:
+    def gather(rows: pa.Table) -> pa.Table:
+        ids = BitMap(rows.column("id").to_numpy().astype(np.uint32))
+        return pa.table(
+            {
+                "class": rows.column("class").slice(0, 1),
+                "side": pa.array([side]),
+                "block": rows.column("block").slice(0, 1),
+                "n": pa.array([len(ids)], pa.int64()),
+                "bits": pa.array([canonical(ids)], pa.binary()),
+            }
+        )
+
+    return gather

@@ -1,0 +1,132 @@
+"""What a task says of a block of one index, so that two indexes can be compared.
+
+Their blocks hold other entities: those are matched by type and name. First every entity is
+signed; only where signatures differ, or on one side alone, is it found out who may do what.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyroaring import BitMap
+
+from lakewarden.pipeline.diff.block_diff import batches, comparing, part_rows
+from lakewarden.pipeline.diff.entity_signature import Signed
+from lakewarden.pipeline.diff.part import PART, PART_FIELDS
+from lakewarden.pipeline.diff.profile import NOTHING, Profile, Profiler, domain
+from lakewarden.pipeline.diff.user_numbering import Everyone, UserNumbering
+from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
+
+SIGNS: Final = "type string, name string, id int, sign string"
+"""The entities of a block that are looked at, each with its signature."""
+
+_SIGNS: Final = pa.schema(
+    [("type", pa.string()), ("name", pa.string()), ("id", pa.int32()), ("sign", pa.string())]
+)
+
+PROFILED: Final = "id int, profile string, text string"
+"""Entities with the digests of their profiles; and (`id` is null) the profiles themselves."""
+
+_PROFILED: Final = pa.schema([("id", pa.int32()), ("profile", pa.string()), ("text", pa.string())])
+
+PAIRED: Final = f"type string, had string, has string, class string, {PART}"
+"""The parts that two profiles differ in, and the class of what has these two."""
+
+_PAIRED: Final = pa.schema(
+    [
+        ("type", pa.string()),
+        ("had", pa.string()),
+        ("has", pa.string()),
+        ("class", pa.string()),
+        *PART_FIELDS,
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Signs the entities of a block; the rows are `SIGNS`."""
+
+    users: Everyone
+    side: str
+
+    def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        """The signatures of a block's own entities."""
+        crowd = UserNumbering(judged.snapshot, self.users)
+        signed = Signed(crowd, self.side)
+        block, tree = judged.block, judged.snapshot.coded.tree
+        ids = list(domain(crowd) & block.own)
+        columns = [
+            pa.array([tree.kinds[tree.types[id]] for id in ids], pa.string()),
+            pa.array([tree.names[id] for id in ids], pa.string()),
+            pa.array([id - block.start + block.first for id in ids], pa.int32()),
+            pa.array([signed.marks[signed.numbers[id]] for id in ids], pa.string()),
+        ]
+        yield pa.record_batch(columns, schema=_SIGNS)
+
+
+@dataclass(frozen=True)
+class Describe:
+    """Finds out who may do what on some entities of a block; the rows are `PROFILED`.
+
+    `ids` are those of the entities, as a serialized bitmap.
+    """
+
+    users: Everyone
+    side: str
+    ids: bytes
+
+    def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        """The profiles of those of the entities that are in a block."""
+        block = judged.block
+        own = BitMap(range(block.first, block.first + block.stop - block.start))
+        ids = BitMap.deserialize(self.ids) & own
+        return batches(self._rows(judged, ids) if ids else (), _PROFILED)
+
+    def _rows(self, judged: CompiledBlock, ids: BitMap) -> Iterator[dict[str, object]]:
+        block = judged.block
+        crowd = UserNumbering(judged.snapshot, self.users)
+        signed = Signed(crowd, self.side)
+        profiler = Profiler(crowd, signed)
+        digests: dict[int, str] = {}
+        told: set[str] = set()
+        for id in ids:
+            place = id - block.first + block.start
+            number = signed.numbers[place]
+            if number not in digests:
+                text = profiler.profile(place).text()
+                digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+                digests[number] = digest
+                if digest not in told:
+                    told.add(digest)
+                    yield {"profile": digest, "text": text}
+            yield {"id": id, "profile": digests[number]}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Takes the difference of pairs of profiles; the rows are `PAIRED`."""
+
+    before: TaskContext
+    after: TaskContext
+    users: Everyone
+
+    def parts(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The parts of each pair: its columns are type, had, has and the texts of these two."""
+        for batch in rows:
+            yield from batches(self._rows(batch), _PAIRED)
+
+    def _rows(self, batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
+        comparison = comparing(self.before, self.after, self.users)
+        for row in batch.to_pylist():
+            one, other = (_read(row[name]) for name in ("had_text", "has_text"))
+            for part in part_rows(row["type"], comparison.parts(row["type"], one, other)):
+                yield {"had": row["had"], "has": row["has"], **part}
+
+
+def _read(text: str | None) -> Profile:
+    return NOTHING if text is None else Profile.read(text)

@@ -1,0 +1,323 @@
+"""What tells entities apart: a signature of all that any rule looks at, the same on any side.
+
+Two entities with one signature give the same users the same privileges and operations, be
+they of one block or of two indexes. It is made of what statements say there and to whom, of
+owners, of what lies above, of what relations lead to; of no name and no number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.expression import (
+    ANCESTORS,
+    PLATFORM,
+    REQUEST,
+    TYPE,
+    Anyone,
+    At,
+    Compare,
+    Every,
+    Holds,
+    May,
+    Node,
+    NotDenied,
+    ServiceAdmin,
+    Some,
+    children,
+)
+from lakewarden.kernel.facts import ROOT
+from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
+from lakewarden.kernel.snapshot import SUBJECT
+from lakewarden.pipeline.diff.user_numbering import UserNumbering
+from lakewarden.pipeline.index.guests import looked_at
+from lakewarden.pipeline.index.matching import canonical
+from lakewarden.pipeline.review.column import joined
+
+Key = tuple[object, ...]
+Codes = NDArray[np.int64]
+
+
+class Signed:
+    """The signatures of a snapshot's entities.
+
+    `marks[number]` is a signature, `numbers[id]` the number of an entity's; numbers are of
+    this snapshot only.
+    """
+
+    def __init__(self, crowd: UserNumbering, side: str) -> None:
+        self._crowd = crowd
+        self._side = side
+        self._snapshot = crowd.snapshot
+        self._tree = crowd.snapshot.coded.tree
+        self._known: dict[tuple[int, int, int, Key], int] = {}
+        self._shared: dict[str, Key] = {}
+        self._tokens: dict[tuple[int, ...], str] = {}
+        self.marks: list[str] = []
+        self.classes = crowd.judge.classes
+        self.by_scope = self._by_scope()
+        self.numbers = self._numbers()
+
+    def _by_scope(self) -> dict[int, list[tuple[str, Grant]]]:
+        """The privileges that grants of each scope bear on, with the grants."""
+        found: dict[int, list[tuple[str, Grant]]] = {}
+        for side in (self._snapshot.table.allow, self._snapshot.table.deny):
+            for privilege, grouped in side.items():
+                for grant in grouped.every:
+                    found.setdefault(grant.scope, []).append((privilege, grant))
+        return found
+
+    def spoken(self, id: int) -> Iterator[tuple[str, Grant]]:
+        """The grants that cover an entity, privilege by privilege."""
+        for scope in self.classes.inside[int(self.classes.classes[id])]:
+            yield from self.by_scope.get(scope, ())
+
+    def _numbers(self) -> list[int]:
+        beside = self._beside()
+        numbers = self._chained(beside)
+        related = self._related()
+        for _ in range(_nesting(self._snapshot.model) if related else 0):
+            reached = {
+                id: sorted({(kind, self.marks[numbers[target]]) for kind, target in found})
+                for id, found in related.items()
+            }
+            more = {id: (*beside.get(id, ()), *marks) for id, marks in reached.items()}
+            numbers = self._chained({**beside, **more})
+        return numbers
+
+    def _chained(self, beside: Mapping[int, Key]) -> list[int]:
+        """A number for each entity: of its class, what stands beside, and all above.
+
+        Level by level from the top, so that what is alike is numbered once.
+        """
+        above = self._tree.above
+        numbers = np.full(len(above), -1, dtype=np.int64)
+        standing = [(), *dict.fromkeys(beside.values())]
+        places = {key: place for place, key in enumerate(standing)}
+        beside_codes = np.zeros(len(above), dtype=np.int64)
+        rows = np.fromiter(beside, np.int64, len(beside))
+        beside_codes[rows] = [places[key] for key in beside.values()]
+        for ids in _levels(above):
+            up = above[ids]
+            parents = np.where(up >= 0, numbers[up], -1)
+            parts = [
+                (self._tree.types[ids].astype(np.int64), len(self._tree.kinds)),
+                (self.classes.classes[ids].astype(np.int64), len(self.classes.inside)),
+                (parents + 1, len(self.marks) + 1),
+                (beside_codes[ids], len(standing)),
+            ]
+            codes, stands = joined(parts)
+            found = [
+                self._number((type, place, parent - 1, standing[code]))
+                for type, place, parent, code in stands.tolist()
+            ]
+            numbers[ids] = np.array(found, dtype=np.int64)[codes]
+        known: list[int] = numbers.tolist()
+        return known
+
+    def _number(self, key: tuple[int, int, int, Key]) -> int:
+        number = self._known.get(key)
+        if number is None:
+            type, place, parent, beside = key
+            above = "" if parent < 0 else self.marks[parent]
+            kind = self._tree.kinds[type]
+            said = self._token(self.classes.inside[place])
+            number = self._known[key] = len(self.marks)
+            self.marks.append(_digest(repr((kind, said, above, beside, self._of_all(kind)))))
+        return number
+
+    def _token(self, scopes: tuple[int, ...], about: frozenset[str] | None = None) -> str:
+        token = self._tokens.get(scopes) if about is None else None
+        if token is None:
+            said = {
+                self._said(privilege, grant)
+                for scope in scopes
+                for privilege, grant in self.by_scope.get(scope, ())
+                if about is None or privilege in about
+            }
+            token = _digest(repr(sorted(said)))
+            if about is None:
+                self._tokens[scopes] = token
+        return token
+
+    def _said(self, privilege: str, grant: Grant) -> tuple[str, ...]:
+        owners = grant.owners
+        types = () if owners is None else ("owners", *(sorted(owners.types or ("*",))))
+        if owners is not None and owners.types == frozenset():
+            types = ()
+        return (
+            privilege,
+            grant.statement.effect.value,
+            self._crowd.digest(grant.principals),
+            *types,
+        )
+
+    # what all entities share
+
+    def _of_all(self, kind: str) -> Key:
+        """What rules look at wherever they are asked: the platform, the type alone, the people."""
+        if kind not in self._shared:
+            looks = self._looks
+            tree = self._tree
+            alone = tree.find(Entity(kind, ""))
+            self._shared[kind] = (
+                self._at(ROOT, looks.get(PLATFORM, frozenset())),
+                "" if alone is None else self._at(alone, looks.get(TYPE, frozenset())),
+                *self._people,
+            )
+        return self._shared[kind]
+
+    def _at(self, id: int, about: frozenset[str]) -> str:
+        inside = self.classes.inside[int(self.classes.classes[id])]
+        return self._token(inside, about) if about else ""
+
+    @cached_property
+    def _looks(self) -> Mapping[str, frozenset[str]]:
+        return _asked_elsewhere(self._snapshot.model)
+
+    @cached_property
+    def _people(self) -> Key:
+        nodes = list(_nodes(self._snapshot.model))
+        memberships = self._snapshot.coded.memberships
+        crowd = self._crowd
+        found: list[object] = []
+        if any(isinstance(node, (Anyone, NotDenied)) for node in nodes):
+            found.append(_digest(canonical(crowd.numbered(crowd.judge.everyone)).hex()))
+        if any(isinstance(node, ServiceAdmin) for node in nodes):
+            found.append(crowd.digest(frozenset({memberships.ids[SERVICE_ADMINS]})))
+        if any(isinstance(n, Compare) and n.attribute.startswith(SUBJECT) for n in nodes):
+            found.append(self._side)  # what users are like is not looked through
+        return tuple(found)
+
+    # what stands beside single entities
+
+    def _beside(self) -> dict[int, Key]:
+        """By entity, if it has any: owners, whom it stands for, stored attributes, its depth."""
+        found: dict[int, list[object]] = {}
+        for id, token in (*self._owners(), *self._selves(), *self._attributes()):
+            found.setdefault(id, []).append(token)
+        for id in self._tree.deep:
+            found.setdefault(id, []).append("deep")
+        return {id: tuple(tokens) for id, tokens in found.items()}
+
+    def _owners(self) -> Iterator[tuple[int, object]]:
+        coded = self._snapshot.coded
+        ids = np.arange(len(self._tree), dtype=np.int32)
+        rows = (column.tolist() for column in coded.owners.flat(ids))
+        by_entity: dict[int, set[tuple[str, str]]] = {}
+        for id, owner, label in zip(*rows, strict=True):
+            token = (self._crowd.digest(frozenset({owner})), coded.ownerships[label])
+            by_entity.setdefault(id, set()).add(token)
+        for id, tokens in by_entity.items():
+            yield id, ("owned", *sorted(tokens))
+
+    def _selves(self) -> Iterator[tuple[int, object]]:
+        coded = self._snapshot.coded
+        tree, model = coded.tree, coded.model
+        people = [t.name for t in model.types.values() if t.principal is not None]
+        codes = [tree.codes[type] for type in people if type in tree.codes]
+        for id in np.flatnonzero(np.isin(tree.types, codes)).tolist():
+            found = model.principal_kind(tree.entity(id))
+            number = None if found is None else coded.memberships.ids.get(Principal(*found))
+            if found is not None and number is not None:
+                yield id, ("self", found[0], self._crowd.digest(frozenset({number})))
+
+    def _attributes(self) -> Iterator[tuple[int, object]]:
+        declared = self._snapshot.model.attributes
+        keys = {name.partition(".")[2] for name in declared}
+        for id, values in self._snapshot.coded.attributes.items():
+            known = tuple(sorted((k, v[0]) for k, v in values.items() if k in keys and v))
+            if known:
+                yield id, ("attributes", *known)
+
+    def _related(self) -> dict[int, list[tuple[str, int]]]:
+        """By entity: where the relations lead that rules follow."""
+        found: dict[int, list[tuple[str, int]]] = {}
+        ids = np.arange(len(self._tree), dtype=np.int32)
+        for kind in sorted(_followed(self._snapshot.model)):
+            sources, targets, _ = self._snapshot.coded.relations[kind].flat(ids)
+            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+                found.setdefault(source, []).append((kind, target))
+        return found
+
+
+def differing(before: Signed, after: Signed, ids: BitMap) -> BitMap:
+    """Those of the entities, known to both under one id, whose signatures differ."""
+    rows = np.asarray(ids.to_array(), dtype=np.int64)
+    pairs = [
+        (np.array(side.numbers, dtype=np.int64)[rows], len(side.marks)) for side in (before, after)
+    ]
+    codes, stands = joined(pairs)
+    differ = [before.marks[one] != after.marks[other] for one, other in stands.tolist()]
+    return BitMap(rows[np.array(differ, dtype=bool)[codes]].astype(np.uint32))
+
+
+def _levels(above: NDArray[np.int32]) -> Iterator[Codes]:
+    """The ids of a tree: those with nothing above, then those that lie in them, and so on."""
+    depths, at = np.zeros(len(above), dtype=np.int64), above
+    while (at >= 0).any():
+        depths += at >= 0
+        at = np.where(at >= 0, above[at], -1)
+    for depth in range(int(depths.max(initial=-1)) + 1):
+        yield np.flatnonzero(depths == depth)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _nodes(model: Model) -> Iterator[Node]:
+    """Every node of every rule."""
+    todo = [rule for operation in model.operations.values() for rule in operation.rules.values()]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(children(node))
+
+
+def _followed(model: Model) -> frozenset[str]:
+    """The relations that rules follow."""
+    sources = {node.source for node in _nodes(model) if isinstance(node, (Every, Some))}
+    return frozenset(sources & model.relations.keys() & looked_at(model))
+
+
+def _nesting(model: Model) -> int:
+    """How many relations a rule follows one after another, at most."""
+    rules = [rule for operation in model.operations.values() for rule in operation.rules.values()]
+    return max((_depth(model, rule) for rule in rules), default=0)
+
+
+def _depth(model: Model, node: Node) -> int:
+    inner: Iterable[Node] = children(node)
+    if isinstance(node, May):
+        inner = model.operation(node.operation).rules.values()
+    deepest = max((_depth(model, one) for one in inner), default=0)
+    if not isinstance(node, (Every, Some)) or node.source == ANCESTORS:
+        return deepest
+    return deepest + (not node.source.startswith(REQUEST))
+
+
+def _asked_elsewhere(model: Model) -> dict[str, frozenset[str]]:
+    """The privileges that rules ask about on the platform, and on the type alone."""
+    found: dict[str, set[str]] = {PLATFORM: set(), TYPE: set()}
+    for node in _nodes(model):
+        if isinstance(node, At) and node.selector in found:
+            found[node.selector] |= _privileges(model, node.inner)
+    return {selector: frozenset(names) for selector, names in found.items()}
+
+
+def _privileges(model: Model, node: Node) -> set[str]:
+    named = {node.privilege} if isinstance(node, (Holds, NotDenied)) else set[str]()
+    inner: Iterable[Node] = children(node)
+    if isinstance(node, May):
+        inner = model.operation(node.operation).rules.values()
+    return named.union(*(_privileges(model, one) for one in inner))

@@ -1,0 +1,136 @@
+"""Two indexes side by side: which of their entities differ, and in what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.diff import aggregation
+from lakewarden.pipeline.diff.block_diff import AFTER, BEFORE
+from lakewarden.pipeline.diff.block_profile import PAIRED, PROFILED, SIGNS, Describe, Pair, Sign
+from lakewarden.pipeline.diff.user_numbering import Everyone
+from lakewarden.pipeline.index.index import Index
+from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, each_block
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_CHANGED: Final = "type string, name string, before int, after int"
+_DIFFERING: Final = "type string, name string, before int, after int, had string, has string"
+_PAIR: Final = ["type", "had", "has"]
+
+Found = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The stages that compare two indexes; `estates` have all `users` among their people."""
+
+    spark: SparkSession
+    indexes: tuple[Index, Index]
+    contexts: tuple[TaskContext, TaskContext]
+    users: Everyone
+
+    def _judged(self, side: int, judge: Any, schema: str) -> DataFrame:
+        blocks = blocks_of(self.indexes[side], self.spark)
+        return each_block(blocks, self.contexts[side], judge, schema)
+
+    def sign(self, folder: Path) -> Found:
+        """Signs the entities of both."""
+        for side, name in enumerate((BEFORE, AFTER)):
+            rows = self._judged(side, Sign(self.users, name), SIGNS)
+            parquet_output.write(rows, folder / name)
+        read = (parquet_output.read(self.spark, folder / name, SIGNS) for name in (BEFORE, AFTER))
+        return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
+
+    def compare(self, signs: Path) -> Callable[[Path], Found]:
+        """Finds the entities whose signatures differ, or that are on one side alone."""
+
+        def run(folder: Path) -> Found:
+            one, other = (
+                parquet_output.read(self.spark, signs / name, SIGNS)
+                .withColumnRenamed("id", name)
+                .withColumnRenamed("sign", f"{name}_sign")
+                for name in (BEFORE, AFTER)
+            )
+            joined = one.join(other, ["type", "name"], "full_outer")
+            differ = ~F.col("before_sign").eqNullSafe(F.col("after_sign"))
+            changed = joined.where(differ).select("type", "name", BEFORE, AFTER)
+            parquet_output.write(changed, folder / "changed")
+            return {"entities": self._changed(folder).count()}
+
+        return run
+
+    def _changed(self, folder: Path) -> DataFrame:
+        return parquet_output.read(self.spark, folder / "changed", _CHANGED)
+
+    def judge(self, compared: Path) -> Callable[[Path], Found]:
+        """Finds out who may do what on those, and in what pairs of answers differ."""
+
+        def run(folder: Path) -> Found:
+            changed = self._changed(compared)
+            for side, name in enumerate((BEFORE, AFTER)):
+                describe = Describe(self.users, name, _ids(changed, name))
+                parquet_output.write(self._judged(side, describe, PROFILED), folder / name)
+            differing = self._with_profiles(changed, folder)
+            parquet_output.write(differing, folder / "differing")
+            pairs = parquet_output.read(self.spark, folder / "differing", _DIFFERING)
+            told = pairs.select(*_PAIR).distinct()
+            for name, column in ((BEFORE, "had"), (AFTER, "has")):
+                texts = self._profiled(folder, name).where("text is not null")
+                texts = texts.groupBy("profile").agg(F.min("text").alias(f"{column}_text"))
+                told = told.join(texts.withColumnRenamed("profile", column), column, "left")
+            told = told.select(*_PAIR, "had_text", "has_text")
+            pair = Pair(*self.contexts, self.users).parts
+            parquet_output.write(told.mapInArrow(pair, PAIRED), folder / "paired")
+            return {"pairs": told.count()}
+
+        return run
+
+    def _profiled(self, folder: Path, name: str) -> DataFrame:
+        return parquet_output.read(self.spark, folder / name, PROFILED)
+
+    def _with_profiles(self, changed: DataFrame, folder: Path) -> DataFrame:
+        """The entities that differ, with the profiles on both sides; null: not there."""
+        for name, column in ((BEFORE, "had"), (AFTER, "has")):
+            rows = self._profiled(folder, name).where("id is not null")
+            own = rows.select(F.col("id").alias(name), F.col("profile").alias(column))
+            changed = changed.join(own, name, "left")
+        return changed.select("type", "name", BEFORE, AFTER, "had", "has")
+
+    def found(self, compared: Path, judged: Path) -> tuple[pa.Table, pa.Table, pa.Table]:
+        """Parts by class; class, id, example and count; and the table `members`."""
+        paired = parquet_output.read(self.spark, judged / "paired", PAIRED)
+        differing = parquet_output.read(self.spark, judged / "differing", _DIFFERING)
+        classes = paired.select(*_PAIR, "class").distinct()
+        same = [differing[name].eqNullSafe(classes[name]) for name in _PAIR]
+        rows = differing.join(F.broadcast(classes), same).select(
+            "class", BEFORE, AFTER, differing["name"].alias("example")
+        )
+        first = F.min(F.struct(F.coalesce(AFTER, BEFORE).alias("id"), "example"))
+        examples = rows.groupBy("class").agg(first.alias("first"), F.count("*").alias("n"))
+        sides = [
+            aggregation.members(
+                rows.where(F.col(name).isNotNull()).select("class", F.col(name).alias("id")),
+                name,
+                self.contexts[side].bits,
+            )
+            for side, name in enumerate((BEFORE, AFTER))
+        ]
+        classes = examples.select("class", "first.id", "first.example", "n")
+        return paired.toArrow(), classes.toArrow(), parquet_output.union(sides).toArrow()
+
+
+def _ids(changed: DataFrame, side: str) -> bytes:
+    """The ids of one side, as a serialized bitmap."""
+    rows = changed.where(F.col(side).isNotNull()).select(side).toArrow()
+    ids = np.asarray(rows.column(0), dtype=np.uint32)
+    return bytes(BitMap(ids).serialize())

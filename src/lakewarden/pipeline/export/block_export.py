@@ -1,0 +1,298 @@
+"""What an export finds in one block: classes with their entities, who may, and who is tied to what.
+
+Nothing is put together on the driver, so that there may be as many classes as entities: what
+several blocks find alike is one row of the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.kernel.expression import Node
+from lakewarden.kernel.facts import ROOT
+from lakewarden.kernel.statement import Effect
+from lakewarden.pipeline.export.need import NOTHING, Need, Needs, need_text
+from lakewarden.pipeline.export.need_matching import NeedMatcher
+from lakewarden.pipeline.export.user_sets import UserSet, UserSets, crowds_of
+from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
+from lakewarden.pipeline.review.audience import Audience
+from lakewarden.pipeline.review.column import Column, small
+from lakewarden.pipeline.review.finding import Plan
+from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
+from lakewarden.pipeline.review.residue import Free, Given, Owned, Owners, Residue, Residues
+
+Ids = NDArray[np.int32]
+
+FOUND: Final = (
+    "what int, type string, matter int, key string, word string, other string,"
+    " ids array<int>, numbers array<int>, principals array<int>"
+)
+"""What is found, of eight kinds.
+
+    TYPE      type: there are entities of it
+    CLASS     type, matter = its place in the agenda of the type, key = the class, ids = entities
+    DECISION  key = the class, word = a need, other = the crowd for whom that is enough
+    CROWD     key, principals, ids = role sets and numbers = users beside them
+    REASON    key = the class, word = effect, type = privilege, other = a statement
+    MEETS     word = a need, other = whether exactly, ids = entities, numbers = principals
+    ABOVE     ids = an entity that holds others, word = its path
+    WIDE      type, matter: it tells too many kinds of entities apart
+"""
+
+TYPE: Final = 0
+CLASS: Final = 1
+DECISION: Final = 2
+CROWD: Final = 3
+REASON: Final = 4
+MEETS: Final = 5
+ABOVE: Final = 6
+WIDE: Final = 7
+
+ELSEWHERE: Final = "elsewhere"
+"""In place of a need: who is let in by owning, or being, what a relation leads to."""
+
+TO_OWNERS: Final = "owners"
+"""The effect of an ALLOW as far as it speaks to owners, whoever they are."""
+
+STEP: Final = " > "
+"""Between the names in a path."""
+
+_ARROW: Final = pa.schema(
+    [
+        ("what", pa.int32()),
+        ("type", pa.string()),
+        ("matter", pa.int32()),
+        ("key", pa.string()),
+        ("word", pa.string()),
+        ("other", pa.string()),
+        ("ids", pa.list_(pa.int32())),
+        ("numbers", pa.list_(pa.int32())),
+        ("principals", pa.list_(pa.int32())),
+    ]
+)
+
+
+def unroller(
+    context: TaskContext, plan: Plan
+) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
+    """What judges a block of the estate; the columns are `FOUND`."""
+
+    def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        return unroll(judged, plan, crowds_of(context, plan.telling))
+
+    return judge
+
+
+def unroll(judged: CompiledBlock, plan: Plan, crowds: UserSets) -> Iterator[pa.RecordBatch]:
+    """What is found in one block of an estate with these users."""
+    return _Unroller(judged, plan, crowds).batches()
+
+
+class _Unroller:
+    """One block."""
+
+    def __init__(self, judged: CompiledBlock, plan: Plan, crowds: UserSets) -> None:
+        people = crowds.people
+        self._block = judged.block
+        self._snapshot = judged.snapshot
+        self._plan = plan
+        self._crowds = crowds
+        self._residues = Residues()
+        self._reduction = Reduction(judged.snapshot, self._residues, plan.limit)
+        self._audience = Audience(people, self._residues, plan.telling)
+        self._needs = Needs(people, self._residues, self._audience)
+        self._meeting = NeedMatcher(self._reduction, people)
+        self._shown: set[int] = set()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All that is found; behind a matter that is too wide, only which others are."""
+        is_wide = False
+        for type, ids in self._types():
+            yield _batch(what=[TYPE], type=[type])
+            columns = self._columns(type, Spots(ids))
+            wide = [number for number, column in columns.items() if column is None]
+            if wide:
+                is_wide = True
+                yield _batch(what=[WIDE] * len(wide), type=[type] * len(wide), matter=wide)
+            elif not is_wide:
+                yield from self._of_type(type, ids, columns)
+        if is_wide:
+            return
+        yield from self._decisions()
+        yield self._reasons()
+        yield self._above()
+
+    def _types(self) -> Iterator[tuple[str, Ids]]:
+        """The types of the block's own entities that are judged, with their ids."""
+        tree, own = self._snapshot.coded.tree, self._block.own
+        if ROOT in own and tree.entity(ROOT) == NO_RESOURCE:
+            yield "", np.array([ROOT], dtype=np.int32)
+        for type in tree.kinds:
+            ids = self._snapshot.of_type(type) & own if type else BitMap()
+            if ids:
+                yield type, np.asarray(ids.to_array(), dtype=np.int32)
+
+    def _everywhere(self, ids: Ids) -> Ids:
+        """Some of the block's own entities by their ids in the whole estate."""
+        moved: Ids = ids - self._block.start + self._block.first
+        return moved.astype(np.int32)
+
+    def _columns(self, type: str, spots: Spots) -> dict[int, Column | None]:
+        """What is left of the rules that are asked, by their places in the agenda of the type.
+
+        None where one tells too many kinds of entities apart.
+        """
+        agenda, columns = self._plan.chosen.agenda(self._snapshot.model, type), {}
+        for number, matter in enumerate(agenda.matters):
+            if matter.questions:
+                columns[number] = self._few(matter.rule, spots)
+        return columns
+
+    def _few(self, rule: Node, spots: Spots) -> Column | None:
+        try:
+            return self._reduction.evaluate(rule, spots)
+        except TooMany:
+            return None
+
+    def _of_type(
+        self, type: str, ids: Ids, columns: Mapping[int, Column | None]
+    ) -> Iterator[pa.RecordBatch]:
+        needed: dict[Need, BitMap] = {}
+        for number, column in columns.items():
+            rows = [] if column is None else list(self._members(column, ids))
+            for residue, members in rows:
+                for need in self._needs.of(residue).keys() - {NOTHING}:
+                    needed.setdefault(need, BitMap()).update(members)
+            yield _batch(
+                what=[CLASS] * len(rows),
+                type=[type] * len(rows),
+                matter=[number] * len(rows),
+                key=[self._residues.digest(residue).hex() for residue, _ in rows],
+                ids=[self._everywhere(members) for _, members in rows],
+            )
+        for need, bits in needed.items():
+            yield from self._meets(need, np.asarray(bits.to_array(), dtype=np.int32))
+
+    def _members(self, column: Column, ids: Ids) -> Iterator[tuple[int, Ids]]:
+        """The residues by which anybody may be let in, and their entities."""
+        distinct = sorted(set(column.of))
+        places = np.searchsorted(distinct, column.of).astype(small(len(distinct)))[column.codes]
+        order = np.argsort(places, kind="stable")
+        ends = np.cumsum(np.bincount(places, minlength=len(distinct)))
+        for residue, members in zip(distinct, np.split(ids[order], ends[:-1]), strict=True):
+            if len(members) and self._needs.of(residue):
+                self._shown.add(residue)
+                yield residue, members
+
+    def _meets(self, need: Need, ids: Ids) -> Iterator[pa.RecordBatch]:
+        for exactly, met in self._meeting.of(need, ids).items():
+            if len(met.entities):
+                yield _batch(
+                    what=[MEETS],
+                    word=[need_text(need)],
+                    other=[str(exactly).lower()],
+                    ids=[self._everywhere(met.entities)],
+                    numbers=[met.principals],
+                )
+
+    # who may, by class
+
+    def _decisions(self) -> Iterator[pa.RecordBatch]:
+        people, rows = self._crowds.people, []
+        crowds: dict[str, UserSet] = {}
+        for residue in sorted(self._shown):
+            key = self._residues.digest(residue).hex()
+            spoken_to = people.named(self._residues.leaves(residue), Effect.ALLOW)
+            for word, users in self._let_in(residue).items():
+                rows.append((key, word, self._crowds.of(users, spoken_to, crowds).name))
+        yield _batch(
+            what=[DECISION] * len(rows),
+            key=[key for key, _, _ in rows],
+            word=[word for _, word, _ in rows],
+            other=[name for _, _, name in rows],
+        )
+        yield _batch(
+            what=[CROWD] * len(crowds),
+            key=[crowd.name for crowd in crowds.values()],
+            principals=[crowd.principals for crowd in crowds.values()],
+            ids=[crowd.role_sets.astype(np.int32) for crowd in crowds.values()],
+            numbers=[crowd.users.astype(np.int32) for crowd in crowds.values()],
+        )
+
+    def _let_in(self, residue: int) -> Mapping[str, BitMap]:
+        """The users who are let in, by what they need."""
+        found = {need_text(need): users for need, users in self._needs.of(residue).items()}
+        nothing, stated = need_text(NOTHING), self._audience.stated(residue)
+        beside = found.pop(nothing, BitMap()) - stated
+        ways = {nothing: stated, ELSEWHERE: beside, **found}
+        return {word: users for word, users in ways.items() if users}
+
+    def _reasons(self) -> pa.RecordBatch:
+        rows = [
+            (self._residues.digest(number).hex(), *cells)
+            for number in sorted(self._shown)
+            for cells in sorted(set(self._stated(number)))
+        ]
+        return _batch(
+            what=[REASON] * len(rows),
+            key=[row[0] for row in rows],
+            type=[row[1] for row in rows],
+            word=[row[2] for row in rows],
+            other=[row[3] for row in rows],
+        )
+
+    def _stated(self, number: int) -> Iterator[tuple[str, str, str]]:
+        """Privilege, effect and id of the statements of a class; to owners: no privilege."""
+        for leaf in self._residues.leaves(number):
+            effect, privilege = _effect(leaf)
+            if isinstance(leaf, (Given, Free, Owned, Owners)):
+                yield from ((privilege, effect, id) for id in leaf.statements)
+
+    # where things lie
+
+    def _above(self) -> pa.RecordBatch:
+        """The paths of what the block's entities lie in."""
+        tree, block = self._snapshot.coded.tree, self._block
+        holders = np.unique(tree.parents[block.start : block.stop])
+        holders = holders[holders >= 0].tolist()
+        return _batch(
+            what=[ABOVE] * len(holders),
+            ids=[[int(block.ids[id])] for id in holders],
+            word=[self._path(id) for id in holders],
+        )
+
+    def _path(self, id: int) -> str:
+        """What lies above, the outermost first, and the entity itself."""
+        tree = self._snapshot.coded.tree
+        steps = [":".join(tree.entity(at)) for at in (id, *tree.ancestors(id))]
+        return STEP.join(reversed(steps))
+
+
+def _effect(leaf: Residue) -> tuple[str, str]:
+    """How statements bear on a class in this part of it, and on which privilege."""
+    match leaf:
+        case Given(privilege, _):
+            return Effect.ALLOW.value, privilege
+        case Free(privilege, _):
+            return Effect.DENY.value, privilege
+        case _:
+            return TO_OWNERS, ""
+
+
+def _batch(**columns: Any) -> pa.RecordBatch:
+    """Rows of which the columns not given are null."""
+    size = len(columns["what"])
+    return pa.record_batch(
+        [
+            pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(size, f.type)
+            for f in _ARROW
+        ],
+        schema=_ARROW,
+    )

@@ -1,0 +1,129 @@
+"""A running CDAP, read over its REST API.
+
+Its API lists roles, but neither users nor groups, nor who holds a role. So whom to ask about is
+given by the caller; the principals that namespaces run as are asked about, too.
+
+SOURCE: cdap reference 1.2, 4.3 to 4.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.pipeline.extract.export import Export
+from lakewarden.pipeline.extract.original import Original, segment
+
+_LISTS: Final = {
+    "artifacts": "artifacts",
+    "datasets": "data/datasets",
+    "modules": "data/modules",
+    "types": "data/types",
+    "streams": "streams",
+    "securekeys": "securekeys",
+    "profiles": "profiles",
+}
+"""What is listed in a namespace, and where."""
+
+_SECURITY: Final = "/v3/security/authorization"
+
+_NOTES: Final = (
+    "users and groups: CDAP lists none, so what others than those named hold is not carried",
+    "owner principals of applications, datasets and streams; those of namespaces are carried",
+    "which privileges a user has through a group alone: they become the user's own where listed",
+    "values of secure keys, rows of datasets and events of streams",
+)
+
+
+def walk(original: Original, export: Export, principals: Iterable[Principal]) -> None:
+    """Reads every namespace that the caller is shown, the roles, and what the principals hold."""
+    for text in _NOTES:
+        export.note(text)
+    reply = original.get("/v3/namespaces")
+    if reply is None:
+        raise BadInput("the original does not list its namespaces", where="/v3/namespaces")
+    export.reply("namespaces", "/v3/namespaces", reply)
+    asked = set(principals)
+    for item in _objects(reply, "/v3/namespaces"):
+        name = _name(item, "/v3/namespaces")
+        asked |= set(_running_as(_whole(original, export, name, item)))
+        _namespace(original, export, name)
+    _security(original, export, asked)
+
+
+def read_principals(text: str, where: str) -> list[Principal]:
+    """Users and groups, one on each line as `user:NAME` or `group:NAME`. Raises `BadInput`."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        said = line.strip()
+        if not said or said.startswith("#"):
+            continue
+        kind, _, name = said.partition(":")
+        if kind not in (USER, GROUP) or not name:
+            message = "expected `user:NAME` or `group:NAME`"
+            raise BadInput(message, where=f"{where}: line {number}")
+        found.append(Principal(kind, name))
+    return found
+
+
+def _namespace(original: Original, export: Export, namespace: str) -> None:
+    above = f"/v3/namespaces/{segment(namespace, '/v3/namespaces')}"
+    for kind, word in _LISTS.items():
+        export.replies(kind, _kept(original, f"{above}/{word}"))
+    for path, reply in _kept(original, f"{above}/apps"):
+        export.reply("applications", path, reply)
+        names = dict.fromkeys(_name(item, path) for item in _objects(reply, path))
+        details = (f"{path}/{segment(name, path)}" for name in names)
+        export.replies("applications", original.each(details))
+
+
+def _whole(original: Original, export: Export, name: str, item: dict[str, Any]) -> dict[str, Any]:
+    """A namespace with its configuration, which a list may leave out and withhold."""
+    path = f"/v3/namespaces/{segment(name, '/v3/namespaces')}"
+    for _, reply in _kept(original, path) if "config" not in item else ():
+        if not isinstance(reply, dict):
+            raise BadInput("expected an object", where=path)
+        export.reply("namespaces", path, reply)
+        return reply
+    return item
+
+
+def _kept(original: Original, path: str) -> Iterator[tuple[str, Any]]:
+    reply = original.get(path)
+    if reply is not None:
+        yield path, reply
+
+
+def _security(original: Original, export: Export, asked: set[Principal]) -> None:
+    path = f"{_SECURITY}/roles"
+    reply = original.get(path)
+    if reply is not None:
+        export.reply("roles", path, reply)
+        asked |= {Principal(ROLE, _name(item, path)) for item in _objects(reply, path)}
+    about = [f"{_SECURITY}/{kind}/{segment(name, _SECURITY)}" for kind, name in sorted(asked)]
+    export.replies("privileges", original.each(f"{one}/privileges" for one in about))
+    holders = [one for one in about if not one.startswith(f"{_SECURITY}/{ROLE}/")]
+    export.replies("roles", original.each(f"{one}/roles" for one in holders))
+
+
+def _running_as(namespace: dict[str, Any]) -> Iterator[Principal]:
+    """The user behind the Kerberos principal of a namespace: its short name."""
+    config = namespace.get("config")
+    said = config.get("principal") if isinstance(config, dict) else None
+    if isinstance(said, str) and said:
+        yield Principal(USER, said.partition("@")[0].partition("/")[0])
+
+
+def _objects(reply: Any, path: str) -> list[dict[str, Any]]:
+    if not isinstance(reply, list) or not all(isinstance(item, dict) for item in reply):
+        raise BadInput("expected a list of objects", where=path)
+    return reply
+
+
+def _name(item: dict[str, Any], path: str) -> str:
+    name = item.get("name")
+    if not isinstance(name, str) or not name:
+        raise BadInput("expected an object with a name", where=path)
+    return name

@@ -1,0 +1,119 @@
+"""A running DataHub that has no `/openapi/v3/entity` yet, read over its Rest.li interface.
+
+`/entities?action=listUrns` names all entities of a type, those that are deleted softly too, from
+the storage itself; `/entitiesV2` gives the aspects of one. GraphQL is not used: it knows fewer
+types, reads from the search index, and does not give whole aspects of every type.
+
+Names come page by page, so that what is deleted meanwhile could hide one of them: they are read
+again where their number changes or does not add up.
+
+SOURCE: datahub reference 6.6, 7.1; datahub-project/datahub:
+metadata-service/restli-servlet-impl/src/main/java/com/linkedin/metadata/resources/entity/
+EntityResource.java@024d4f72, action listUrns: an unknown type is a 400.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import quote
+
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unavailable
+from lakewarden.pipeline.extract.original import ABSENT, Original
+
+PAGE: Final = 1_000
+"""How many names are asked for at once."""
+
+TRIES: Final = 5
+"""How often the names of a type are read that change meanwhile."""
+
+_FIRST: Final = "dataHubPolicy"
+"""The type that is asked for first: every DataHub has it."""
+
+_LIST: Final = "/entities?action=listUrns"
+
+
+def entities(original: Original, type: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
+    """All entities of a type, in the form of the newer interface: each with the aspects wanted.
+
+    Raises `BadInput` for an address where neither interface is, and `Unavailable` where the
+    names change again and again while they are read.
+    """
+    original.always("X-RestLi-Protocol-Version", "2.0.0")
+    aspects = f"aspects=List({','.join(wanted)})"
+    paths = (f"/entitiesV2/{quote(urn, safe='')}" for urn in _names(original, type))
+    for path, reply in original.each(f"{path}?{aspects}" for path in paths):
+        yield _entity(reply, path.partition("?")[0])
+    original.withheld[:] = [
+        one._replace(path=one.path.removesuffix(f"?{aspects}")) for one in original.withheld
+    ]
+
+
+def _names(original: Original, type: str) -> list[str]:
+    for _ in range(TRIES):
+        found = _once(original, type)
+        if found is not None:
+            return found
+    raise Unavailable(f"{_LIST}: the names of type `{type}` change while they are read; try again")
+
+
+def _once(original: Original, type: str) -> list[str] | None:
+    """The names of a type, none where it is withheld; None where they changed meanwhile."""
+    found: dict[str, None] = {}
+    total = -1
+    while len(found) < total or total < 0:
+        before = len(found)
+        page = _page(original, type, before)
+        if page is None:
+            return []
+        names, now = page
+        found.update(dict.fromkeys(names))
+        if len(found) > original.most:
+            raise LimitExceeded(f"{_LIST}: more than {original.most:,} names of type `{type}`")
+        if total not in (-1, now) or (len(found) == before and len(found) < now):
+            return None
+        total = now
+    return list(found) if len(found) == total else None
+
+
+def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | None:
+    """Names from a place on, and how many there are; None where the type is withheld."""
+    reply = original.post(_LIST, {"entity": type, "start": start, "count": PAGE})
+    if reply is None:
+        if start:
+            raise Unavailable(f"{_LIST}: the original stopped in the middle of type `{type}`")
+        _withheld(original, type)
+        return None
+    body = reply.get("value") if isinstance(reply, dict) else None
+    names = body.get("entities") if isinstance(body, dict) else None
+    total = body.get("total") if isinstance(body, dict) else None
+    if (
+        not isinstance(names, list)
+        or not all(isinstance(one, str) and one for one in names)
+        or not isinstance(total, int)
+        or total < 0
+    ):
+        raise BadInput("expected a page of URNs and their `total`", where=f"{_LIST} of `{type}`")
+    return names, total
+
+
+def _withheld(original: Original, type: str) -> None:
+    """Names the type in what was written down; refuses an address that has neither interface."""
+    last = original.withheld.pop()
+    if last.status in ABSENT and type == _FIRST:
+        message = (
+            "neither `/openapi/v3/entity` nor `/entities` answers; give the address of the metadata"
+            " service (behind the web client it is https://HOST/api/gms), or write the metadata to"
+            " files with the `datahub` command and import these"
+        )
+        raise BadInput(message, where=original.address)
+    original.note(f"{_LIST} of `{type}`", last.status, last.why)
+
+
+def _entity(reply: Any, path: str) -> dict[str, Any]:
+    """An entity with its aspects as the newer interface writes it."""
+    urn = reply.get("urn") if isinstance(reply, dict) else None
+    aspects = reply.get("aspects") if isinstance(reply, dict) else None
+    if not isinstance(urn, str) or not isinstance(aspects, dict):
+        raise BadInput("expected an entity with its `urn` and `aspects`", where=path)
+    return {**aspects, "urn": urn}

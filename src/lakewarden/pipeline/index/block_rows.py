@@ -1,0 +1,152 @@
+"""The rows of every block: its own entities, its guests, and what is known of both."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.kernel.facts import ROOT
+from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline.index import guests
+from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from lakewarden.kernel.entity import Entity
+    from lakewarden.kernel.model import Model
+
+    Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of the estate by id, see `numbering.ENTITIES` and `coding`; None: no rows.
+
+    A table that is known to be empty is not asked: each question takes Spark its time.
+    """
+
+    entities: DataFrame
+    edges: DataFrame | None
+    owners: DataFrame | None
+    attributes: DataFrame | None
+
+
+def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
+    """The ids that are guests of every block.
+
+    These are: no resource, each type alone, `named`, and subjects whose attributes are read.
+    """
+    entities = tables.entities
+    table = pa.table({"type": [e.type for e in named], "name": [e.name for e in named]})
+    found = entities.where("name = ''").select("id")
+    if named:
+        wanted = F.broadcast(entities.sparkSession.createDataFrame(table))
+        found = found.unionAll(entities.join(wanted, ["type", "name"], "left_semi").select("id"))
+    keys = sorted(guests.told_of_subjects(model))
+    if keys and tables.attributes is not None:
+        people = [type.name for type in model.types.values() if type.principal is not None]
+        told = tables.attributes.where(F.col("attribute").isin(keys)).select("id")
+        subjects = entities.where(F.col("type").isin(people)).select("id")
+        found = found.unionAll(subjects.join(told, "id", "left_semi"))
+    ids = np.asarray(found.toArrow().column("id"), dtype=np.int64)
+    return np.union1d(ids, np.array([ROOT], dtype=np.int64))
+
+
+def guests_of(
+    tables: Tables, common: Ints, kinds: Iterable[str], bits: int, count: int
+) -> DataFrame:
+    """Which ids are guests of which blocks, by the relations of these kinds."""
+    spark = tables.entities.sparkSession
+    edges = tables.edges
+    if edges is not None:
+        edges = edges.where(F.col("kind").isin(*kinds)).select("source", "target")
+    blocks = np.arange(-(-count >> bits), dtype=np.int64)
+    reached = _reached(tables.entities, edges, common)
+    start = [
+        guests.pair(np.repeat(blocks, len(common)), np.tile(common, len(blocks))),
+        _crossing(tables.entities.select("id", "parent").where("parent >= 0"), bits),
+    ]
+    if edges is not None:
+        start.append(_crossing(edges, bits))
+    pairs = guests.closure(np.concatenate(start), reached, bits)
+    return _pairs(spark, pairs)
+
+
+def _crossing(edges: DataFrame, bits: int) -> Ints:
+    """The blocks, and the ids that edges lead to from out of them."""
+    source, target = edges.columns
+    block = F.shiftright(source, bits)
+    found = edges.select(block.alias("block"), F.col(target).alias("id"))
+    found = found.where(F.shiftright("id", bits) != F.col("block")).distinct()
+    return guests.pair(*_columns(found))
+
+
+def _columns(frame: DataFrame) -> list[Ints]:
+    table = frame.toArrow()
+    return [np.asarray(column, dtype=np.int64) for column in table.columns]
+
+
+def _reached(entities: DataFrame, edges: DataFrame | None, common: Ints) -> guests.Reached:
+    """What leads on from containers, from targets of edges, and from what is common to all."""
+    spark = entities.sparkSession
+    own, above = _columns(entities.where("end > id + 1").select("id", "parent"))
+    wanted = spark.createDataFrame(pa.table({"id": pa.array(common.astype(np.int32))}))
+    if edges is not None:
+        wanted = edges.select(F.col("target").alias("id")).unionAll(wanted).distinct()
+    ids, parents = _columns(entities.join(wanted, "id", "left_semi").select("id", "parent"))
+    everyone, places = np.unique(np.concatenate([own, ids]), return_index=True)
+    sources = targets = np.zeros(0, dtype=np.int64)
+    if edges is not None:
+        known = spark.createDataFrame(pa.table({"source": pa.array(everyone.astype(np.int32))}))
+        sources, targets = _columns(edges.join(known, "source", "left_semi").distinct())
+    order = np.argsort(sources, kind="stable")
+    return guests.Reached(
+        ids=everyone,
+        parents=np.concatenate([above, parents])[places],
+        sources=sources[order],
+        targets=targets[order],
+    )
+
+
+def _pairs(spark: SparkSession, pairs: Ints) -> DataFrame:
+    blocks, ids = guests.parts(pairs)
+    table = pa.table({"block": blocks.astype(np.int32), "id": ids.astype(np.int32)})
+    return spark.createDataFrame(table)
+
+
+def rows(tables: Tables, pairs: DataFrame, bits: int) -> DataFrame:
+    """The rows of all blocks; the columns are `lakewarden.pipeline.index.block.ROWS`."""
+    parts = [_row(tables.entities, ENTITY, a="parent", b="end", s="type", t="name", flag="stored")]
+    if tables.edges is not None:
+        edges = tables.edges.withColumnRenamed("source", "id")
+        parts.append(_row(edges, EDGE, a="target", s="kind"))
+    if tables.owners is not None:
+        parts.append(_row(tables.owners, OWNER, a="owner", s="ownership"))
+    if tables.attributes is not None:
+        parts.append(_row(tables.attributes, ATTRIBUTE, s="attribute", t="value"))
+    everything = parquet_output.union(parts)
+    own = everything.withColumn("block", F.shiftright("id", bits))
+    return own.unionByName(everything.join(F.broadcast(pairs), "id")).select(
+        "block", *everything.columns
+    )
+
+
+def _row(frame: DataFrame, what: int, **columns: str) -> DataFrame:
+    def column(name: str, type: str) -> Column:
+        source = F.col(columns[name]) if name in columns else F.lit(None)
+        return source.cast(type).alias(name)
+
+    return frame.select(
+        F.lit(what).alias("what"),
+        F.col("id"),
+        *(column(name, "int") for name in ("a", "b")),
+        *(column(name, "string") for name in ("s", "t")),
+        column("flag", "boolean"),
+    )

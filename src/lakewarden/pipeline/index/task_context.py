@@ -1,0 +1,194 @@
+"""What every task of a job has to know of the realm, and how a task judges a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.grants import Table, table
+from lakewarden.kernel.memberships import Memberships
+from lakewarden.kernel.snapshot import Snapshot, assemble, membership
+from lakewarden.kernel.statement import Statement
+from lakewarden.pipeline import local_mode, parquet_output
+from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
+from lakewarden.pipeline.index.index import BLOCKS, Index
+from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterator[pa.RecordBatch]
+NO_REVISION: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskContext:
+    """The realm but for its entities: what decides, who acts as whom, and what is stated.
+
+    `statements` hold those that are implied, too. `now` is the moment for which it is asked;
+    ids from 0 to before `count` are in blocks of 2 to the power of `bits`.
+    """
+
+    model: str
+    settings: Mapping[str, str]
+    memberships: Memberships
+    ownerships: tuple[str, ...]
+    statements: tuple[Statement, ...]
+    now: float
+    bits: int
+    count: int
+    key: str = field(default_factory=lambda: uuid4().hex, compare=False)
+    """Tells this estate from others, so that a process prepares it once for many blocks."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return -(-self.count >> self.bits)
+
+    def own(self, block: int) -> tuple[int, int]:
+        """The ids that are the block's own: the first, and the one behind the last."""
+        return block << self.bits, min((block + 1) << self.bits, self.count)
+
+
+def task_context_of(index: Index, statements: Iterable[Statement] | None = None) -> TaskContext:
+    """The estate of an index, as it was stated when that was made or as `statements` say."""
+    facts = index.manifest.facts
+    stated = tuple(index.statements() if statements is None else statements)
+    memberships = index.memberships()
+    for statement in stated:
+        for principal in sorted(statement.principals):
+            memberships, _ = memberships.numbered(principal)
+    implied = (membership(Entity(*cells)) for cells in facts["members"])
+    return TaskContext(
+        model=index.system.model.name,
+        settings=index.system.model.settings,
+        memberships=memberships,
+        ownerships=index.ownerships,
+        statements=(*stated, *implied),
+        now=index.now,
+        bits=int(facts["bits"]),
+        count=int(facts["count"]),
+    )
+
+
+def blocks_of(index: Index, spark: SparkSession) -> DataFrame:
+    """The rows of all blocks of an index; see `each_block`."""
+    return parquet_output.read(spark, index.folder / BLOCKS, ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An estate as tasks use it."""
+
+    system: System
+    people: People
+    table: Table
+
+
+def prepared(context: TaskContext) -> Prepared:
+    """The estate, prepared once in each process."""
+    known = _PREPARED.get(context.key)
+    if known is None:
+        _PREPARED.clear()
+        known = _PREPARED[context.key] = _prepare(context)
+    return known
+
+
+_PREPARED: dict[str, Prepared] = {}
+
+
+def _prepare(context: TaskContext) -> Prepared:
+    system = load_system(context.model, context.settings)
+    statements = {statement.id: statement for statement in context.statements}
+    index = table(statements, system.model, context.memberships, context.now)
+    return Prepared(system, People(context.memberships, context.ownerships), index)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledBlock:
+    """A block as the kernel has compiled it. Its guests are in `snapshot`, too."""
+
+    number: int
+    block: Block
+    snapshot: Snapshot
+
+
+Judge = Callable[[CompiledBlock], Iterable[pa.RecordBatch]]
+
+
+def each_block(blocks: DataFrame, context: TaskContext, judge: Judge, schema: str) -> DataFrame:
+    """What `judge` says of every block; `blocks` are the rows as the index keeps them."""
+
+    def run(batches: Batches) -> Batches:
+        return judged(batches, context, judge)
+
+    return blocks.mapInArrow(run, schema)
+
+
+def judge_each(
+    index: Index, context: TaskContext, judge: Judge, schema: str, place: Path, spark: SparkSession
+) -> None:
+    """Writes what `judge` says of every block of an index to the folder `place`.
+
+    A single block is judged in this process, unless Spark runs elsewhere: another one would
+    start, and be sent the estate, for nothing.
+    """
+    if context.blocks <= 1 and local_mode.has_few(context.count, spark):
+        rows = judged(_read(index.folder / BLOCKS), context, judge)
+        parquet_output.put(rows, parquet_output.arrow_schema(schema), place)
+    else:
+        parquet_output.write(each_block(blocks_of(index, spark), context, judge, schema), place)
+
+
+def _read(folder: Path) -> Batches:
+    for file in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(file) as parquet:
+            yield from parquet.read().to_batches()
+
+
+def judged(batches: Batches, context: TaskContext, judge: Judge) -> Batches:
+    """What `judge` says of the blocks of some rows, in this process."""
+    known = prepared(context)
+    for number, rows in _blocks(batches):
+        own = context.own(number)
+        block = block_of(rows, own, known.system, known.people)
+        if block.stop - block.start != own[1] - own[0]:
+            raise WardenError(f"block {number} is not whole; make the index anew")
+        yield from judge(
+            CompiledBlock(number, block, assemble(block.coded, known.table, NO_REVISION))
+        )
+
+
+def _blocks(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
+    """The rows block by block; those of a block stand together in one file."""
+    waiting: list[pa.RecordBatch] = []
+    at = -1
+    for batch in batches:
+        numbers = batch.column("block")
+        for part in _runs(batch, numbers):
+            number = part.column("block")[0].as_py()
+            if waiting and number != at:
+                yield at, pa.Table.from_batches(waiting)
+                waiting = []
+            at = number
+            waiting.append(part)
+    if waiting:
+        yield at, pa.Table.from_batches(waiting)
+
+
+def _runs(batch: pa.RecordBatch, numbers: pa.Array) -> Iterator[pa.RecordBatch]:
+    """The batch, cut where another block begins."""
+    ends = pc.run_end_encode(numbers).run_ends.to_pylist() if len(batch) else []
+    begin = 0
+    for end in ends:
+        yield batch.slice(begin, end - begin)
+        begin = end

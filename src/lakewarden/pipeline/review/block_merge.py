@@ -1,0 +1,246 @@
+"""What was found in all blocks, put together on the driver: rows as many as classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.pipeline.review.audience import Audience, People, Telling, spoken
+from lakewarden.pipeline.review.question import Chosen
+from lakewarden.pipeline.review.residue import Itself, Owned, Residue, Residues, read
+from lakewarden.pipeline.review.row import (
+    ASSET,
+    CENSUS,
+    CLASS,
+    GAINS,
+    GONE,
+    GROUP,
+    MOST,
+    RESIDUE,
+)
+from lakewarden.pipeline.review.schemas import MEMBERS, SCHEMAS
+
+Counts = NDArray[np.int64]
+
+At = tuple[str, int]
+"""A matter: the type of entities, and the place in that type's agenda."""
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Entities on which a matter has the same answer: how many, and the first one.
+
+    `residue` numbers what is left of the rule there; `key` is its digest.
+    """
+
+    key: bytes
+    residue: int
+    entities: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entities of one type that lie in `container`, as a matter of too many classes has them.
+
+    `some` are the users whom statements let in on any of them, `every` those on all of them;
+    `atoms` is what is said there.
+    """
+
+    key: bytes
+    container: str | None
+    entities: int
+    first: int
+    some: BitMap
+    every: BitMap
+    atoms: frozenset[Residue]
+
+    @property
+    def opens(self) -> tuple[str, ...]:
+        """What may let in somebody more: owning, or being, the entity at which place."""
+        own = (atom for atom in self.atoms if isinstance(atom, (Owned, Itself)))
+        return tuple(sorted({spoken(atom) for atom in own}))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The findings of a review.
+
+    `census` counts the entities of each type; `classes` and `gains` are by matter: for each
+    principal, on how many entities it is let in by ownership alone (of matters that are `coarse`
+    at most). `gone` are users who were removed. `names` are those of the first entities of
+    classes and groups.
+    """
+
+    people: People
+    residues: Residues
+    audience: Audience
+    census: Mapping[str, int]
+    classes: Mapping[At, tuple[Class, ...]]
+    gains: Mapping[At, Counts]
+    gone: frozenset[int]
+    names: Mapping[int, str]
+    coarse: frozenset[At]
+    rows: ds.Dataset
+    numbers: Mapping[bytes, int]
+
+    def groups(self, at: At) -> tuple[Group, ...]:
+        """The groups of a matter that is coarse; read anew each time, for all are too many."""
+        names = ("container", "key", "n", "id", "users", "every", "keys")
+        found: dict[bytes, Group] = {}
+        for container, key, n, id, users, every, keys in _columns(
+            self.rows, _of(GROUP, at), *names
+        ):
+            atoms = (self.residues.leaves(self.numbers[atom]) for atom in keys)
+            one = Group(
+                key=key,
+                container=container,
+                entities=n,
+                first=id,
+                some=BitMap.deserialize(users),
+                every=BitMap.deserialize(every),
+                atoms=frozenset[Residue]().union(*atoms),
+            )
+            found[key] = _together(found[key], one) if key in found else one
+        return tuple(sorted(found.values(), key=lambda one: (-one.entities, one.key)))
+
+
+def _together(one: Group, other: Group) -> Group:
+    """A group of which parts lie in several blocks."""
+    return Group(
+        key=one.key,
+        container=one.container,
+        entities=one.entities + other.entities,
+        first=min(one.first, other.first),
+        some=one.some | other.some,
+        every=one.every & other.every,
+        atoms=one.atoms | other.atoms,
+    )
+
+
+def _of(what: int, at: At) -> ds.Expression:
+    type, matter = at
+    fields = ds.field("type") == type, ds.field("matter") == matter
+    return (ds.field("what") == what) & fields[0] & fields[1]
+
+
+def _columns(rows: ds.Dataset, chosen: ds.Expression, *names: str) -> Iterator[tuple[Any, ...]]:
+    table = rows.to_table(columns=list(names), filter=chosen)
+    return zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def gathered(
+    folders: Iterable[Path], people: People, telling: Telling, coarse: frozenset[At]
+) -> Found:
+    """The findings that were written to the folders; `coarse` are the matters seen by groups."""
+    rows = ds.dataset([ds.dataset(folder, format="parquet") for folder in folders])
+
+    def columns(what: int, *names: str) -> Iterator[tuple[Any, ...]]:
+        return _columns(rows, ds.field("what") == what, *names)
+
+    residues, numbers = read(dict(columns(RESIDUE, "key", "text")))
+    classes = _classes(rows, numbers, coarse)
+    gains: dict[At, Counts] = {}
+    for what in (GAINS, MOST):
+        for type, matter, users, counts in columns(what, "type", "matter", "owners", "counts"):
+            if ((type, matter) in coarse) == (what == MOST):
+                size = len(people.memberships.principals)
+                of_matter = gains.setdefault((type, matter), np.zeros(size, dtype=np.int64))
+                of_matter[users] += counts
+    census: dict[str, int] = {}
+    for type, n in columns(CENSUS, "type", "n"):
+        census[type] = census.get(type, 0) + n
+    first = {one.first for found in classes.values() for one in found}
+    first.update(id for (id,) in columns(GROUP, "id"))
+    return Found(
+        people=people,
+        residues=residues,
+        audience=Audience(people, residues, telling),
+        census=dict(sorted(census.items())),
+        classes=classes,
+        gains=gains,
+        gone=frozenset(user for (user,) in columns(GONE, "id")),
+        names=_names(rows, first),
+        coarse=coarse,
+        rows=rows,
+        numbers=numbers,
+    )
+
+
+def _classes(
+    rows: ds.Dataset, numbers: Mapping[bytes, int], coarse: frozenset[At]
+) -> dict[At, tuple[Class, ...]]:
+    by = ["type", "matter", "key"]
+    chosen = ds.field("what") == CLASS
+    for at in sorted(coarse):
+        chosen &= ~_of(CLASS, at)
+    table = rows.to_table(columns=[*by, "n", "id"], filter=chosen)
+    table = table.group_by(by).aggregate([("n", "sum"), ("id", "min")])
+    table = table.select([*by, "n_sum", "id_min"])
+    found: dict[At, list[Class]] = {}
+    for type, matter, key, n, id in zip(*(c.to_pylist() for c in table.columns), strict=True):
+        found.setdefault((type, matter), []).append(Class(key, numbers[key], n, id))
+    ordered = ((at, sorted(found[at], key=lambda c: (-c.entities, c.key))) for at in sorted(found))
+    return {at: tuple(classes) for at, classes in ordered}
+
+
+def class_counts(folder: Path) -> dict[At, dict[int, int]]:
+    """By matter: how many classes it has (`CLASS`), and whether it has groups (`GROUP`)."""
+    rows = ds.dataset(folder, format="parquet")
+    by = ["type", "matter", "what"]
+    table = rows.to_table(columns=[*by, "key"], filter=ds.field("what").isin([CLASS, GROUP]))
+    table = table.group_by(by).aggregate([("key", "count_distinct")])
+    found: dict[At, dict[int, int]] = {}
+    columns = (table.column(name).to_pylist() for name in (*by, "key_count_distinct"))
+    for type, matter, what, n in zip(*columns, strict=True):
+        found.setdefault((type, matter), {})[what] = n
+    return found
+
+
+def members(folders: Iterable[Path], matters: pa.Table, bits: int) -> Iterator[pa.Table]:
+    """The rows of the table `members`, part by part.
+
+    `matters` has type, place, number and form, see `Tables.matters`; blocks have 2 to the power
+    of `bits` ids.
+    """
+    rows = ds.dataset([ds.dataset(folder, format="parquet") for folder in folders])
+    columns = ["what", "type", "matter", "key", "id", "n", "bits"]
+    chosen = ds.field("what").isin([CLASS, GROUP])
+    for batch in rows.to_batches(columns=columns, filter=chosen):
+        part = pa.Table.from_batches([batch]).rename_columns({"matter": "place"})
+        part = part.join(matters, ["type", "place"], join_type="inner")
+        is_group = pc.equal(part.column("what"), GROUP)
+        part = part.filter(pc.equal(is_group, part.column("coarse")))
+        made = {
+            "matter": part.column("matter"),
+            "class": [key.hex() for key in part.column("key").to_pylist()],
+            "block": pc.shift_right(part.column("id"), bits),
+            "n": part.column("n"),
+            "bits": part.column("bits"),
+        }
+        yield pa.table(made, schema=SCHEMAS[MEMBERS])
+
+
+def _names(rows: ds.Dataset, ids: Iterable[int]) -> dict[int, str]:
+    """The names of some entities."""
+    wanted = pa.array(sorted(ids), pa.int32())
+    chosen = (ds.field("what") == ASSET) & pc.is_in(ds.field("id"), value_set=wanted)
+    table = rows.to_table(columns=["id", "text"], filter=chosen)
+    return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def matters(found: Found, chosen: Chosen) -> Iterator[At]:
+    """All that was asked of the types that there are, in order."""
+    model = found.people.model
+    for type in found.census:
+        for number, _ in enumerate(chosen.agenda(model, type).matters):
+            yield type, number

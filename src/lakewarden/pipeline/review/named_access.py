@@ -1,0 +1,104 @@
+"""Who reaches the assets of one block, by name: statements, owners and places taken together.
+
+Assets of one class, around which the same people own, have the same audience. So what is worked
+out is one audience for each such kind; there are few, except where each asset has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import islice
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.expression import Node
+from lakewarden.pipeline.review.audience import Audience, Own, People, Telling
+from lakewarden.pipeline.review.column import Codes, Column, joined
+from lakewarden.pipeline.review.ownership_access import Clause, Owning, clause_of
+from lakewarden.pipeline.review.reduction import Reduction, Spots
+from lakewarden.pipeline.review.residue import DIGEST_BYTES, Residues
+from lakewarden.pipeline.review.row import PEOPLE, batch
+
+Ids = NDArray[np.int32]
+
+NAMES: Final = 25
+"""So many of an asset's people are named, by way; of the others there is the number."""
+
+_STEP: Final = 1 << 12
+"""So many entities at once, where a rule tells very many kinds of them apart."""
+
+
+class Naming:
+    """Names the people of entities, and keeps what the keys mean."""
+
+    def __init__(self, reduction: Reduction, people: People, telling: Telling) -> None:
+        self._reduction = reduction
+        self._people = people
+        self._telling = telling
+        self._known: dict[bytes, tuple[int, tuple[int, ...]]] = {}
+
+    def few(self, column: Column, ids: Ids, audience: Audience, owning: Owning) -> pa.Array:
+        """For each entity the key of its audience, by what is left of a rule there."""
+        keys = np.empty(len(ids), dtype=object)
+        asked = [owning.asked(number) for number in column.of]
+        for clauses in sorted(set(asked), key=repr):
+            wanted = np.array([one == clauses for one in asked], dtype=bool)
+            rows = np.flatnonzero(wanted[column.codes])
+            found = self._parts(clauses, ids[rows], owning)
+            codes, stands = joined([(column.codes[rows], len(column.of)), *found])
+            made = np.empty(len(stands), dtype=object)
+            for place, (code, *around) in enumerate(stands.tolist()):
+                met = {
+                    clause: owning.meeting(clause, at)
+                    for clause, at in zip(clauses, around, strict=True)
+                }
+                made[place] = self._key(self._users(column.of[code], met, audience))
+            keys[rows] = made[codes]
+        return pa.array(keys, pa.binary())
+
+    def many(self, rule: Node, ids: Ids) -> pa.Array:
+        """The same of a rule that tells many kinds of entities apart: step by step."""
+        return pa.chunked_array(list(self._steps(rule, ids)), pa.binary()).combine_chunks()
+
+    def _steps(self, rule: Node, ids: Ids) -> Iterator[pa.Array]:
+        for start in range(0, len(ids), _STEP):
+            some = ids[start : start + _STEP]
+            residues = Residues()
+            reduction = Reduction(self._reduction.snapshot, residues, like=self._reduction)
+            audience = Audience(self._people, residues, self._telling)
+            column = reduction.evaluate(rule, Spots(some))
+            yield self.few(column, some, audience, Owning(reduction, audience, self._people))
+
+    def _parts(
+        self, clauses: tuple[Clause, ...], ids: Ids, owning: Owning
+    ) -> list[tuple[Codes, int]]:
+        return [owning.around(clause, ids) for clause in clauses]
+
+    def _users(self, number: int, met: dict[Clause, BitMap], audience: Audience) -> BitMap:
+        def ownership(atom: Own) -> BitMap:
+            return met.get(clause_of(atom), BitMap())
+
+        return audience.with_owners(number, ownership)
+
+    def _key(self, users: BitMap) -> bytes:
+        """What stands for an audience: the same for the same people, in every block."""
+        key = blake2b(users.serialize(), digest_size=DIGEST_BYTES, person=b"people").digest()
+        if key not in self._known:
+            self._known[key] = len(users), tuple(islice(users, NAMES))
+        return key
+
+    def audiences(self) -> pa.RecordBatch:
+        """What the keys mean: how many there are, and the first of them."""
+        keys = sorted(self._known)
+        found = [self._known[key] for key in keys]
+        return batch(
+            what=[PEOPLE] * len(keys),
+            key=keys,
+            n=[count for count, _ in found],
+            owners=[list(first) for _, first in found],
+        )

@@ -1,0 +1,328 @@
+"""Whom ownership lets in, beyond what statements do: counted user by user.
+
+The answer for a user depends on a class and on which of its rule's conditions about ownership,
+its *clauses*, the user meets: the *mask*. Around an entity there are owners on several levels
+(of the entity, of what it lies in), and few of them differ from one entity to the next. So
+gains are counted level by level, from what is shared by most on: what the owners of a level
+gain over what they have by the levels before. Only owners are looked at, never all users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.pipeline.review.audience import Audience, Own, People
+from lakewarden.pipeline.review.column import Codes, Column, distinct, joined
+from lakewarden.pipeline.review.reduction import Reduction
+from lakewarden.pipeline.review.residue import Itself, Owned, Path, Types
+
+Ids = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+Clause = tuple[Path, bool, Types, bool]
+"""What an atom asks: its path; is it about owners; of which types; or about exactly itself."""
+
+_CELLS = 1 << 25
+"""So many users of kinds are looked at at once, a byte for each."""
+
+Part = tuple[Path, bool]
+"""What a clause looks at: the owners of what a path leads to, or the principal that it is."""
+
+
+def clause_of(atom: Own) -> Clause:
+    """What the atom asks."""
+    if isinstance(atom, Owned):
+        return atom.path, True, atom.types, False
+    return atom.path, False, None, atom.exactly
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """The users who meet clauses of one part, by its code.
+
+    Of code c they are `users[offsets[c]:offsets[c+1]]`; `met[clause]` are those of one clause
+    as code times the number of principals plus user, ascending.
+    """
+
+    part: Part
+    codes: Codes
+    count: int
+    offsets: Codes
+    users: Codes
+    met: dict[Clause, Codes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The users of one part around each of some entities.
+
+    `codes` has a code for each entity; of code c they are `users[offsets[c]:offsets[c+1]]`,
+    and `turns` their turns: how masks change by this part. `masks[t]` are those of turn t: with
+    this part and those before it, and without this part. `people` are all of the users.
+    """
+
+    codes: Codes
+    offsets: Codes
+    users: Codes
+    turns: Codes
+    people: BitMap
+    masks: tuple[tuple[int, int], ...]
+
+
+class Standing(NamedTuple):
+    """Users of one part, row by row: in which group, on how many entities, and their turn there.
+
+    `masks[t]` are those of turn t, as `_Level` has them.
+    """
+
+    groups: Codes
+    users: Codes
+    counts: Codes
+    turns: Codes
+    masks: tuple[tuple[int, int], ...]
+
+
+class Owning:
+    """Counts, over the entities of a block, what users may by owning or being them."""
+
+    def __init__(self, reduction: Reduction, audience: Audience, people: People) -> None:
+        self._reduction = reduction
+        self._residues = reduction.residues
+        self._audience = audience
+        self._people = people
+        self.size = len(people.memberships.principals)
+        self._owners: dict[frozenset[int], Codes] = {}
+        self._levels: dict[tuple[Clause, ...], list[_Level]] = {}
+        self._ids: Ids | None = None
+        self._clauses: dict[int, tuple[Clause, ...]] = {}
+        self._known: dict[tuple[int, int], BitMap] = {}
+        self._met: dict[tuple[Clause, int], BitMap] = {}
+
+    def gains(self, column: Column, ids: Ids) -> Codes:
+        """For each principal, on how many of the entities it is let in by ownership alone."""
+        counts = np.zeros(self.size, dtype=np.int64)
+        by_clauses: dict[tuple[Clause, ...], list[int]] = {}
+        for code, number in enumerate(column.of):
+            if self._residues.is_own(number):
+                by_clauses.setdefault(self.asked(number), []).append(code)
+        sizes = np.bincount(column.codes, minlength=len(column.of))
+        for clauses, codes in by_clauses.items():
+            for code in codes:
+                number = column.of[code]
+                always = self._let_in(number, 0, clauses) - self._audience.stated(number)
+                counts[np.asarray(always.to_array())] += sizes[code]
+            wanted = np.zeros(len(column.of), dtype=bool)
+            wanted[codes] = True
+            rows = np.flatnonzero(wanted[column.codes])
+            for level in self._around(clauses, ids):
+                self._add(counts, column, rows, level, clauses)
+        return counts
+
+    def asked(self, number: int) -> tuple[Clause, ...]:
+        """What a residue asks about ownership of what the target's paths lead to."""
+        known = self._clauses.get(number)
+        if known is None:
+            atoms = self._residues.leaves(number)
+            found = {clause_of(atom) for atom in atoms if isinstance(atom, (Owned, Itself))}
+            known = self._clauses[number] = tuple(sorted(found, key=repr))
+        return known
+
+    def _add(
+        self,
+        counts: Codes,
+        column: Column,
+        rows: Codes,
+        level: _Level,
+        clauses: tuple[Clause, ...],
+    ) -> None:
+        """Adds what users of the level gain, by this level, on some rows of the column."""
+        parts = [
+            (column.codes[rows], len(column.of)),
+            (level.codes[rows], len(level.offsets) - 1),
+        ]
+        groups, stands = joined(parts)
+        sizes = np.bincount(groups, minlength=len(stands))
+        at, places = _spread(level.offsets, stands[:, 1])
+        if not len(at):
+            return
+        parts = [(stands[places, 0], len(column.of)), (level.turns[at], len(level.masks))]
+        kinds, found = joined(parts)
+        users, n = level.users[at], sizes[places]
+        opened = [
+            self._by_level(column.of[code], level, level.masks[turn], clauses)
+            for code, turn in found.tolist()
+        ]
+        for inside, first, table in self._tables(kinds, opened):
+            kept = inside[table[kinds[inside] - first, users[inside]]]
+            # Sums of whole numbers stay exact in the floats that are counted in.
+            counts += np.bincount(users[kept], n[kept], self.size).astype(np.int64)
+
+    def _by_level(
+        self, number: int, level: _Level, masks: tuple[int, int], clauses: tuple[Clause, ...]
+    ) -> BitMap:
+        """Those of a level whom the later of two masks lets in, and the earlier one does not."""
+        after, before = (self._let_in(number, mask, clauses) for mask in masks)
+        return (after & level.people) - before
+
+    def _tables(self, kinds: Codes, opened: Sequence[BitMap]) -> Iterator[tuple[Codes, int, Flags]]:
+        """Part by part: the rows whose kinds it has, its first kind, and who is opened to."""
+        step = max(1, _CELLS // self.size)
+        for first in range(0, len(opened), step):
+            part = opened[first : first + step]
+            if not any(part):
+                continue
+            table = np.zeros((len(part), self.size), dtype=bool)
+            for place, users in enumerate(part):
+                table[place, np.asarray(users.to_array())] = True
+            inside = (kinds >= first) & (kinds < first + step)
+            yield np.flatnonzero(inside), first, table
+
+    def _let_in(self, number: int, mask: int, clauses: tuple[Clause, ...]) -> BitMap:
+        """Those who are let in, if they meet the clauses of the mask. Not to be changed."""
+        known = self._known.get((number, mask))
+        if known is None:
+            everyone, nobody = self._people.crowd.everyone, BitMap()
+            met = {clause for place, clause in enumerate(clauses) if mask >> place & 1}
+            known = self._known[number, mask] = self._audience.with_owners(
+                number, lambda atom: everyone if clause_of(atom) in met else nobody
+            )
+        return known
+
+    # who owns what around the entities
+
+    def standing(
+        self, clauses: tuple[Clause, ...], groups: Codes, count: int, ids: Ids
+    ) -> Iterator[Standing]:
+        """Who meets which of the clauses, part by part, counted in `count` groups of entities."""
+        for level in self._around(clauses, ids):
+            rows, stands = joined([(groups, count), (level.codes, len(level.offsets) - 1)])
+            at, places = _spread(level.offsets, stands[:, 1])
+            users = stands[places, 0] * self.size + level.users[at]
+            keys = users * len(level.masks) + level.turns[at]
+            found, same = np.unique(keys, return_inverse=True)
+            sizes = np.bincount(rows, minlength=len(stands))[places]
+            # Sums of whole numbers stay exact in the floats that are counted in.
+            counts = np.bincount(same.reshape(-1), sizes, len(found)).astype(np.int64)
+            users, turns = np.divmod(found, max(1, len(level.masks)))
+            yield Standing(users // self.size, users % self.size, counts, turns, level.masks)
+
+    def _around(self, clauses: tuple[Clause, ...], ids: Ids) -> list[_Level]:
+        if ids is not self._ids:
+            self._ids = ids
+            self._levels.clear()
+        known = self._levels.get(clauses)
+        if known is None:
+            parts = {(path, is_owner) for path, is_owner, _, _ in clauses}
+            members = [self._members(part, clauses, ids) for part in sorted(parts)]
+            members.sort(key=lambda found: found.count)
+            known = self._levels[clauses] = list(self._leveled(members, clauses))
+        return known
+
+    def _leveled(
+        self, members: Sequence[_Members], clauses: tuple[Clause, ...]
+    ) -> Iterator[_Level]:
+        for number, own in enumerate(members):
+            before = members[: number + 1]
+            codes, stands = joined([(part.codes, part.count) for part in before])
+            at, places = _spread(own.offsets, stands[:, number])
+            users = own.users[at]
+            masks = np.zeros(len(users), dtype=np.int64)
+            mine = 0
+            for part, column in zip(before, stands.T, strict=True):
+                for clause, keys in part.met.items():
+                    bit = 1 << clauses.index(clause)
+                    masks |= np.where(_among(column[places] * self.size + users, keys), bit, 0)
+                    mine |= bit if part is own else 0
+            lengths = np.bincount(places, minlength=len(stands))
+            offsets = np.concatenate([[0], np.cumsum(lengths)])
+            found, turns = distinct(masks, 1 << len(clauses))
+            pairs = tuple((mask, mask & ~mine) for mask in found.tolist())
+            people = BitMap(np.flatnonzero(np.bincount(users)).astype(np.uint32))
+            yield _Level(codes, offsets, users, turns, people, pairs)
+
+    def around(self, clause: Clause, ids: Ids) -> tuple[Codes, int]:
+        """For each entity the code of whom a clause looks at there, and how many codes there are.
+
+        `meeting` says who that is.
+        """
+        return self._column(clause[:2], ids)
+
+    def _column(self, part: Part, ids: Ids) -> tuple[Codes, int]:
+        path, is_owner = part
+        at = self._reduction.snapshot.path(path)[ids]
+        if is_owner:
+            owner_codes, owners = self._reduction.owners
+            return np.where(at >= 0, owner_codes[at], 0), len(owners)
+        return self._reduction.persons(at) + 2, self.size + 2
+
+    def _members(self, part: Part, clauses: tuple[Clause, ...], ids: Ids) -> _Members:
+        codes, stands = joined([self._column(part, ids)])
+        found = stands[:, 0].tolist()
+        met = {}
+        for clause in clauses:
+            if clause[:2] == part:
+                users = [self._meeting(clause, code) for code in found]
+                base = np.repeat(np.arange(len(found)), [len(u) for u in users]) * self.size
+                met[clause] = base + _flat(users)
+        keys = _together(list(met.values()))
+        lengths = np.bincount(keys // self.size, minlength=len(found))
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return _Members(part, codes, len(found), offsets, keys % self.size, met)
+
+    def meeting(self, clause: Clause, code: int) -> BitMap:
+        """The users who meet a clause where `around` has the code. Not to be changed."""
+        known = self._met.get((clause, code))
+        if known is None:
+            users = BitMap(self._meeting(clause, code).astype(np.uint32))
+            known = self._met[clause, code] = users
+        return known
+
+    def _meeting(self, clause: Clause, code: int) -> Codes:
+        """The users who meet a clause where its part has the code, ascending."""
+        _, is_owner, types, exactly = clause
+        if not is_owner:
+            users = self._people.one(code - 2, exactly=exactly)
+            return np.asarray(users.to_array(), dtype=np.int64)
+        names, pairs = self._people.ownerships, self._reduction.owners[1][code]
+        owners = frozenset(owner for owner, n in pairs if types is None or names[n] in types)
+        known = self._owners.get(owners)
+        if known is None:
+            users = self._people.of(owners)
+            known = self._owners[owners] = np.asarray(users.to_array(), dtype=np.int64)
+        return known
+
+
+def _flat(parts: Sequence[Codes]) -> Codes:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+
+def _together(parts: Sequence[Codes]) -> Codes:
+    """The numbers of some ascending lists, each once, ascending."""
+    if len(parts) == 1:
+        return parts[0]
+    # Sorting what is nearly sorted is quick; numpy's own hashing of such numbers is not.
+    keys = np.sort(_flat(parts), kind="stable")
+    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+
+
+def _spread(offsets: Codes, codes: Codes) -> tuple[Codes, Codes]:
+    """All members of the codes, one after the other, and of which of the codes each is."""
+    lengths = np.diff(offsets)[codes]
+    places = np.repeat(np.arange(len(codes)), lengths)
+    before = np.cumsum(lengths) - lengths
+    return offsets[codes][places] + np.arange(len(places)) - before[places], places
+
+
+def _among(values: Codes, known: Codes) -> Flags:
+    """For each value whether it is among those known, which are ascending."""
+    if not len(known):
+        return np.zeros(len(values), dtype=bool)
+    places = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    found: Flags = known[places] == values
+    return found

@@ -1,0 +1,141 @@
+"""Which blocks a change reaches: what each has as guests now, and whose judgement may differ.
+
+An entity is judged by what leads upwards from it, and by what relations lead to, all of which is
+in its block. So a block whose own entities and guests are as they were is judged as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from lakewarden.kernel.model import Model
+from lakewarden.pipeline.index import guests
+from lakewarden.pipeline.index.preorder import TOP
+from lakewarden.pipeline.stream.id_shift import Shift
+from lakewarden.pipeline.stream.nodes import Changed, Nodes
+from lakewarden.pipeline.stream.row_changes import Edge, Kept, Owner
+from lakewarden.pipeline.stream.skeleton import Ints, Skeleton
+
+
+def guests_now(
+    nodes: Nodes, changed: Changed, shift: Shift, edges: Kept[Edge], common: Ints, bits: int
+) -> Ints:
+    """The pairs of blocks and guests, as `gathering.guests_of` has them; ascending."""
+    parents = _parents(nodes.skeleton, changed, shift)
+    sources, targets = _looked_at(nodes, shift, edges)
+    everyone = np.arange(shift.count, dtype=np.int64)
+    inner = np.flatnonzero(parents >= 0)
+    blocks = np.arange(-(-shift.count >> bits), dtype=np.int64)
+    start = [
+        guests.pair(np.repeat(blocks, len(common)), np.tile(common, len(blocks))),
+        _crossing(inner, parents[inner], bits),
+        _crossing(sources, targets, bits),
+    ]
+    reached = guests.Reached(everyone, parents, sources, targets)
+    return guests.closure(np.concatenate(start), reached, bits)
+
+
+def _crossing(sources: Ints, targets: Ints, bits: int) -> Ints:
+    crosses = (sources >> bits) != (targets >> bits)
+    return np.unique(guests.pair(sources[crosses] >> bits, targets[crosses]))
+
+
+def _parents(bones: Skeleton, changed: Changed, shift: Shift) -> Ints:
+    now = shift.ids(np.arange(bones.count, dtype=np.int64))
+    stays = now >= 0
+    parents = np.full(shift.count, TOP, np.int64)
+    parents[now[stays]] = shift.ids(bones.parents[stays])
+    for node, parent in (*changed.moved.items(), *changed.fresh.items()):
+        parents[shift.id(node)] = TOP if parent == TOP else shift.id(parent)
+    return parents
+
+
+def _looked_at(nodes: Nodes, shift: Shift, edges: Kept[Edge]) -> tuple[Ints, Ints]:
+    """The relations that anything looks at, between the ids of now, ascending."""
+    kinds = guests.looked_at(nodes.system.model)
+    rows = nodes.skeleton.edges
+    rest = edges.rest[rows.of_word(kinds)[edges.rest]]
+    changed = [(s, t) for s, kind, t in edges.rows if kind in kinds and shift.id(s) >= 0]
+    more = [(shift.id(source), shift.id(target)) for source, target in changed]
+    sources = np.concatenate([shift.ids(rows.ids[rest]), np.array([s for s, _ in more], np.int64)])
+    targets = np.concatenate([shift.ids(rows.to[rest]), np.array([t for _, t in more], np.int64)])
+    order = np.lexsort((targets, sources))
+    return sources[order], targets[order]
+
+
+def told_subjects(nodes: Nodes, shift: Shift) -> set[int]:
+    """The subjects, by the ids of now, of whom something is stored that rules read."""
+    model, rows = nodes.system.model, nodes.skeleton.attributes
+    keys = guests.told_of_subjects(model)
+    if not keys:
+        return set()
+    places = np.flatnonzero(rows.of_word(keys)).tolist()
+    pairs = {(int(rows.ids[at]), rows.words[int(rows.codes[at])]) for at in places}
+    pairs = {pair for pair in pairs if pair[0] not in nodes.emptied}
+    for (node, attribute), values in nodes.attributes.items():
+        pair = (node, attribute)
+        (pairs.add if values and attribute in keys else pairs.discard)(pair)
+    found = {node for node, _ in pairs if _is_subject(nodes, node, model)}
+    return {shift.id(node) for node in found} - {TOP}
+
+
+def _is_subject(nodes: Nodes, node: int, model: Model) -> bool:
+    bones = nodes.skeleton
+    type = nodes.names[node].type if node in nodes.names else bones.kinds[bones.types[node]]
+    return type in model.types and model.types[type].principal is not None
+
+
+def touched(
+    nodes: Nodes, changed: Changed, kept: tuple[Kept[Edge], Kept[Owner]], shift: Shift
+) -> Ints:
+    """The ids of now of all nodes of which anything changed."""
+    found = {*changed.moved, *changed.fresh, *changed.restated, *nodes.emptied}
+    found.update(node for node, _ in nodes.attributes)
+    edges, owners = kept
+    found |= edges.nodes | owners.nodes
+    ids = {shift.id(node) for node in found} - {TOP}
+    return np.array(sorted(ids), np.int64)
+
+
+def dirty(
+    touched: Ints, pairs: Ints, bones: Skeleton, gone: Iterable[int], shift: Shift, bits: int
+) -> frozenset[int]:
+    """The blocks that have to be judged again.
+
+    Those of which an own entity or a guest changed, and those of which a guest is no more.
+    """
+    blocks, ids = guests.parts(pairs)
+    found = {*(touched >> bits).tolist(), *blocks[np.isin(ids, touched)].tolist()}
+    before, guests_before = guests.parts(bones.guests)
+    lost = before[np.isin(guests_before, np.array(sorted(gone), np.int64))]
+    for block in np.unique(lost).tolist():
+        stop = min((block + 1) << bits, bones.count)
+        now = shift.ids(np.arange(block << bits, stop, dtype=np.int64))
+        found.update((now[now >= 0] >> bits).tolist())
+    return frozenset(found)
+
+
+def rewritten(
+    dirty: frozenset[int], pairs: Ints, bones: Skeleton, owners: Ints, bits: int
+) -> frozenset[int]:
+    """Where ids stay: the blocks of which any row changes, with those in the same files.
+
+    `owners` gives the principals their numbers of now.
+    """
+    differing, _ = guests.parts(np.setxor1d(pairs, bones.guests))
+    renumbered = bones.owners.ids[owners[bones.owners.to] != bones.owners.to]
+    blocks, ids = guests.parts(pairs)
+    found = {*dirty, *differing.tolist(), *(renumbered >> bits).tolist()}
+    found.update(blocks[np.isin(ids, renumbered)].tolist())
+    for together in bones.files.values():
+        if not together.isdisjoint(found):
+            found |= together
+    return frozenset(found)
+
+
+def untouched(bones: Skeleton, rewritten: frozenset[int]) -> list[Path]:
+    """The files of which no block is rewritten."""
+    return [file for file, blocks in bones.files.items() if blocks.isdisjoint(rewritten)]

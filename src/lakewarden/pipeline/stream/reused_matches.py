@@ -1,0 +1,161 @@
+"""Matches of blocks that are judged as before: the same entities, by the ids and scopes of now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+from lakewarden.kernel.grants import Table
+from lakewarden.kernel.scopes import Reaching
+from lakewarden.kernel.statement import Where
+from lakewarden.pipeline.index.matching import MATCHES, canonical, matches
+from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
+from lakewarden.pipeline.stream.id_shift import Shift
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Batches = Iterator[pa.RecordBatch]
+
+_ARROW: Final = pa.schema(
+    [("scope", pa.int32()), ("block", pa.int32()), ("n", pa.int64()), ("bits", pa.binary())]
+)
+_MOST: Final = 4096
+"""How many rows of matches go into a batch."""
+
+Row = tuple[int, int, BitMap]
+
+
+def carried(before: Table, now: Table, *, regrouped: bool) -> Mapping[int, int]:
+    """The scopes that are matched as before, by their numbers of before and of now.
+
+    `regrouped`: who is in which group is not what it was, so what asks for that is matched anew.
+    """
+    fields = {name for name, f in now.model.fields.items() if f.origin == ("groups",)}
+    return {
+        number: now.numbers[scope]
+        for number, scope in enumerate(before.scopes)
+        if scope in now.numbers and not (regrouped and _asks(scope, fields))
+    }
+
+
+def _asks(reaching: Reaching, fields: set[str]) -> bool:
+    scope = reaching.scope
+    return isinstance(scope, Where) and any(one.field in fields for one in scope.criteria)
+
+
+def renumbered(rows: DataFrame, scopes: Mapping[int, int]) -> DataFrame:
+    """Matches whose ids stay, by the scopes of now; others are left out."""
+
+    def number(batches: Batches) -> Batches:
+        for batch in batches:
+            found = [scopes.get(scope) for scope in batch.column("scope").to_pylist()]
+            place = batch.schema.get_field_index("scope")
+            moved = batch.set_column(place, "scope", pa.array(found, pa.int32()))
+            yield moved.filter(moved.column("scope").is_valid()).select(_ARROW.names)
+
+    return rows.mapInArrow(number, MATCHES)
+
+
+def moved(
+    rows: DataFrame,
+    scopes: Mapping[int, int],
+    shift: Shift,
+    clean: frozenset[int],
+    context: TaskContext,
+) -> DataFrame:
+    """Matches of the blocks that are `clean` now, from those of the one or two that they were."""
+    bits = context.bits
+
+    def split(batches: Batches) -> Batches:
+        for batch in batches:
+            cells = zip(*(batch.column(c).to_pylist() for c in ("scope", "bits")), strict=True)
+            known = ((scopes[s], BitMap.deserialize(b)) for s, b in cells if s in scopes)
+            found = (row for scope, ids in known for row in _split(scope, ids))
+            yield from _batches(row for row in found if row[1] in clean)
+
+    def _split(scope: int, ids: BitMap) -> Iterator[Row]:
+        for block, part in parts(ids, shift, bits):
+            yield scope, block, part
+
+    pieces = rows.mapInArrow(split, MATCHES)
+    ordered = pieces.repartitionById(context.blocks, "block")
+    return ordered.sortWithinPartitions("block", "scope").mapInArrow(_joined, MATCHES)
+
+
+def parts(ids: BitMap, shift: Shift, bits: int) -> Iterator[tuple[int, BitMap]]:
+    """The ids of now of some ids of before, block by block; a block may come more than once."""
+    if not ids:
+        return
+    first = max(int(np.searchsorted(shift.starts, ids.min(), side="right")) - 1, 0)
+    last = int(np.searchsorted(shift.starts, ids.max(), side="right"))
+    for piece in range(first, last):
+        start, stop = int(shift.starts[piece]), int(shift.stops[piece])
+        to = int(shift.to[piece])
+        found = ids & BitMap(range(start, stop))
+        if not found:
+            continue
+        found = found.shift(to - start)
+        for block in range(found.min() >> bits, (found.max() >> bits) + 1):
+            part = found & BitMap(range(block << bits, (block + 1) << bits))
+            if part:
+                yield block, part
+
+
+def _joined(batches: Batches) -> Batches:
+    """Rows of one scope and block, which follow on one another, as one."""
+
+    def rows() -> Iterator[Row]:
+        for batch in batches:
+            columns = (batch.column(name).to_pylist() for name in ("scope", "block", "bits"))
+            for scope, block, ids in zip(*columns, strict=True):
+                yield scope, block, BitMap.deserialize(ids)
+
+    together = groupby(rows(), key=lambda row: row[:2])
+    yield from _batches((*key, BitMap.union(*(ids for *_, ids in same))) for key, same in together)
+
+
+def _batches(rows: Iterator[Row]) -> Batches:
+    waiting: list[Row] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) == _MOST:
+            yield _batch(waiting)
+            waiting = []
+    if waiting:
+        yield _batch(waiting)
+
+
+def _batch(rows: list[Row]) -> pa.RecordBatch:
+    columns = [
+        pa.array([scope for scope, _, _ in rows], pa.int32()),
+        pa.array([block for _, block, _ in rows], pa.int32()),
+        pa.array([len(ids) for *_, ids in rows], pa.int64()),
+        pa.array([canonical(ids) for *_, ids in rows], pa.binary()),
+    ]
+    return pa.record_batch(columns, schema=_ARROW)
+
+
+def only(numbers: Mapping[Reaching, int]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
+    """Judges blocks of these scopes alone, which get these numbers."""
+
+    def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
+        scopes = judged.snapshot.table.scopes
+        found = {n: numbers[scope] for n, scope in enumerate(scopes) if scope in numbers}
+        for batch in matches(judged):
+            own = [found.get(number) for number in batch.column("scope").to_pylist()]
+            told = batch.set_column(0, "scope", pa.array(own, pa.int32()))
+            yield told.filter(told.column("scope").is_valid())
+
+    return judge
+
+
+def in_blocks(frame: DataFrame, blocks: frozenset[int]) -> DataFrame:
+    """The rows of these blocks."""
+    return frame.where(F.col("block").isin(sorted(blocks)))

@@ -1,0 +1,200 @@
+"""The rows that an index keeps of nodes that changed, and those of before that no longer hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakewarden.kernel.principal import Principal
+from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
+from lakewarden.pipeline.index.columns import ints
+from lakewarden.pipeline.index.preorder import TOP
+from lakewarden.pipeline.stream.id_shift import Shift, fresh_sizes
+from lakewarden.pipeline.stream.nodes import Changed, Nodes
+from lakewarden.pipeline.stream.skeleton import Ints, Rows
+
+Batches = Iterator[pa.RecordBatch]
+
+MOVED = "what int, id int, a int, b int, s string, t string, flag boolean"
+"""`lakewarden.pipeline.index.block.ROWS` without the block."""
+
+_ARROW = pa.schema(
+    [
+        ("what", pa.int32()),
+        ("id", pa.int32()),
+        ("a", pa.int32()),
+        ("b", pa.int32()),
+        ("s", pa.string()),
+        ("t", pa.string()),
+        ("flag", pa.bool_()),
+    ]
+)
+Edge = tuple[int, str, int]
+"""A node, the kind of a relation, and the node it leads to."""
+
+Owner = tuple[int, Principal, str]
+"""A node, an owner of it, and the ownership type."""
+
+K = TypeVar("K", Edge, Owner)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[K]):
+    """Of relations or owners: all rows of the nodes that any of them changed of, and those nodes.
+
+    `rest` says which rows of the index are of other nodes.
+    """
+
+    nodes: frozenset[int]
+    rows: frozenset[K]
+    rest: Ints
+
+
+def kept_edges(nodes: Nodes) -> Kept[Edge]:
+    """The relations of nodes."""
+    rows = nodes.skeleton.edges
+
+    def read(at: int) -> Edge:
+        return int(rows.ids[at]), rows.words[rows.codes[at]], int(rows.to[at])
+
+    return _kept(nodes, rows, nodes.edges, read)
+
+
+def kept_owners(nodes: Nodes, principals: tuple[Principal, ...]) -> Kept[Owner]:
+    """The owners of nodes; `principals` are those of before by their numbers."""
+    rows = nodes.skeleton.owners
+
+    def read(at: int) -> Owner:
+        return int(rows.ids[at]), principals[rows.to[at]], rows.words[rows.codes[at]]
+
+    return _kept(nodes, rows, nodes.owners, read)
+
+
+def _kept(nodes: Nodes, rows: Rows, changes: Mapping[K, bool], read: Callable[[int], K]) -> Kept[K]:
+    touched = frozenset({*nodes.emptied, *(key[0] for key in changes)})
+    mine = np.isin(rows.ids, np.array(sorted(touched), np.int64))
+    found = {read(at) for at in np.flatnonzero(mine).tolist()}
+    found = {row for row in found if row[0] not in nodes.emptied}
+    for key, present in changes.items():
+        (found.add if present else found.discard)(key)
+    return Kept(touched, frozenset(found), np.flatnonzero(~mine))
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """How rows of before become rows of now, wherever the task runs.
+
+    Left out are rows of `entities`, relations of `sources`, owners of `owned`, attributes of
+    `emptied` and the pairs of `told`. `owners` gives the principals their numbers.
+    """
+
+    shift: Shift
+    entities: Ints
+    sources: Ints
+    owned: Ints
+    emptied: Ints
+    told: frozenset[tuple[int, str]]
+    owners: Ints
+
+    def moved(self, batches: Batches) -> Batches:
+        """Rows as an index has them, as `MOVED`."""
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            for what, move in _MOVES.items():
+                rows = table.filter(pc.equal(table.column("what"), what))
+                if len(rows):
+                    yield from move(self, rows).to_batches()
+
+    def _of(self, rows: pa.Table, dropped: Ints) -> tuple[pa.Table, Ints, Ints]:
+        """The rows that stay, whose they were, and whose they are."""
+        ids = ints(rows.column("id")).astype(np.int64)
+        now = self.shift.ids(ids)
+        stay = (now >= 0) & ~np.isin(ids, dropped)
+        return rows.filter(pa.array(stay)), ids[stay], now[stay]
+
+    def entity(self, rows: pa.Table) -> pa.Table:
+        """Entities with their parents and ends."""
+        rows, ids, now = self._of(rows, self.entities)
+        above = self.shift.ids(ints(rows.column("a")).astype(np.int64))
+        ends = self.shift.ends(ids, ints(rows.column("b")).astype(np.int64))
+        return _with(rows, id=now, a=above, b=ends)
+
+    def edge(self, rows: pa.Table) -> pa.Table:
+        """Relations with their targets."""
+        rows, _, now = self._of(rows, self.sources)
+        return _with(rows, id=now, a=self.shift.ids(ints(rows.column("a")).astype(np.int64)))
+
+    def owner(self, rows: pa.Table) -> pa.Table:
+        """Owners with the numbers of the principals."""
+        rows, _, now = self._of(rows, self.owned)
+        return _with(rows, id=now, a=self.owners[ints(rows.column("a"))])
+
+    def attribute(self, rows: pa.Table) -> pa.Table:
+        """Attributes."""
+        rows, ids, now = self._of(rows, self.emptied)
+        if not self.told:
+            return _with(rows, id=now)
+        some = np.isin(ids, np.array(sorted({id for id, _ in self.told}), np.int64))
+        names = rows.column("s").to_pylist() if some.any() else []
+        for at in np.flatnonzero(some).tolist():
+            some[at] = (int(ids[at]), names[at]) in self.told
+        return _with(rows.filter(pa.array(~some)), id=now[~some])
+
+
+_MOVES = {
+    ENTITY: Translation.entity,
+    EDGE: Translation.edge,
+    OWNER: Translation.owner,
+    ATTRIBUTE: Translation.attribute,
+}
+
+
+def _with(rows: pa.Table, **columns: Ints) -> pa.Table:
+    for name, cells in columns.items():
+        place = rows.column_names.index(name)
+        rows = rows.set_column(place, name, pa.array(cells.astype(np.int32)))
+    return rows.select(_ARROW.names).cast(_ARROW)
+
+
+def new_rows(
+    nodes: Nodes,
+    changed: Changed,
+    shift: Shift,
+    kept: tuple[Kept[Edge], Kept[Owner]],
+    ids: Mapping[Principal, int],
+) -> pa.Table:
+    """The rows of nodes that changed, with the ids of now, as `MOVED`.
+
+    `kept` are their relations and their owners.
+    """
+    edges, owners = kept
+    rows: list[tuple[object, ...]] = list(_entities(nodes, changed, shift))
+    here = {node for node in (*edges.nodes, *owners.nodes) if shift.id(node) >= 0}
+    for source, kind, target in edges.rows:
+        if source in here:
+            place = shift.id(source), shift.id(target)
+            rows.append((EDGE, *place, None, kind, None, None))
+    for node, owner, ownership in owners.rows:
+        if node in here:
+            rows.append((OWNER, shift.id(node), ids[owner], None, ownership, None, None))
+    for (node, attribute), values in nodes.attributes.items():
+        cells = ((ATTRIBUTE, shift.id(node), None, None, attribute, v, None) for v in values)
+        rows += cells if shift.id(node) >= 0 else ()
+    columns = list(zip(*rows, strict=True)) or [()] * len(_ARROW)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
+    return pa.table(arrays, schema=_ARROW)
+
+
+def _entities(nodes: Nodes, changed: Changed, shift: Shift) -> Iterator[tuple[object, ...]]:
+    bones = nodes.skeleton
+    sizes = fresh_sizes(changed, shift, bones.ends)
+    for node in (*changed.moved, *changed.restated, *changed.fresh):
+        id, parent, entity = shift.id(node), nodes.parent(node), nodes.names[node]
+        size = sizes[node] if node in sizes else shift.size(node, bones.ends)
+        above = TOP if parent == TOP else shift.id(parent)
+        yield (ENTITY, id, above, id + size, *entity, nodes.is_stored(node))

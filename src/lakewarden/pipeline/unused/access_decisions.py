@@ -1,0 +1,84 @@
+"""Accesses and the blocks of their entities, brought together: what tasks say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.snapshot import assemble
+from lakewarden.pipeline.index.block import block_of
+from lakewarden.pipeline.index.task_context import NO_REVISION, CompiledBlock, TaskContext, prepared
+from lakewarden.pipeline.unused.statement_paths import SAID, Access, Ways
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+LOST: Final = "access long"
+"""The numbers of accesses that are not allowed."""
+
+Both = Callable[[pa.Table, pa.Table], pa.Table]
+
+
+def said(blocks: DataFrame, accesses: DataFrame, context: TaskContext, pieces: int) -> DataFrame:
+    """What is said of accesses that were allowed; the columns are `SAID`."""
+
+    def judge(rows: pa.Table, done: pa.Table) -> pa.Table:
+        ways = Ways(_judged(rows, context), context.now, pieces)
+        for access in _accesses(done):
+            ways.take(access)
+        return pa.Table.from_batches([ways.said()])
+
+    return _together(blocks, accesses, judge, SAID)
+
+
+def lost(blocks: DataFrame, accesses: DataFrame, context: TaskContext) -> DataFrame:
+    """Of accesses, those that the estate does not allow; the columns are `LOST`."""
+
+    def judge(rows: pa.Table, done: pa.Table) -> pa.Table:
+        judged = _judged(rows, context)
+        matrix = Matrix(judged.snapshot)
+        people = judged.snapshot.coded.memberships.principals
+        missing = [
+            access.number
+            for access in _accesses(done)
+            if not matrix.decide(
+                Request(people[access.principal], access.operation, access.entity, context.now)
+            ).allow
+        ]
+        return pa.table({"access": pa.array(missing, pa.int64())})
+
+    return _together(blocks, accesses, judge, LOST)
+
+
+def _together(blocks: DataFrame, accesses: DataFrame, judge: Both, schema: str) -> DataFrame:
+    """Each block that is concerned, with its accesses."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    concerned = F.broadcast(accesses.select("block").distinct())
+    own = blocks.join(concerned, "block", "left_semi").groupBy("block")
+    return own.cogroup(accesses.groupBy("block")).applyInArrow(judge, schema)
+
+
+def _judged(rows: pa.Table, context: TaskContext) -> CompiledBlock:
+    known = prepared(context)
+    number = rows.column("block")[0].as_py()
+    own = context.own(number)
+    block = block_of(rows, own, known.system, known.people)
+    if block.stop - block.start != own[1] - own[0]:
+        raise WardenError(f"block {number} is not whole; make the index anew")
+    return CompiledBlock(number, block, assemble(block.coded, known.table, NO_REVISION))
+
+
+def _accesses(done: pa.Table) -> list[Access]:
+    names = ("number", "principal", "operation", "type", "name", "recent", "last")
+    columns = (done.column(name).to_pylist() for name in names)
+    return [
+        Access(number, principal, operation, Entity(type, name), n, last)
+        for number, principal, operation, type, name, n, last in zip(*columns, strict=True)
+    ]

@@ -1,0 +1,306 @@
+"""The kinds of logs: which shapes each has, read line by line into touches.
+
+usage   our own counts: a table with the columns day, realm, user, operation, type, name and
+        count, as Parquet or CSV; rows of other realms are passed over
+spark   an event log of Spark (not rolled, or one folder of a rolled one): JSON lines. The user
+        is that of `SparkListenerApplicationStart`; of each `SparkListenerSQLExecutionStart` the
+        nodes of `sparkPlanInfo` are read: `Scan FORMAT CATALOG.SCHEMA.TABLE` and `BatchScan
+        CATALOG.SCHEMA.TABLE` are reads, and what `InsertIntoHadoopFsRelationCommand` and
+        `InsertIntoHiveTable` name in backticks is written. Files that are read by their path
+        name no table; they are no access. The log has no outcome: a query that was planned
+        counts as allowed
+trino   completed queries as JSON lines: who is `context.user` or `query.user`; what was read are
+        the `inputs` (below `ioMetadata` or at the top) with `catalogName` or `catalog`,
+        `schema` and `table`, what was written the `output`. Failed queries (`failureInfo`, or
+        `queryState` FAILED below `metadata`) are denied where the error is `PERMISSION_DENIED`,
+        and else no access
+csv     a header and rows, read by the columns that a mapping names
+json    JSON lines, likewise; a path with dots leads into objects
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.ingest.files import File
+from lakewarden.pipeline.ingest.json_file import parse
+from lakewarden.pipeline.unused.access_record import (
+    Refused,
+    Touch,
+    count_of,
+    day_of,
+    text_of,
+    value_at,
+)
+from lakewarden.pipeline.unused.mapping import (
+    CSV,
+    JSON,
+    SPARK,
+    TRINO,
+    USAGE,
+    Columns,
+    Mappings,
+    Tables,
+)
+
+SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
+    USAGE: (".parquet", ".csv"),
+    CSV: (".csv", ".gz"),
+    JSON: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
+    SPARK: ("", ".inprogress", ".json", ".jsonl", ".log", ".gz"),
+    TRINO: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
+}
+"""Which files of a folder are read, by kind of log."""
+
+USAGE_COLUMNS: Final = pa.schema(
+    [
+        *((name, pa.string()) for name in ("day", "realm", "user", "operation", "type", "name")),
+        ("count", pa.int64()),
+    ]
+)
+
+Read = Iterator[Touch | Refused]
+
+_STARTED: Final = "SparkListenerApplicationStart"
+_PLANNED: Final = "SparkListenerSQLExecutionStart"
+_SCAN: Final = re.compile(r"(?:BatchScan|Scan \S+) ([^\s.]+)\.([^\s.]+)\.([^\s.]+)\s*")
+_INSERT: Final = re.compile(r"Execute InsertInto(?:HadoopFsRelationCommand|HiveTable)\b")
+_WRITTEN: Final = re.compile(r"`([^`]+)`\.`([^`]+)`\.`([^`]+)`")
+_DENIED: Final = "PERMISSION_DENIED"
+_PARTS: Final = ("catalog", "schema", "table")
+
+
+def read(kind: str, files: Sequence[File], mappings: Mappings, realm: str) -> Read:
+    """What the files of one log say together, in order. Raises `BadInput` for a damaged file."""
+    for file in files:
+        if kind == USAGE:
+            yield from _usage(file, realm)
+    if kind in mappings.columns:
+        columns = mappings.columns[kind]
+        for file in files:
+            yield from _mapped(file, kind, columns)
+    elif kind in mappings.tables:
+        reader = _Spark if kind == SPARK else _Trino
+        touches = reader(mappings.tables[kind])
+        for file in files:
+            for place, line in _lines(file):
+                yield from _told(place, line, touches.of)
+
+
+def _told(place: str, line: str, read_line: Callable[[str, str], Iterator[Touch]]) -> Read:
+    try:
+        yield from list(read_line(place, line))
+    except BadInput as error:
+        yield Refused(place, line, error.message)
+
+
+def _opened(file: File) -> TextIO:
+    if file.path.suffix == ".gz":
+        return gzip.open(file.path, "rt", encoding="utf-8", errors="surrogateescape", newline="")
+    return file.path.open(encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def _lines(file: File) -> Iterator[tuple[str, str]]:
+    """The lines that hold anything, each with its place."""
+    try:
+        with _opened(file) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield f"{file.name}: line {number}", line.rstrip("\r\n")
+    except (OSError, EOFError) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
+
+
+def _object(place: str, line: str) -> Mapping[str, object]:
+    if not line.isascii() and any("\ud800" <= c <= "\udfff" for c in line):
+        raise BadInput("expected UTF-8", where=place)
+    found = parse(line, place)
+    if not isinstance(found, Mapping):
+        raise BadInput("expected a JSON object", where=place)
+    return found
+
+
+# our own counts
+
+
+def _usage(file: File, realm: str) -> Read:
+    for place, row in _usage_rows(file):
+        try:
+            if row.get("realm") == realm:
+                yield _counted(place, row)
+        except BadInput as error:
+            yield Refused(place, repr(row), error.message)
+
+
+def _counted(place: str, row: Mapping[str, object]) -> Touch:
+    type, name = (str(row[key] or "") for key in ("type", "name"))
+    return Touch(
+        place=place,
+        who=text_of(row, "user"),
+        act=text_of(row, "operation"),
+        on=f"{type}:{name}" if type else "",
+        day=day_of(row["day"]),
+        times=count_of(row["count"]),
+    )
+
+
+def _usage_rows(file: File) -> Iterator[tuple[str, Mapping[str, object]]]:
+    columns = set(USAGE_COLUMNS.names)
+    if file.path.suffix == ".csv":
+        for place, row in _records(file):
+            _check_columns(file, columns, row)
+            yield place, row
+        return
+    try:
+        with pq.ParquetFile(file.path) as parquet:
+            _check_columns(file, columns, parquet.schema_arrow.names)
+            number = 0
+            for batch in parquet.iter_batches(columns=USAGE_COLUMNS.names):
+                for row in batch.to_pylist():
+                    number += 1
+                    day = row["day"]
+                    told = day if isinstance(day, str) or day is None else day.isoformat()
+                    yield f"{file.name}: row {number}", {**row, "day": told}
+    except pa.ArrowException as error:
+        raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
+
+
+def _check_columns(file: File, expected: set[str], there: object) -> None:
+    missing = sorted(expected - set(there))  # type: ignore[call-overload]  # names, of any kind
+    if missing:
+        raise BadInput(f"has no column `{missing[0]}`", where=str(file.path))
+
+
+# what a mapping describes
+
+
+def _mapped(file: File, kind: str, columns: Columns) -> Read:
+    if kind == CSV:
+        for place, row in _records(file):
+            yield from _told(place, repr(row), lambda at, _, row=row: _touch(at, row, columns))  # type: ignore[misc]  # mypy takes no defaults of lambdas
+        return
+    for place, line in _lines(file):
+        yield from _told(place, line, lambda at, text: _touch(at, _object(at, text), columns))
+
+
+def _records(file: File) -> Iterator[tuple[str, Mapping[str, str]]]:
+    try:
+        with _opened(file) as lines:
+            reader = csv.DictReader(lines, strict=True, restkey="", restval="")
+            for row in reader:
+                yield f"{file.name}: line {reader.line_num}", row
+    except (OSError, EOFError, csv.Error) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
+
+
+def _touch(place: str, record: Mapping[str, object], columns: Columns) -> Iterator[Touch]:
+    word = text_of(record, columns.operation)
+    allowed = True
+    if columns.outcome:
+        allowed = str(value_at(record, columns.outcome)) in columns.allowed
+    yield Touch(
+        place=place,
+        who=columns.principal.of(record),
+        act=columns.operations.get(word, word),
+        on=columns.entity.of(record),
+        day=day_of(value_at(record, columns.time)),
+        times=count_of(value_at(record, columns.count)) if columns.count else 1,
+        allowed=allowed,
+    )
+
+
+# engines
+
+
+class _Spark:
+    """Reads the lines of one application: the user comes in a line of its own."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._user = ""
+
+    def of(self, place: str, line: str) -> Iterator[Touch]:
+        # COST: most lines of an event log are about tasks; they are not parsed.
+        if _STARTED in line:
+            self._user = text_of(_object(place, line), "User")
+        elif _PLANNED in line:
+            yield from self._planned(place, _object(place, line))
+
+    def _planned(self, place: str, event: Mapping[str, object]) -> Iterator[Touch]:
+        day = day_of(event.get("time"))
+        for act, names in sorted(_touched(event.get("sparkPlanInfo"), self._tables)):
+            if not self._user:
+                raise BadInput(f"no `{_STARTED}` says who it was")
+            parts = dict(zip(_PARTS, names, strict=True))
+            who = self._tables.principal.of({"user": self._user})
+            yield Touch(place, who, act, self._tables.entity.of(parts), day)
+
+
+def _touched(plan: object, tables: Tables) -> set[tuple[str, tuple[str, ...]]]:
+    """What the nodes of a plan read and write: operation, and catalog, schema and table."""
+    found: set[tuple[str, tuple[str, ...]]] = set()
+    todo = [plan]
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, Mapping):
+            continue
+        name, says = str(node.get("nodeName", "")), str(node.get("simpleString", ""))
+        scanned = _SCAN.fullmatch(name)
+        if scanned:
+            found.add((tables.read, scanned.groups()))
+        if _INSERT.match(name):
+            found.update((tables.write, groups) for groups in _WRITTEN.findall(says)[:1])
+        inner = node.get("children")
+        todo += inner if isinstance(inner, list) else []
+    return found
+
+
+class _Trino:
+    """Reads completed queries."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def of(self, place: str, line: str) -> Iterator[Touch]:
+        event = _object(place, line)
+        allowed = True
+        if event.get("failureInfo") or value_at(event, "metadata.queryState") == "FAILED":
+            allowed = False
+            if _DENIED not in _error(event):
+                return
+        user = value_at(event, "context.user") or value_at(event, "query.user")
+        when = next((event[key] for key in ("endTime", "createTime", "time") if key in event), None)
+        inputs, output = (_io(event, key) for key in ("inputs", "output"))
+        if not isinstance(inputs, (list, type(None))):
+            raise BadInput("expected a list of `inputs`")
+        touched = [(self._tables.read, one) for one in inputs or ()]
+        touched += [] if output is None else [(self._tables.write, output)]
+        for act, one in touched:
+            on = self._tables.entity.of(_parts(one))
+            who = self._tables.principal.of({"user": user})
+            yield Touch(place, who, act, on, day_of(when), allowed=allowed)
+
+
+def _io(event: Mapping[str, object], key: str) -> object:
+    found = value_at(event, f"ioMetadata.{key}")
+    return event.get(key) if found is None else found
+
+
+def _error(event: Mapping[str, object]) -> str:
+    """The name of the error: `failureInfo.errorCode.name`, or `errorCode` where that is a text."""
+    code = value_at(event, "failureInfo.errorCode")
+    return str(code.get("name")) if isinstance(code, Mapping) else str(code)
+
+
+def _parts(table: object) -> Mapping[str, object]:
+    if not isinstance(table, Mapping):
+        raise BadInput("expected an object with catalog, schema and table")
+    return {**table, "catalog": table.get("catalogName", table.get("catalog"))}

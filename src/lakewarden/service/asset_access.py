@@ -1,0 +1,234 @@
+"""Who reaches one asset through any of the realms in which it is something, and by what.
+
+The asset is an entity of a realm, and all that is linked to it. Somebody reaches it where one
+of these may be seen, read or changed: each model says which of its operations means that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.explain import Step
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, USER, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.who import who
+from lakewarden.service import question_text, questions
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.cross_realm import fitting, person
+from lakewarden.service.link import Asset
+from lakewarden.service.links import asset
+from lakewarden.service.question_text import Words
+from lakewarden.service.questions import Asked, Reasons, Rights
+from lakewarden.service.realm_selection import RealmSelection, right, selected_realms
+from lakewarden.service.state import State
+
+MAX_PAGE: Final = 500
+"""People in one answer at most: each way of each is explained."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Path:
+    """A way to the asset: over which entity, by which operation of its realm."""
+
+    asset: Asset
+    way: str
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A statement by which somebody is let in, and over whom it reaches the person.
+
+    `over` None: it reaches owners, and the person is one.
+    """
+
+    statement: Statement
+    over: tuple[Principal, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """By what a path is open: statements, and what else the rule found (`owner(self)`).
+
+    Not told to whoever may not have it explained: then `told` is False.
+    """
+
+    grants: tuple[Grant, ...] = ()
+    facts: tuple[str, ...] = ()
+    told: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAccess:
+    """A person who reaches the asset, and the open paths, each with what opens it."""
+
+    person: str
+    paths: tuple[tuple[Path, By], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssetAccess:
+    """Who reaches an asset.
+
+    `assets` are all that it is, `paths` what was asked of these. `total` counts the people, of
+    whom `people` are a page, and `counts` those of each way. `after`: there are more.
+    """
+
+    assets: tuple[Asset, ...]
+    paths: tuple[Path, ...]
+    total: int
+    counts: dict[str, int]
+    people: tuple[PersonAccess, ...]
+    after: str | None
+    left_out: tuple[str, ...]
+
+
+def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
+    state: State,
+    actor: Actor,
+    text: str,
+    now: float,
+    *,
+    home: str | None = None,
+    names: Sequence[str] | None = None,
+    ways: Sequence[str] = WAYS,
+    size: int = 100,
+    after: str | None = None,
+) -> AssetAccess | Denied:
+    """Who reaches the asset that `text` names, in `home` or in the one realm that has it.
+
+    Raises `BadInput` where several realms may have it, `Unknown` where none may. What is stored
+    makes no difference to that.
+    """
+    if not 1 <= size <= MAX_PAGE:
+        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
+    for way in ways:
+        if way not in WAYS:
+            raise BadInput(f"unknown way `{way}`; expected one of: {', '.join(WAYS)}")
+    access = "entity.access"
+    where = selected_realms(state, actor, names, now, right(state, actor, now, access), access)
+    if isinstance(where, Denied):
+        return where
+    start = found_at(state, where, text, home)
+    same = state.links.same(start, where.passing)
+    assets = tuple(one for one in same if one.realm in where.realms)
+    paths = tuple(path for one in assets for path in _paths(state, one, ways))
+    open_to: dict[str, list[tuple[Path, Principal]]] = {}
+    for path in paths:
+        realm = state.realm(path.asset.realm)
+        request = Request(Principal(USER, ""), path.operation, path.asset.entity, now)
+        for principal in who(realm.matrix, request):
+            open_to.setdefault(person(realm.system, principal), []).append((path, principal))
+    people = sorted(open_to)
+    rest = people if after is None else [name for name in people if name > after]
+    shown = rest[:size]
+    telling = _Telling(state, actor, now)
+    return AssetAccess(
+        assets,
+        paths,
+        len(people),
+        {way: sum(any(p.way == way for p, _ in open_to[name]) for name in people) for way in ways},
+        tuple(
+            PersonAccess(
+                name, tuple((path, telling.by(path, p)) for path, p in sorted(open_to[name]))
+            )
+            for name in shown
+        ),
+        shown[-1] if len(rest) > size else None,
+        where.left_out,
+    )
+
+
+def found_at(state: State, where: RealmSelection, text: str, home: str | None) -> Asset:
+    """The one entity that the text names among the realms; errors as `reach`."""
+    if home is not None:
+        if home not in where.passing:
+            raise Unknown("asset", text, "none of the realms that may be asked has it")
+        return asset(state, (home, text))
+    found = fitting(state, where, text)
+    if len(found) > 1:
+        names = ", ".join(one.realm for one in found)
+        raise BadInput(f"several realms may have `{text}`: {names}; say in which it is")
+    return found[0]
+
+
+def _paths(state: State, of: Asset, ways: Sequence[str]) -> Iterator[Path]:
+    model = state.realm(of.realm).system.model
+    for way in WAYS:
+        operation = model.reaching(way, of.entity.type) if way in ways else None
+        if operation is not None:
+            yield Path(of, way, operation)
+
+
+class _Telling:
+    """What opens paths, as far as the caller may have it explained."""
+
+    def __init__(self, state: State, actor: Actor, now: float) -> None:
+        self._state = state
+        self._actor = actor
+        self._now = now
+        self._rights: dict[str, Rights] = {}
+
+    def by(self, path: Path, principal: Principal) -> By:
+        realm = path.asset.realm
+        rights = self._rights.get(realm)
+        if rights is None:
+            rights = self._rights[realm] = Rights(self._state, self._actor, realm, self._now)
+        found = self._state.realm(realm)
+        if rights.refused("explain.ask") is not None:
+            own = self._actor.principal(found.realm, found.system)
+            is_own = principal == own and self._actor.is_good_in(found.realm)
+            if not is_own or rights.refused("explain.ask_own") is not None:
+                return By(told=False)
+        request = Request(principal, path.operation, path.asset.entity, self._now)
+        words = Words(operation=path.operation)
+        asked = Asked(found, words, request, rights.sees)
+        return _by(asked, questions.reasons(self._state, self._actor, asked))
+
+
+def _by(asked: Asked, reasons: Reasons) -> By:
+    grants = tuple(
+        Grant(statement, _over(asked, reasons, statement))
+        for statement in reasons.statements
+        if statement.effect is Effect.ALLOW and statement.id in reasons.found.statements
+    )
+    rule = reasons.found.rule
+    facts = [] if rule is None else list(_facts(rule))
+    # That somebody is a member of the container opens nothing beside a statement that does.
+    told = (says for says, is_implied in facts if not (is_implied and grants))
+    return By(grants, tuple(dict.fromkeys(told)))
+
+
+def _over(asked: Asked, reasons: Reasons, statement: Statement) -> tuple[Principal, ...] | None:
+    found = reasons.reaching.get(statement.id)
+    if found is not None:
+        return found
+    mine = asked.realm.matrix.subject(asked.request).named
+    for implied in (ALL_USERS, ANY_GROUP):
+        if implied in mine:
+            request = replace(asked.request, principal=implied, groups=())
+            chain = question_text.reaching(asked.realm.matrix, request, statement)
+            if chain is not None:
+                return (implied, *chain)
+    return None
+
+
+def _facts(step: Step) -> Iterator[tuple[str, bool]]:
+    """What holds without any statement that somebody stored: owners, members, administrators.
+
+    Beside each whether a statement that follows from what is stored says so.
+    """
+    if not step.holds or not all(id.startswith(IMPLIED_ID) for id in step.allowed_by):
+        return
+    if step.steps:
+        for inner in step.steps:
+            yield from _facts(inner)
+    elif not step.says.startswith("not denied"):
+        yield step.says, bool(step.allowed_by)

@@ -1,0 +1,67 @@
+"""Dropping a container of people (a Gravitino metalake): nobody of it is left behind.
+
+What is stored below it goes by itself; who was a member of it, and who held its roles, is kept
+by name and would come back with another container of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lakewarden.kernel.change import EntityDropped, MembershipChanged, PrincipalChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import ROLE, Principal, members_of
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.service.grant import without
+from lakewarden.service.member import is_elsewhere
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+
+
+def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
+    """Takes the container away with all below it, its roles and its record of people included.
+
+    Raises `Unknown` where it is not stored.
+    """
+    state = transaction.realm(realm)
+    people = _people(state, container)
+    roles = frozenset(principal for principal in people.values() if principal.kind == ROLE)
+    sets = roles | {members_of(container.name)}
+    gone = (
+        principal
+        for record, principal in people.items()
+        if not is_elsewhere(state, principal, {record})
+    )
+    transaction.change(
+        realm,
+        *(MembershipChanged(row, False) for row in _members(state, sets)),
+        *without(state, roles),
+        *(PrincipalChanged(principal, False) for principal in sorted(set(gone))),
+    )
+    transaction.change(realm, EntityDropped(container))
+
+
+def _people(state: RealmState, container: Entity) -> dict[Entity, Principal]:
+    """The users, groups and roles that the container knows, by their entities."""
+    tree, model = state.matrix.snapshot.coded.tree, state.system.model
+    id = tree.find(container)
+    below = () if id is None else (tree.entity(other) for other in tree.subtree(id) & tree.stored)
+    kinds = ((entity, model.principal_kind(entity)) for entity in below)
+    return {entity: Principal(*kind) for entity, kind in kinds if kind is not None}
+
+
+def _members(state: RealmState, sets: frozenset[Principal]) -> Iterator[MembershipRow]:
+    """Who belongs to any of the sets, and to what those belong themselves."""
+    memberships = state.matrix.snapshot.coded.memberships
+    rows = set[MembershipRow]()
+    for set_ in sets:
+        id = memberships.ids.get(set_)
+        if id is not None:
+            rows |= {
+                MembershipRow(memberships.principals[m], set_)
+                for m in memberships.members.get(id, ())
+            }
+            rows |= {
+                MembershipRow(set_, memberships.principals[g]) for g in memberships.of.get(id, ())
+            }
+    yield from sorted(rows)

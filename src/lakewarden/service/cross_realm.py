@@ -1,0 +1,336 @@
+"""Questions to several realms of a directory at once, along the links between them.
+
+A realm in which the caller may not ask is left out, and so is every link that leads there: what
+such a realm holds, and what is linked to it, changes no answer. The realms left out are named as
+far as the caller may know that they are there, whether or not anything leads to them.
+
+An operation is one of a realm's model, or a way (`see`, `read`, `change`): then it is, in each
+realm, the operation that its model declares for the entity's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.listing import Page
+from lakewarden.kernel.model import WAYS, Model
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.names import datahub
+from lakewarden.service import questions
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.link import Asset
+from lakewarden.service.links import asset
+from lakewarden.service.question_text import Words
+from lakewarden.service.questions import Asked, Reasons
+from lakewarden.service.realm_selection import (
+    May,
+    RealmSelection,
+    right,
+    right_to_ask,
+    selected_realms,
+)
+from lakewarden.service.state import State
+from lakewarden.service.system import System
+
+T = TypeVar("T")
+
+
+# People
+
+
+def person(system: System, principal: Principal) -> str:
+    """The user as the directory calls the person; a name that only the realm knows, as it is.
+
+    >>> from lakewarden.service.system import load_system
+    >>> person(load_system("datahub"), Principal("user", "urn:li:corpuser:ana"))
+    'ana'
+    """
+    name = principal.name
+    if system.spelling is not datahub or principal.kind != USER:
+        return name
+    try:
+        return datahub.name_of(name)
+    except BadInput:
+        return name
+
+
+# What is asked where
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One realm's part of a question: the operation there, and the entity (None: none)."""
+
+    realm: str
+    operation: str
+    entity: Entity | None
+    way: str = ""
+
+    @property
+    def asset(self) -> Asset | None:
+        """The entity with its realm."""
+        return None if self.entity is None else Asset(self.realm, self.entity)
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """A realm to which the question does not apply, and why."""
+
+    realm: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A question as it goes to several realms."""
+
+    among: RealmSelection
+    units: tuple[Unit, ...]
+    silent: tuple[Silent, ...]
+
+
+def spread(
+    state: State, among: RealmSelection, operation: str, entity: str | None, home: str | None = None
+) -> Spread:
+    """The question's parts: about the entity where it is one, and about what is linked to it.
+
+    With `home` the text names an entity of that realm alone. Raises `Unknown` for an operation
+    that none of the realms has, and errors as `fitting`.
+    """
+    about = None if entity is None else targets(state, among, entity, home)
+    units: list[Unit] = []
+    silent: list[Silent] = []
+    for name in among.realms:
+        system = state.realm(name).system
+        here = [None] if about is None else [one.entity for one in about if one.realm == name]
+        if not here:
+            silent.append(Silent(name, "has nothing that is linked to the entity"))
+            continue
+        found = [unit for at in here for unit in _units(system.model, name, operation, at)]
+        units += found
+        if not found:
+            silent.append(Silent(name, _why_silent(system.model, operation)))
+    if (
+        not units
+        and among.realms
+        and not any(_has(state.realm(name).system.model, operation) for name in among.realms)
+    ):
+        raise Unknown("operation or privilege", operation, "none of the realms has it")
+    return Spread(among, tuple(units), tuple(silent))
+
+
+def _units(model: Model, realm: str, operation: str, entity: Entity | None) -> Iterator[Unit]:
+    if operation in WAYS:
+        if entity is not None:
+            found = model.reaching(operation, entity.type)
+            if found is not None:
+                yield Unit(realm, found, entity, operation)
+    elif _has(model, operation):
+        declared = model.operations.get(operation)
+        type = "" if entity is None else entity.type
+        if declared is None or declared.rule_or_none(type) is not None:
+            yield Unit(realm, operation, entity)
+
+
+def _has(model: Model, operation: str) -> bool:
+    if operation in WAYS:
+        return bool(model.access.get(operation))
+    return operation in model.operations or (
+        model.spelled.get(operation, operation) in model.privileges
+    )
+
+
+def _why_silent(model: Model, operation: str) -> str:
+    if not _has(model, operation):
+        return f"`{operation}` is no operation of {model.title}"
+    return f"`{operation}` is not asked about such an entity in {model.title}"
+
+
+def targets(state: State, among: RealmSelection, text: str, home: str | None) -> list[Asset]:
+    """The entity, in every realm that may have it, and all that are linked to it."""
+    if home is not None and home not in among.passing:
+        raise Unknown("asset", text, "none of the realms that may be asked has it")
+    starts = fitting(state, among, text) if home is None else [asset(state, (home, text))]
+    return sorted({same for start in starts for same in state.links.same(start, among.passing)})
+
+
+def fitting(state: State, among: RealmSelection, text: str) -> list[Asset]:
+    """The entity that the text names, in each realm that is asked and may have it.
+
+    Where none may, in each realm that could be asked: links lead from there to those that are.
+    What is stored makes no difference. Raises `BadInput` or `Unknown` where none may.
+    """
+    error: BadInput | Unknown | None = None
+    for realms in (among.realms, sorted(among.passing)):
+        found: list[Asset] = []
+        for name in realms:
+            try:
+                found.append(asset(state, (name, text)))
+            except (BadInput, Unknown) as refusal:
+                error = refusal
+        if found:
+            return found
+    if error is not None and len(among.passing) == 1:
+        raise error
+    asked = ", ".join(sorted(among.passing)) or "none"
+    raise Unknown("asset", text, f"no realm that may be asked can have it; there are: {asked}")
+
+
+def listable(state: State, among: RealmSelection, operation: str) -> Spread:
+    """As `spread`, for what is listed: a way is every operation that its model declares."""
+    units: list[Unit] = []
+    silent: list[Silent] = []
+    for name in among.realms:
+        model = state.realm(name).system.model
+        names = model.access.get(operation, ()) if operation in WAYS else (operation,)
+        found = [Unit(name, one, None, operation) for one in names if _has(model, one)]
+        units += found
+        if not found:
+            silent.append(Silent(name, _why_silent(model, operation)))
+    if among.realms and not units:
+        raise Unknown("operation or privilege", operation, "none of the realms has it")
+    return Spread(among, tuple(units), tuple(silent))
+
+
+def words_of(words: Words, unit: Unit) -> Words:
+    """The question of one realm, in its words."""
+    entity = unit.entity
+    text = None if entity is None or entity == NO_RESOURCE else f"{entity.type}:{entity.name}"
+    return replace(words, operation=unit.operation, entity=text)
+
+
+# Who, list and explain
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What one realm answers to its part, and the remarks beside it."""
+
+    unit: Unit
+    found: T
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Generic[T]):
+    """All answers; realms to which the question does not apply, and those left out."""
+
+    each: tuple[Answer[T], ...]
+    silent: tuple[Silent, ...]
+    left_out: tuple[str, ...]
+
+
+Asking = Callable[[Words, str], Asked | Denied]
+"""Puts the words to a realm."""
+
+
+def _each(spread: Spread, words: Words, ask: Asking, find: Callable[[Asked], T]) -> Answers[T]:
+    answers: list[Answer[T]] = []
+    silent = list(spread.silent)
+    for unit in spread.units:
+        try:
+            asked = ask(words_of(words, unit), unit.realm)
+            if isinstance(asked, Denied):
+                raise AssertionError("a realm was asked that was to be left out")
+            answers.append(Answer(unit, find(asked), asked.notes))
+        except (BadInput, Unknown) as error:
+            silent.append(Silent(unit.realm, str(error)))
+    return Answers(tuple(answers), tuple(silent), spread.among.left_out)
+
+
+def who(
+    state: State,
+    actor: Actor,
+    words: Words,
+    now: float,
+    names: Sequence[str] | None = None,
+    home: str | None = None,
+) -> Answers[tuple[Principal, ...]] | Denied:
+    """Who may do it, realm by realm: on the entity, and on what is linked to it."""
+    search = "subject.search"
+    where = selected_realms(state, actor, names, now, right(state, actor, now, search), search)
+    if isinstance(where, Denied):
+        return where
+    asking = spread(state, where, words.operation, words.entity, home)
+    return _each(
+        asking,
+        words,
+        lambda here, realm: questions.who(state, actor, realm, here, now),
+        lambda asked: tuple(questions.users(asked)),
+    )
+
+
+def union(state: State, answers: Answers[tuple[Principal, ...]]) -> dict[str, tuple[str, ...]]:
+    """By person, in order: the realms that answer with the person."""
+    found: dict[str, set[str]] = {}
+    for answer in answers.each:
+        system = state.realm(answer.unit.realm).system
+        for principal in answer.found:
+            found.setdefault(person(system, principal), set()).add(answer.unit.realm)
+    return {name: tuple(sorted(found[name])) for name in sorted(found)}
+
+
+def listing(
+    state: State,
+    actor: Actor,
+    words: Words,
+    now: float,
+    names: Sequence[str] | None = None,
+    *,
+    size: int,
+    after: Mapping[tuple[str, str], str] | None = None,
+) -> Answers[Page] | Denied:
+    """On what somebody may do it, realm by realm; a page of each.
+
+    `after` says by realm and operation where its page begins; where it is given, nothing else
+    is listed.
+    """
+    may = _asks(state, actor, words, now, "decision")
+    where = selected_realms(state, actor, names, now, may, "decision.ask")
+    if isinstance(where, Denied):
+        return where
+    asking = listable(state, where, words.operation)
+    if after is not None:
+        units = tuple(u for u in asking.units if (u.realm, u.operation) in after)
+        asking = replace(asking, units=units)
+
+    def ask(here: Words, realm: str) -> Asked | Denied:
+        return questions.ask(state, actor, realm, here, now)
+
+    def find(asked: Asked) -> Page:
+        at = (asked.realm.realm.name, asked.request.operation)
+        return questions.listing(asked, size, None if after is None else after.get(at))
+
+    return _each(asking, words, ask, find)
+
+
+def explained(
+    state: State,
+    actor: Actor,
+    words: Words,
+    now: float,
+    names: Sequence[str] | None = None,
+    home: str | None = None,
+) -> Answers[Reasons] | Denied:
+    """Why somebody may do it, or not, realm by realm, as far as the caller may see."""
+    may = _asks(state, actor, words, now, "explain")
+    where = selected_realms(state, actor, names, now, may, "explain.ask")
+    if isinstance(where, Denied):
+        return where
+    asking = spread(state, where, words.operation, words.entity, home)
+
+    def ask(here: Words, realm: str) -> Asked | Denied:
+        own, other = "explain.ask_own", "explain.ask"
+        return questions.ask(state, actor, realm, here, now, own=own, other=other)
+
+    return _each(asking, words, ask, lambda asked: questions.reasons(state, actor, asked))
+
+
+def _asks(state: State, actor: Actor, words: Words, now: float, what: str) -> May:
+    own, other = f"{what}.ask_own", f"{what}.ask"
+    return right_to_ask(state, actor, words, now, own=own, other=other)

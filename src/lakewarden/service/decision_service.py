@@ -1,0 +1,269 @@
+"""The decision service of one process: the newest state, and the one way to write.
+
+Rule of every read: either the state is proven to be the newest, or it is brought up to date
+before anything is decided. Rule of every write: it is worked out on the newest state without
+holding anybody up, and committed under the store's lock if nothing was committed meanwhile, else
+worked out again; it has been seen by this process when it returns. A write that is refused never
+takes the lock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown, WardenError
+from lakewarden.service.actor import Actor
+from lakewarden.service.cancellation import shielded
+from lakewarden.service.effect import decode
+from lakewarden.service.ports import Clock, FeedGone, Reading, Store
+from lakewarden.service.preparation import NotPrepared, Preparation
+from lakewarden.service.state import NO_STARTS, Scoped, Start, State, advanced, load
+from lakewarden.service.write_transaction import WriteTransaction
+
+T = TypeVar("T")
+
+MANY = 50_000
+"""Behind by more effects than this, a process loads everything: that takes less time."""
+
+_TRIES: Final = 3
+"""So often is a large write worked out, before it is done under the lock."""
+
+
+class SharedRevision(Protocol):
+    """The newest revision, as all processes of a host see it without asking the store."""
+
+    def value(self) -> int:
+        """The revision that the last writer raised it to."""
+        ...
+
+    def raise_to(self, revision: int) -> None:
+        """Makes it at least this."""
+        ...
+
+
+class StaleRevision(WardenError):
+    """A revision was asked for that is not known here: it is newer than everything stored."""
+
+
+class _Prepared(NamedTuple, Generic[T]):
+    """A write that is worked out: its transaction, what it leaves, and what its task returned."""
+
+    transaction: WriteTransaction
+    store: Preparation
+    result: T
+
+
+class DecisionService:
+    """One process's view of a store. Every method but `state` and `current` may block.
+
+    With a `word`, which every process that writes to the store must share, a read needs no
+    query to know that it is up to date.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock = time.time,
+        shared_revision: SharedRevision | None = None,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self._shared_revision = shared_revision
+        self._state = State()
+        self._advancing = threading.Lock()
+        self._writing = threading.Lock()
+
+    @property
+    def state(self) -> State:
+        """The newest state that this process knows."""
+        return self._state
+
+    def open(self, starts: Mapping[str, Start] = NO_STARTS) -> None:
+        """Loads everything that is stored, some realms as `starts` do. Raises `Unavailable`."""
+        with self._advancing, self.store.reading() as reading:
+            self._adopt(load(reading, self.clock(), starts))
+
+    def current(self, now: float) -> State | None:
+        """The state, if it is certainly the newest and compiled for `now`; no input or output."""
+        state = self._state
+        if (
+            self._shared_revision is not None
+            and self._shared_revision.value() == state.revision
+            and state.covers(now)
+        ):
+            return state
+        return None
+
+    def catch_up(self, at_least: int = 0) -> State:
+        """The newest state there is, for the present moment.
+
+        Raises `StaleRevision` where that is older than `at_least`, and `Unavailable`.
+        """
+        newest = (
+            self.store.revision()
+            if self._shared_revision is None
+            else self._shared_revision.value()
+        )
+        state = self._state
+        if newest != state.revision or not state.covers(self.clock()):
+            # What is caught up here is for all, not for the request that happened to need it.
+            with self._advancing, shielded():
+                if newest != self._state.revision:
+                    with self.store.reading() as reading:
+                        self._adopt(self._caught_up(reading))
+                self._state = self._state.at(self.clock())
+                state = self._state
+        if state.revision < at_least:
+            raise StaleRevision(
+                f"revision `{at_least}` is not known here; the newest is `{state.revision}`"
+            )
+        return state
+
+    def _caught_up(self, reading: Reading) -> State:
+        state = self._state
+        if reading.revision < state.revision:
+            return load(reading, self.clock())
+        try:
+            rows = reading.feed(state.revision, MANY + 1)
+        except FeedGone:
+            return load(reading, self.clock())
+        if len(rows) > MANY:
+            return load(reading, self.clock())
+        declared = {row.scope for row in rows if row.kind == "realm"}
+        effects: list[Scoped] = []
+        for row in rows:
+            realm = state.realms.get(row.scope)
+            # Statements of a realm whose model is not yet, or no longer, the one known here.
+            if row.kind == "statement" and (realm is None or row.scope in declared):
+                return load(reading, self.clock())
+            effects.append((row.scope, decode(row, None if realm is None else realm.system)))
+        try:
+            return advanced(state, effects, reading.facts, self.clock(), reading.revision)
+        except (BadInput, Conflict, LimitExceeded, Unknown):
+            # It is stored, whatever it is. Not to get past it would be to answer no more.
+            return load(reading, self.clock())
+
+    def write(
+        self,
+        actor: Actor,
+        task: Callable[[WriteTransaction], T],
+        *,
+        late: bool = False,
+        large: bool = False,
+    ) -> T:
+        """Does the task, commits under the store's lock, and returns what the task returned.
+
+        A task that raises leaves nothing behind and takes no lock. It may run more than once, so
+        it must do nothing but what it does on its transaction. A `large` one is worked out again outside
+        of the lock where others committed meanwhile. A task is stopped where its request was given
+        up; a commit that has begun is finished. With `late`, for long imports, the lock is taken
+        only at the end, the task's changes are not seen on its transaction, and it is not stopped.
+        """
+        if late:
+            with shielded():
+                return self._written(actor, task, late=True)
+        for _ in range(_TRIES if large else 1):
+            prepared = self._prepared(actor, task)
+            if prepared is None:
+                break
+            if self._committed(prepared):
+                return prepared.result
+        with self._writing:
+            return self._written(actor, task, late=False)
+
+    def _prepared(self, actor: Actor, task: Callable[[WriteTransaction], T]) -> _Prepared[T] | None:
+        """The task done on the newest state; None: it has to be done under the lock."""
+        for _ in range(_TRIES):
+            with self.store.reading() as reading:
+                state = self._newest(reading)
+                if state.revision == reading.revision:
+                    return self._done(actor, task, state, reading)
+        return None
+
+    def _done(
+        self,
+        actor: Actor,
+        task: Callable[[WriteTransaction], T],
+        state: State,
+        reading: Reading,
+    ) -> _Prepared[T] | None:
+        store = Preparation(reading)
+        transaction = WriteTransaction(actor, state, store, self.clock())
+        try:
+            result = task(transaction)
+            transaction.check_whole()
+        except NotPrepared:
+            return None
+        return None if store.is_bound else _Prepared(transaction, store, result)
+
+    def _committed(self, prepared: _Prepared[T]) -> bool:
+        """Commits what was prepared; False: others committed meanwhile, and nothing was written."""
+        transaction, store, _ = prepared
+        if not store.changes and not transaction.events:
+            return True
+        with self._writing, shielded():
+            with self.store.writing() as writing:
+                if store.changes and writing.revision != store.revision:
+                    return False
+                store.replay(writing)
+                revision = writing.commit(transaction.events)
+            if store.changes:
+                self._advance(transaction.state, revision)
+        self._raise(revision)
+        return True
+
+    def _written(self, actor: Actor, task: Callable[[WriteTransaction], T], *, late: bool) -> T:
+        # What a write that locks late reads is not of one moment, so no state is made of it.
+        state = self.catch_up() if late else None
+        with self.store.writing(late=late) as writing:
+            if state is None:
+                state = self._newest(writing, locked=True)
+            transaction = WriteTransaction(actor, state, writing, self.clock(), late=late)
+            result = task(transaction)
+            transaction.check_whole()
+            with shielded():
+                revision = writing.commit(transaction.events)
+        if late:
+            self._raise(revision)
+            self.catch_up()
+            return result
+        self._advance(transaction.state, revision)
+        self._raise(revision)
+        return result
+
+    def _advance(self, state: State, revision: int) -> None:
+        """Adopts what was committed as a revision, unless others have come further."""
+        with self._advancing:
+            if self._state.revision < revision:
+                self._adopt(state)
+
+    def _newest(self, reading: Reading, *, locked: bool = False) -> State:
+        """The newest state for the present moment: what is read, or a newer one if not `locked`."""
+        with self._advancing:
+            known = self._state.revision
+            if reading.revision > known or (locked and reading.revision != known):
+                self._adopt(self._caught_up(reading))
+            self._state = self._state.at(self.clock())
+            return self._state
+
+    def _adopt(self, state: State) -> None:
+        """Makes the state the one that answers; only while `_advancing`.
+
+        The word comes first: what one process has shown, no other may miss afterwards, not even
+        where the writer was slow to say it or died before.
+        """
+        self._raise(state.revision)
+        self._state = state
+
+    def _raise(self, revision: int) -> None:
+        if self._shared_revision is not None:
+            self._shared_revision.raise_to(revision)
+
+    def reading(self) -> AbstractContextManager[Reading]:
+        """A consistent view of what is kept beside what decides."""
+        return self.store.reading()

@@ -1,0 +1,170 @@
+"""Edits of DataHub's pages: each asks for its own operations, and is then written as aspects.
+
+An edit says what it asks, what it puts and what it drops. All of it is asked on the state before
+the edit, so that no part of a batch opens the way to another; it is written together when the
+edit is finished, or not at all. What an aspect gives is asked about as for every other write of
+it (`lakewarden.service.aspect_guard`).
+
+SOURCE: datahub reference 5.1, 6.4, 6.9.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Final, Unpack
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.request import Request
+from lakewarden.service import aspects, logical_parent, references
+from lakewarden.service.aspect_guard import Guard, Parts, Switches
+from lakewarden.service.aspects import Value, Write
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+
+OWNER: Final = "owner"
+"""The effect of an operation whose caller owns what it makes."""
+
+_TECHNICAL: Final = "urn:li:ownershipType:__system__technical_owner"
+
+
+class Edit:
+    """One edit under way. `actor` is the caller as an entity."""
+
+    def __init__(
+        self, transaction: WriteTransaction, realm: str, actor: Entity, switches: Switches
+    ) -> None:
+        self.actor = actor
+        self.asked: list[Request] = []
+        self._asked: set[tuple[str, Entity]] = set()
+        self._desk = transaction
+        self._realm = realm
+        self._switches = switches
+        self._read: dict[Entity, dict[str, Value]] = {}
+        self._put: dict[Entity, dict[str, Value]] = {}
+        self._dropped: list[Entity] = []
+
+    @property
+    def state(self) -> RealmState:
+        """The realm before the edit."""
+        return self._desk.realm(self._realm)
+
+    @property
+    def stamp(self) -> Value:
+        """Who edits, and when."""
+        return {"time": int(self._desk.now * 1_000), "actor": self.actor.name}
+
+    def ask(self, operation: str, target: Entity = NO_RESOURCE, **parts: Unpack[Parts]) -> None:
+        """Goes on if the caller may; raises `NotAllowed`, and then the edit must be given up."""
+        if not parts and (operation, target) in self._asked:
+            return
+        guard = Guard(self._desk, self._realm, target, self._switches)
+        request = guard.ask(operation, target, **parts)
+        if (operation, target) not in self._asked:
+            self.asked.append(request)
+        if not parts:
+            self._asked.add((operation, target))
+
+    def read(self, entities: Iterable[Entity]) -> None:
+        """Reads the aspects of many entities at once, for `value` to find."""
+        unread = [one for one in dict.fromkeys(entities) if one not in self._read]
+        found = aspects.read(self._desk.store, self.state, unread) if unread else {}
+        for one in unread:
+            kept = found.get(one, {})
+            self._read[one] = {name: aspect.value for name, aspect in kept.items()}
+
+    def value(self, entity: Entity, aspect: str) -> Value:
+        """An aspect as it will be, to be changed and put; empty where there is none."""
+        put = self._put.get(entity, {})
+        # COST: what was put is the edit's own; only what was read must stay as it was.
+        return put[aspect] if aspect in put else copy.deepcopy(self.seen(entity, aspect))
+
+    def seen(self, entity: Entity, aspect: str) -> Value:
+        """An aspect as it was before the edit, not to be changed; empty where there is none."""
+        self.read([entity])
+        return self._read[entity].get(aspect, {})
+
+    def has(self, entity: Entity, aspect: str) -> bool:
+        """Whether there is such an aspect, or will be."""
+        self.read([entity])
+        return aspect in self._put.get(entity, {}) or aspect in self._read[entity]
+
+    def written(
+        self, entities: Iterable[Entity], aspect: str, field: str
+    ) -> Iterator[tuple[Entity, object]]:
+        """A field of an aspect of many entities, as it was written last.
+
+        COST: of use for texts that state nothing; for these `value` would look at facts.
+        """
+        found = list(entities)
+        documents = self._desk.store.documents(self._realm, found)
+        for entity in found:
+            kept = aspects.kept_in(documents.get(entity)).get(aspect)
+            if kept is not None:
+                yield entity, kept.value.get(field)
+
+    def put(self, entity: Entity, aspect: str, value: Value) -> None:
+        """The aspect will be this."""
+        self._put.setdefault(entity, {})[aspect] = value
+
+    def drop(self, entity: Entity) -> None:
+        """The entity will be gone, and what refers to it will do so no more."""
+        self._dropped.append(entity)
+
+    def own(self, entity: Entity, operation: str) -> None:
+        """The caller will own what it makes, where the operation says so."""
+        if OWNER in self.state.system.model.operations[operation].effects:
+            owner = {
+                "owner": self.actor.name,
+                "type": "TECHNICAL_OWNER",
+                "typeUrn": _TECHNICAL,
+                "source": {"type": "MANUAL"},
+            }
+            self.put(entity, "ownership", {"owners": [owner], "lastModified": self.stamp})
+
+    def changes(self, entity: Entity) -> list[str]:
+        """The aspects of an entity that will change."""
+        return sorted(self._put.get(entity, {}))
+
+    @property
+    def changed(self) -> list[Entity]:
+        """The entities that will change, or go."""
+        return [*self._put, *self._dropped]
+
+    def finish(self) -> None:
+        """Writes all of it; raises `NotAllowed` for what an aspect gives and the caller may not.
+
+        Raises `BadInput` for a logical parent that is none.
+
+        INVARIANT: nothing is written by an edit that asked for nothing.
+        """
+        if not self.asked:
+            raise AssertionError("an edit asks before it writes")
+        for entity, put in self._put.items():
+            self._check(entity, put)
+        for entity in self._dropped:
+            guard = Guard(self._desk, self._realm, entity, self._switches)
+            guard.check_credential()
+            guard.check_mutable()
+        writes = [
+            Write(entity, aspect, value)
+            for entity, put in self._put.items()
+            for aspect, value in put.items()
+            if value != self._read[entity].get(aspect)
+        ]
+        logical_parent.check(self._desk, self._realm, writes)
+        aspects.write(self._desk, self._realm, writes, self.actor.name)
+        for entity in self._dropped:
+            references.forget(self._desk, self._realm, entity)
+            aspects.drop(self._desk, self._realm, entity)
+
+    def _check(self, entity: Entity, put: dict[str, Value]) -> None:
+        guard = Guard(self._desk, self._realm, entity, self._switches)
+        guard.check_credential()
+        self.read([entity])
+        before = self._read[entity]
+        is_there = aspects.is_there(entity, self.state.matrix.snapshot)
+        domains = put.get("domains")
+        for aspect, value in put.items():
+            old = before.get(aspect)
+            guard.check(aspect, old, value, is_there=is_there, domains=domains)

@@ -1,0 +1,178 @@
+"""Privileges of principals on an entity, or on all names of a pattern, as CDAP grants them.
+
+An anchor is taken as text: a grant on `dataset:sales.*` and one on `dataset:sales.orders` know
+nothing of each other, and each is taken away only under its own name. What one principal was
+given on one anchor is kept in one statement of its own; statements of other makes (several
+principals at once, made elsewhere) count as well, and taking something away takes it out of
+those too. Statements that speak to implied sets are the platform's: they stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from lakewarden.kernel.change import Change, StatementAdded, StatementRemoved
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.statement import Effect, Matching, On, Statement
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+
+Anchor = Entity | Matching
+
+_PEOPLE = frozenset({USER, GROUP, ROLE})
+
+
+class PatternGrant(NamedTuple):
+    """One privilege that somebody holds on an anchor."""
+
+    anchor: Anchor
+    privilege: str
+
+
+def grantable(model: Model) -> frozenset[str]:
+    """Every privilege that may be handed out: what ALL stands for."""
+    return frozenset(name for name, one in model.privileges.items() if one.grantable)
+
+
+def given(state: RealmState, holders: Collection[Principal], now: float) -> set[PatternGrant]:
+    """What any of these was given by itself, as far as it is in force and can be handed out."""
+    known, wanted = grantable(state.system.model), frozenset(holders)
+    found: set[PatternGrant] = set()
+    for statement in state.matrix.snapshot.table.statements.values():
+        anchor = _anchor(statement)
+        if anchor is None or not statement.applies(now):
+            continue
+        if statement.effect is Effect.ALLOW and not wanted.isdisjoint(statement.principals):
+            found |= {PatternGrant(anchor, privilege) for privilege in statement.privileges & known}
+    return found
+
+
+def give(
+    transaction: WriteTransaction,
+    realm: str,
+    to: Principal,
+    anchor: Anchor,
+    privileges: Iterable[str],
+) -> None:
+    """Gives the principal privileges; what it has already it has once."""
+    state, wanted = transaction.realm(realm), frozenset(privileges)
+    own = next((s for s in _on(state, anchor) if _is_plain(s, to)), None)
+    if own is None:
+        id = _free_id(state, to, anchor)
+        scope = On(anchor) if isinstance(anchor, Entity) else anchor
+        new = Statement(id, Effect.ALLOW, wanted, scope, frozenset({to}), title=to.name)
+        transaction.change(realm, StatementAdded(new))
+    elif not wanted <= own.privileges:
+        grown = replace(own, privileges=own.privileges | wanted)
+        transaction.change(realm, StatementAdded(grown))
+
+
+def take(
+    transaction: WriteTransaction,
+    realm: str,
+    anchor: Anchor,
+    holder: Principal | None = None,
+    privileges: Iterable[str] | None = None,
+) -> None:
+    """Takes privileges away: from everybody without `holder`, all of them without `privileges`.
+
+    What is not there stays so.
+    """
+    state = transaction.realm(realm)
+    gone = None if privileges is None else frozenset(privileges)
+    for statement in _on(state, anchor):
+        people = frozenset(p for p in statement.principals if p.kind in _PEOPLE)
+        for one in sorted(people if holder is None else people & {holder}):
+            _take_from(transaction, realm, statement.id, one, gone)
+
+
+def forget(transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity], bool]) -> None:
+    """Takes everything from everybody on the entities for which that holds, stored or not."""
+    statements = transaction.realm(realm).matrix.snapshot.table.statements
+    gone = (
+        id
+        for id, one in statements.items()
+        if isinstance(one.scope, On) and is_gone(one.scope.entity) and _is_for_people(one)
+    )
+    transaction.change(realm, *map(StatementRemoved, sorted(gone)))
+
+
+def _take_from(
+    transaction: WriteTransaction,
+    realm: str,
+    id: str,
+    holder: Principal,
+    gone: frozenset[str] | None,
+) -> None:
+    state = transaction.realm(realm)
+    statement = state.matrix.snapshot.table.statements[id]
+    kept = frozenset[str]() if gone is None else statement.privileges - gone
+    if kept == statement.privileges:
+        return
+    transaction.change(realm, *_less(state, statement, holder, kept))
+
+
+def _less(
+    state: RealmState, statement: Statement, holder: Principal, kept: frozenset[str]
+) -> Iterator[Change]:
+    """The changes after which the statement gives `holder` only `kept`, and others all of it."""
+    others = statement.principals - {holder}
+    if others:
+        yield StatementAdded(replace(statement, principals=others))
+        anchor = _anchor(statement)
+        if kept and anchor is not None:
+            id = _free_id(state, holder, anchor)
+            alone = replace(statement, id=id, privileges=kept, principals=frozenset({holder}))
+            yield StatementAdded(alone)
+    elif kept:
+        yield StatementAdded(replace(statement, privileges=kept))
+    else:
+        yield StatementRemoved(statement.id)
+
+
+def _anchor(statement: Statement) -> Anchor | None:
+    match statement.scope:
+        case On(entity):
+            return entity
+        case Matching():
+            return statement.scope
+        case _:
+            return None
+
+
+def _on(state: RealmState, anchor: Anchor) -> list[Statement]:
+    """The statements on exactly this anchor, by id."""
+    found = state.matrix.snapshot.table.statements.values()
+    return sorted((s for s in found if _anchor(s) == anchor), key=lambda s: s.id)
+
+
+def _is_plain(statement: Statement, to: Principal) -> bool:
+    """Whether the statement gives this one principal something, at all times, and does no more."""
+    plain = Statement(
+        statement.id,
+        Effect.ALLOW,
+        statement.privileges,
+        statement.scope,
+        frozenset({to}),
+        title=statement.title,
+    )
+    return statement == plain
+
+
+def _is_for_people(statement: Statement) -> bool:
+    return all(principal.kind in _PEOPLE for principal in statement.principals)
+
+
+def _free_id(state: RealmState, to: Principal, anchor: Anchor) -> str:
+    name = anchor.name if isinstance(anchor, Entity) else ".".join(anchor.parts)
+    statements = state.matrix.snapshot.table.statements
+    id = base = f"{to.kind}:{to.name}/{anchor.type}:{name}"
+    count = 1
+    while id in statements:
+        count += 1
+        id = f"{base}~{count}"
+    return id

@@ -1,0 +1,147 @@
+"""What a plan shows: what would be changed, at a revision, and the access in between.
+
+A plan has a digest over all that it changes, and a form in JSON, which is what a server sends
+and `lakewarden plan --format json` prints. Read back, it is the same plan with the same digest.
+How the access is written is `lakewarden.service.plan_access`'s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lakewarden.analysis.access import Access
+from lakewarden.kernel.principal import ROLE, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import (
+    principal_text,
+    read_principal,
+    read_statements,
+    write_statement,
+)
+from lakewarden.service.effect import canonical
+from lakewarden.service.plan_access import access_table, read_access
+from lakewarden.service.system import System
+
+FORMAT: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One statement: what it was and what it is to be; None: it is not there.
+
+    `was` equal to `now`: only the mark is new.
+    """
+
+    id: str
+    was: Statement | None
+    now: Statement | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be changed, at a revision, and what of access that would change.
+
+    `is_empty`: nothing is pending. `foreign` counts the statements that others keep.
+    """
+
+    realm: str
+    keeper: str
+    adopts: bool
+    revision: int
+    edits: tuple[Edit, ...]
+    new_roles: tuple[Principal, ...]
+    gone_roles: tuple[Principal, ...]
+    new_members: tuple[MembershipRow, ...]
+    gone_members: tuple[MembershipRow, ...]
+    foreign: int
+    is_empty: bool
+    access: Access = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """Identifies what is changed, in which realm, at which revision."""
+        return self.digest_at(self.revision)
+
+    def digest_at(self, revision: int) -> str:
+        """The digest, had the plan been made at that revision."""
+        body = canonical({**self._changes(), "revision": revision})
+        return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def table(self) -> dict[str, object]:
+        """The plan as JSON has it: what `lakewarden apply` takes, and the access besides."""
+        return {
+            **self._changes(),
+            "digest": self.digest,
+            "foreign": self.foreign,
+            "pending": not self.is_empty,
+            "access": access_table(self.access),
+        }
+
+    def _changes(self) -> dict[str, object]:
+        return {
+            "format": FORMAT,
+            "realm": self.realm,
+            "keeper": self.keeper,
+            "adopts": self.adopts,
+            "revision": self.revision,
+            "statements": [
+                {"id": edit.id, "was": _table(edit.was), "now": _table(edit.now)}
+                for edit in self.edits
+            ],
+            "roles": {
+                "new": [role.name for role in self.new_roles],
+                "gone": [role.name for role in self.gone_roles],
+            },
+            "members": {
+                "new": [_pair(row) for row in self.new_members],
+                "gone": [_pair(row) for row in self.gone_members],
+            },
+        }
+
+
+def _table(statement: Statement | None) -> dict[str, object] | None:
+    return None if statement is None else write_statement(statement)
+
+
+def _pair(row: MembershipRow) -> list[str]:
+    return [principal_text(row.member), principal_text(row.of)]
+
+
+def read_plan(table: Mapping[str, Any], system: System) -> Plan:
+    """The plan that `Plan.table` wrote. Raises `BadInput` for statements that cannot be read."""
+    return Plan(
+        realm=table["realm"],
+        keeper=table["keeper"],
+        adopts=table["adopts"],
+        revision=table["revision"],
+        edits=tuple(
+            Edit(one["id"], _statement(one["was"], system), _statement(one["now"], system))
+            for one in table["statements"]
+        ),
+        new_roles=_roles(table["roles"]["new"]),
+        gone_roles=_roles(table["roles"]["gone"]),
+        new_members=_members(table["members"]["new"]),
+        gone_members=_members(table["members"]["gone"]),
+        foreign=table["foreign"],
+        is_empty=not table["pending"],
+        access=read_access(table["access"]),
+    )
+
+
+def _statement(table: Mapping[str, Any] | None, system: System) -> Statement | None:
+    if table is None:
+        return None
+    (found,) = read_statements([table], system.model, system.spelling, "the plan", builtin=True)
+    return found
+
+
+def _roles(names: Sequence[str]) -> tuple[Principal, ...]:
+    return tuple(Principal(ROLE, name) for name in names)
+
+
+def _members(pairs: Sequence[Sequence[str]]) -> tuple[MembershipRow, ...]:
+    return tuple(MembershipRow(read_principal(one), read_principal(of)) for one, of in pairs)

@@ -1,0 +1,270 @@
+"""A question to a realm as text: words to a request, and remarks about what the words name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from math import inf
+
+from lakewarden.kernel.change import StatementAdded, apply
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import ANY, Model, Operation
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
+from lakewarden.kernel.request import Reason, Request, Scalar
+from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.who import Crowd, who
+from lakewarden.service.system import System
+
+_URN = "urn:li:"
+_ANYBODY = "anybody"
+_MAX_ROLES = 100
+_MAX_TIMED = 20
+_TYPES = {str: "a text", bool: "true or false", float: "a number"}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One question as it was written. Without a principal it is about everybody.
+
+    `operation` empty: about all. `entity` None: no resource. The others are what the request
+    brings along, as in `kernel.request.Request`.
+    """
+
+    principal: str | None = None
+    operation: str = ""
+    entity: str | None = None
+    targets: Mapping[str, str] = field(default_factory=dict)
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    attributes: Mapping[str, Scalar] = field(default_factory=dict)
+    subresources: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    roles: Sequence[str] = ()
+
+
+def read(words: Words, system: System, matrix: Matrix, now: float) -> Request:
+    """The question; raises `BadInput` or `Unknown` naming the word.
+
+    Facts about the asker are never taken from the words: attributes of the subject are those
+    of the server.
+    """
+    if len(words.roles) > _MAX_ROLES or len(words.groups) > _MAX_ROLES:
+        raise BadInput(f"at most {_MAX_ROLES} groups and as many roles are allowed")
+    request = Request(
+        system.principal(words.principal or _ANYBODY),
+        words.operation,
+        system.entity(words.entity),
+        now,
+        targets={name: system.entity(text) for name, text in words.targets.items()},
+        lists={n: tuple(system.entity(t) for t in texts) for n, texts in words.lists.items()},
+        attributes={n: _attribute(system.model, n, v) for n, v in words.attributes.items()},
+        subresources=tuple(system.entity(text) for text in words.subresources),
+        groups=tuple(_of_kind(system, GROUP, text, "groups") for text in words.groups),
+    )
+    if words.roles:
+        roles = frozenset(_of_kind(system, ROLE, text, "roles") for text in words.roles)
+        request = replace(request, roles=roles)
+    if words.operation:
+        _check_parts(declared(matrix, system.model, words.operation), request)
+    return request
+
+
+def declared(matrix: Matrix, model: Model, operation: str) -> Operation:
+    """The operation or bare privilege; raises `Unknown`, with the nearest word if one is near."""
+    try:
+        return matrix.operation(operation)
+    except Unknown as error:
+        near = get_close_matches(error.name, (*model.operations, *model.privileges), n=1)
+        if not near:
+            raise
+        raise Unknown(error.kind, error.name, f"did you mean `{near[0]}`?") from None
+
+
+def _check_parts(operation: Operation, request: Request) -> None:
+    for member, named, known in (
+        ("targets", request.targets, operation.targets),
+        ("lists", request.lists, operation.lists),
+    ):
+        for name in named:
+            if name not in known:
+                expected = ", ".join(sorted(known)) or "none"
+                message = f"`{operation.name}` names no `{name}`; expected one of: {expected}"
+                raise BadInput(message, where=member)
+
+
+def _of_kind(system: System, kind: str, text: str, where: str) -> Principal:
+    """The group or role that the text names, with or without its kind in front."""
+    is_whole = text.startswith((f"{kind}:", _URN))
+    principal = system.principal(text if is_whole else f"{kind}:{text}")
+    if principal.kind != kind:
+        raise BadInput(f"expected a {kind}, got `{text}`", where=where)
+    return principal
+
+
+def _attribute(model: Model, name: str, value: Scalar) -> Scalar:
+    found = model.attributes.get(name)
+    if found is None:
+        expected = ", ".join(sorted(model.attributes)) or "none"
+        raise BadInput(f"unknown `{name}`; expected one of: {expected}", where="attributes")
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    fits = is_number if found.type is float else isinstance(value, found.type)
+    if not fits:
+        raise BadInput(f"`{name}` takes {_TYPES[found.type]}", where="attributes")
+    return value
+
+
+def remarks(
+    words: Words, request: Request, system: System, matrix: Matrix, *, stored: bool
+) -> tuple[str, ...]:
+    """What an asker should know about the words; with `stored` also what is not stored.
+
+    That something is not stored is told only to whom may see what is.
+    """
+    notes: list[str] = []
+    if stored and words.principal is not None:
+        notes += _about_asker(matrix, request.principal)
+    if stored:
+        notes += _about_target(system.model, matrix, request.target)
+    if words.operation:
+        notes += _about_parts(matrix.operation(words.operation), request)
+    if words.principal is not None:
+        notes += _about_members(matrix, request) if stored else by_itself(request.principal)
+    return tuple(notes)
+
+
+def by_itself(principal: Principal) -> tuple[str, ...]:
+    """What an answer about a group, a role or everybody leaves out; nothing of a user."""
+    if principal.kind == USER:
+        return ()
+    return (
+        f"asked of {_called(principal)} by itself: what its members are and hold elsewhere"
+        " (membership, other groups, roles, ownership) is not counted",
+    )
+
+
+def _about_members(matrix: Matrix, request: Request) -> tuple[str, ...]:
+    """How many stored members of who asks are answered otherwise; as `by_itself` for lists."""
+    principal, operation = request.principal, request.operation
+    if principal.kind == USER:
+        return ()
+    is_plain = not request.groups and request.roles is None
+    declared = matrix.operation(operation) if operation else None
+    if not is_plain or declared is None or declared.rule_or_none(request.target.type) is None:
+        return by_itself(principal)
+    memberships = matrix.snapshot.coded.memberships
+    id = memberships.ids.get(principal)
+    members = {
+        memberships.principals[one] for one in Crowd(memberships).of([] if id is None else [id])
+    }
+    may = len(members & who(matrix, request))
+    if matrix.decide(request).allow:
+        lacking = len(members) - may
+        return (f"of its {len(members)} members {lacking} may not",) if lacking else ()
+    if not members:
+        return (*by_itself(principal), f"{_called(principal)} has no stored members")
+    return (*by_itself(principal), f"of its {len(members)} members {may or 'none'} may")
+
+
+def _called(principal: Principal) -> str:
+    return f"{principal.kind} `{principal.name}`"
+
+
+def _about_asker(matrix: Matrix, principal: Principal) -> list[str]:
+    memberships = matrix.snapshot.coded.memberships
+    if principal.kind == IMPLIED or memberships.ids.get(principal) in memberships.stored:
+        return []
+    return [f"{principal.kind} `{principal.name}` is not stored"]
+
+
+def _about_target(model: Model, matrix: Matrix, target: Entity) -> list[str]:
+    if target in (NO_RESOURCE, Entity(target.type, "")) or matrix.snapshot.coded.is_known(target):
+        return []
+    judged = model.judged(target.type)
+    then = "judged by what its name says" if judged else "so every operation on it is denied"
+    return [f"{target.type} `{target.name}` is not stored, {then}"]
+
+
+def _about_parts(operation: Operation, request: Request) -> list[str]:
+    """What the rule for the target's type asks about, and the request does not name."""
+    rule = operation.texts.get(request.target.type) or operation.texts.get(ANY, "")
+    return [
+        f"`{operation.name}` asks about `{name}` too; name it with {option} {name}=TYPE:ENTITY"
+        for option, sign, named, known in (
+            ("--target", "@ ", request.targets, operation.targets),
+            ("--item", "request.", request.lists, operation.lists),
+        )
+        for name in known
+        if name not in named and f"{sign}{name}" in rule
+    ]
+
+
+def out_of_time(matrix: Matrix, request: Request) -> tuple[str, ...]:
+    """Of a denial: which ALLOWs to the asker would turn it, but are over or yet to begin.
+
+    All of them are needed, where several are told.
+    """
+    if matrix.decide(request).reason is not Reason.DENIED:
+        return ()
+    named = matrix.subject(request).named
+    found = [
+        one
+        for one in matrix.snapshot.table.statements.values()
+        if one.active and one.effect is Effect.ALLOW and named & one.principals
+        if not one.applies(request.now)
+    ]
+    found = sorted(found, key=lambda one: (one.valid_until or inf, one.id))[-_MAX_TIMED:]
+    if not found or not _turned_by(matrix, request, found):
+        return ()
+    for one in list(found):
+        others = [other for other in found if other is not one]
+        if others and _turned_by(matrix, request, others):
+            found = others
+    return tuple(_when(one, request.now) for one in found)
+
+
+def _turned_by(matrix: Matrix, request: Request, statements: Sequence[Statement]) -> bool:
+    """Whether the request would be allowed if the statements had no beginning and no end."""
+    lasting = [StatementAdded(replace(s, valid_from=None, valid_until=None)) for s in statements]
+    later = apply(matrix, lasting, now=request.now, revision=matrix.revision + 1)
+    return later.decide(request).allow
+
+
+def _when(statement: Statement, now: float) -> str:
+    if statement.valid_until is not None and statement.valid_until <= now:
+        return f"had it until {_moment(statement.valid_until)} UTC, by statement `{statement.id}`"
+    begin = now if statement.valid_from is None else statement.valid_from
+    return f"statement `{statement.id}` would allow it, and begins {_moment(begin)} UTC"
+
+
+def _moment(time: float) -> str:
+    """A moment as people read it, to the second."""
+    try:
+        return datetime.fromtimestamp(time, UTC).isoformat(" ", "seconds").removesuffix("+00:00")
+    except (OverflowError, ValueError):
+        return str(time)
+
+
+def reaching(
+    matrix: Matrix, request: Request, statement: Statement
+) -> tuple[Principal, ...] | None:
+    """The shortest way over memberships from the asker to whom the statement names.
+
+    Empty where it names the asker itself, None where no membership leads there.
+    """
+    memberships = matrix.snapshot.coded.memberships
+    todo: list[tuple[Principal, ...]] = [(), *((group,) for group in request.groups)]
+    seen = {request.principal, *request.groups}
+    for chain in todo:
+        last = chain[-1] if chain else request.principal
+        if last in statement.principals:
+            return chain
+        number = memberships.ids.get(last)
+        for group in sorted(memberships.of.get(number, ()) if number is not None else ()):
+            named = memberships.principals[group]
+            if named not in seen:
+                seen.add(named)
+                todo.append((*chain, named))
+    return None

@@ -1,0 +1,119 @@
+"""The realms that a question goes to: those in which the caller may ask, of one directory.
+
+The others are left out, and named as far as the caller may know that they are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
+from lakewarden.service import control, questions
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.links import left_out
+from lakewarden.service.question_text import Words
+from lakewarden.service.questions import Rights
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import State
+
+MAX_REALMS: Final = 64
+"""Realms that may be named in one question."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealmSelection:
+    """The realms that a question goes to, those that are left out, and all it may go through.
+
+    `passing` are the realms of the directory in which the caller may ask: links between them
+    are followed also where the question is not about them.
+    """
+
+    realms: tuple[str, ...]
+    left_out: tuple[str, ...]
+    passing: frozenset[str]
+
+
+May = Callable[[str], bool]
+"""Whether the caller may put the question to a realm."""
+
+
+def right(state: State, actor: Actor, now: float, *operations: str) -> May:
+    """Whether the caller may do all of these in a realm."""
+
+    def may(realm: str) -> bool:
+        rights = Rights(state, actor, realm, now)
+        return all(rights.refused(operation) is None for operation in operations)
+
+    return may
+
+
+def right_to_ask(
+    state: State, actor: Actor, words: Words, now: float, *, own: str, other: str
+) -> May:
+    """Whether the caller may ask a realm about whom the words name; see `questions.ask`."""
+    about = Words(principal=words.principal, groups=words.groups)
+
+    def may(realm: str) -> bool:
+        try:
+            asked = questions.ask(state, actor, realm, about, now, own=own, other=other)
+        except (BadInput, Unknown):
+            return True  # the rights come first: what is wrong is the name
+        return not isinstance(asked, Denied)
+
+    return may
+
+
+def selected_realms(
+    state: State,
+    actor: Actor,
+    names: Sequence[str] | None,
+    now: float,
+    may: May,
+    operation: str,
+) -> RealmSelection | Denied:
+    """The realms named, or all of the caller's directory, in which it may ask; a no where none is.
+
+    `operation` is what the no is about.
+        Raises `Unknown` for a realm that is not there, where the caller may know; `BadInput` for
+    realms of different directories: these never meet.
+    """
+    found = _among(state, actor, names, now, may)
+    if found.realms:
+        return found
+    for realm in found.left_out:
+        refused = control.denied_in(state, actor, operation, realm, now)
+        if refused is not None:
+            return refused
+    return Denied(operation, control.directory(actor.directory))
+
+
+def _among(
+    state: State, actor: Actor, names: Sequence[str] | None, now: float, may: May
+) -> RealmSelection:
+    if names is None:
+        passing = _open(state, actor.directory, may)
+        return RealmSelection(tuple(sorted(passing)), left_out(state, actor, passing, now), passing)
+    if len(names) > MAX_REALMS:
+        raise LimitExceeded(f"{len(names)} realms, at most {MAX_REALMS} are allowed")
+    wanted = list(dict.fromkeys(names))
+    if CONTROL in wanted:
+        raise BadInput(f"the realm `{CONTROL}` is asked alone")
+    allowed = [name for name in wanted if may(name)]
+    directories = {state.realm(name).realm.directory for name in allowed}
+    if len(directories) > 1:
+        told = ", ".join(f"`{name}`" for name in sorted(directories))
+        raise BadInput(f"realms of different directories never meet, and these are of {told}")
+    out = tuple(name for name in wanted if name not in allowed)
+    passing = _open(state, directories.pop() if directories else actor.directory, may)
+    return RealmSelection(tuple(allowed), out, passing)
+
+
+def _open(state: State, directory: str, may: May) -> frozenset[str]:
+    return frozenset(
+        name
+        for name, found in state.realms.items()
+        if name != CONTROL and found.realm.directory == directory and may(name)
+    )

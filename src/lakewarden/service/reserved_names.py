@@ -1,0 +1,110 @@
+"""Which names of users are somebody's, for whoever chooses a name alone: a new user.
+
+The people of a directory are shared by its realms, so a name is looked for in all of them, and
+however it is spelled: see `lakewarden.names.confusable`. Two kinds:
+
+- **taken**: stored in the directory or in a realm of it, with a token, or reserved. Nobody chooses
+  such a name.
+- **spoken about**: statements, ownerships or memberships name it, and nobody by that name is
+  stored. Whoever has the name has what they say, so it is claimed by an invitation only that
+  names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.names.confusable import folded_name
+from lakewarden.service.state import People, RealmState, State
+
+Names = Mapping[str, frozenset[str]]
+"""Names of users by what they are folded to."""
+
+_URN: Final = "urn:li:corpuser:"
+_STORED: Final = "known_names.stored"
+_SPOKEN: Final = "known_names.spoken_about"
+
+
+def is_taken(state: State, directory: str, name: str, reserved: Iterable[str] = ()) -> bool:
+    """Whether the name, or one that reads like it, is somebody's of the directory."""
+    folded = folded_name(name)
+    people = state.people.get(directory, People())
+    return (
+        any(folded_name(other) == folded for other in reserved)
+        or any(
+            token.directory == directory and folded_name(token.user) == folded
+            for token in state.tokens.values()
+        )
+        or folded in _by_fold(_of_people(people))
+        or any(folded in _stored(found) for found in _realms(state, directory))
+    )
+
+
+def spoken_about(state: State, directory: str, name: str) -> Mapping[str, frozenset[str]]:
+    """By realm, the names that read like this one and of which something is said there."""
+    folded = folded_name(name)
+    found = {
+        realm.realm.name: _spoken(realm).get(folded, frozenset())
+        for realm in _realms(state, directory)
+    }
+    return {realm: names for realm, names in found.items() if names}
+
+
+def _realms(state: State, directory: str) -> Iterator[RealmState]:
+    return (found for found in state.realms.values() if found.realm.directory == directory)
+
+
+def _of_people(people: People) -> Iterator[Principal]:
+    yield from people.principals
+    for row in people.memberships:
+        yield from row
+
+
+def _stored(found: RealmState) -> Names:
+    """The users who are stored in a realm, and the names that it spells otherwise."""
+    beside = found.matrix.snapshot.memos.beside
+    names = beside.get(_STORED)
+    if not isinstance(names, dict):
+        names = beside[_STORED] = _by_fold(_stored_users(found.matrix.snapshot))
+    spelled = (Principal(USER, one) for pair in found.realm.spellings.items() for one in pair)
+    return {**names, **_by_fold(spelled)}
+
+
+def _stored_users(snapshot: Snapshot) -> Iterator[Principal]:
+    memberships, tree = snapshot.coded.memberships, snapshot.coded.tree
+    yield from (memberships.principals[id] for id in memberships.stored)
+    for name, type in snapshot.model.types.items():
+        if type.principal == USER:
+            also = (snapshot.model.principal_kind(tree.entity(id)) for id in tree.of_type(name))
+            yield from (Principal(*one) for one in also if one is not None)
+
+
+def _spoken(found: RealmState) -> Names:
+    beside = found.matrix.snapshot.memos.beside
+    names = beside.get(_SPOKEN)
+    if not isinstance(names, dict):
+        names = beside[_SPOKEN] = _by_fold(_spoken_about(found.matrix.snapshot))
+    return names
+
+
+def _spoken_about(snapshot: Snapshot) -> Iterator[Principal]:
+    memberships = snapshot.coded.memberships
+    for statement in snapshot.table.statements.values():
+        yield from statement.principals
+    yield from (memberships.principals[id] for id, owned in snapshot.owned_by.items() if owned)
+    for id, groups in memberships.of.items():
+        if groups:
+            yield memberships.principals[id]
+    yield from (memberships.principals[member] for member, _ in memberships.inert)
+
+
+def _by_fold(principals: Iterable[Principal]) -> dict[str, frozenset[str]]:
+    names: dict[str, set[str]] = {}
+    for principal in set(principals):
+        if principal.kind == USER:
+            name = principal.name.removeprefix(_URN)
+            names.setdefault(folded_name(name), set()).add(name)
+    return {folded: frozenset(found) for folded, found in names.items()}

@@ -1,0 +1,133 @@
+"""What one write sees and leaves behind: the newest state with its own changes, and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lakewarden.kernel.cascade import steps
+from lakewarden.kernel.change import EntityDropped, EntityRenamed, StatementAdded
+from lakewarden.kernel.request import Decision, Request
+from lakewarden.kernel.statement import check_size
+from lakewarden.service.actor import Actor
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.cancellation import check
+from lakewarden.service.effect import Effect
+from lakewarden.service.nesting import check_nesting
+from lakewarden.service.ports import Writing
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import RealmState, Scoped, State, advanced
+
+
+class WriteTransaction:
+    """One write under way. Nothing that happens here is seen elsewhere before it is committed.
+
+    `state` is the newest committed state with this write's own changes; in a write that locks
+    late, only the former. `store` reads what is kept beside what decides. A write whose request
+    was given up stops with `Cancelled`.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        state: State,
+        store: Writing,
+        now: float,
+        *,
+        late: bool = False,
+    ) -> None:
+        self.actor = actor
+        self.state = state
+        self.store = store
+        self.now = now
+        self.events: list[AuditEvent] = []
+        self.effects: list[Scoped] = []
+        self._late = late
+        self._failed: Exception | None = None
+
+    def realm(self, name: str) -> RealmState:
+        """The realm as it is after the changes so far; raises `Unknown`."""
+        return self.state.realm(name)
+
+    def change(self, scope: str, *effects: Effect) -> None:
+        """Makes the effects part of the write, with all that goes along with them.
+
+        Raises what `kernel.change.apply` raises; the write should then be given up.
+        """
+        together: list[Effect] = []
+        for effect in effects:
+            # What goes along with a drop depends on what was dropped before it.
+            if isinstance(effect, EntityDropped) and together:
+                self._take(scope, together)
+                together = []
+            together += self._steps(scope, effect)
+        self._take(scope, together)
+
+    def _take(self, scope: str, effects: Sequence[Effect]) -> None:
+        try:
+            check()
+            self._apply(scope, effects)
+        except Exception as error:
+            self._failed = error
+            raise
+
+    def check_whole(self) -> None:
+        """Raises the error of a change that failed: such a write must not be committed."""
+        if self._failed is not None:
+            raise self._failed
+
+    def _apply(self, scope: str, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, StatementAdded):
+                check_size(effect.statement)
+        scoped: Sequence[Scoped] = [(scope, effect) for effect in effects]
+        self.store.apply(scope, effects)
+        self.effects += scoped
+        if not self._late:
+            before, revision = self.state, self.store.revision + 1
+            self.state = advanced(before, scoped, self.store.facts, self.now, revision)
+            self._check_nesting(before)
+
+    def _check_nesting(self, before: State) -> None:
+        for name, realm in self.state.realms.items():
+            known = before.realms.get(name)
+            if realm is not known:
+                was = None if known is None else known.matrix.snapshot.coded
+                check_nesting(was, realm.matrix.snapshot.coded)
+
+    def _steps(self, scope: str, effect: Effect) -> Sequence[Effect]:
+        realm = self.state.realms.get(scope)
+        if realm is None or self._late or not isinstance(effect, (EntityDropped, EntityRenamed)):
+            return (effect,)
+        return steps(realm.matrix.snapshot, effect)
+
+    def decide(self, realm: str, request: Request) -> Decision:
+        """The decision on the state of this write."""
+        check()
+        return self.realm(realm).matrix.decide(request)
+
+    def allowed(self, realm: str, request: Request, **details: object) -> bool:
+        """Decides, and records the decision as an act of this write."""
+        decision = self.decide(realm, request)
+        self.record(
+            AuditEvent(
+                time=self.now,
+                actor=self.actor.recorded,
+                operation=request.operation,
+                target=f"{request.target.type}:{request.target.name}".strip(":"),
+                outcome="allow" if decision.allow else "deny",
+                reason=decision.reason.value,
+                realm=realm,
+                wire=self.actor.wire,
+                request_id=self.actor.request_id,
+                details={**self.actor.proof, **details},
+            )
+        )
+        return decision.allow
+
+    def record(self, event: AuditEvent) -> None:
+        """Makes the event part of the audit trail, in the write's own transaction."""
+        self.events.append(event)
+
+    def settings(self, realm: str) -> Realm:
+        """The realm's declaration."""
+        return self.realm(realm).realm

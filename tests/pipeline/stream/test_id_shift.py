@@ -1,0 +1,111 @@
+"""Ids after entities came, went and moved are those of the new tree, laid out afresh."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.pipeline.index.preorder import TOP
+from lakewarden.pipeline.stream.id_shift import fresh_sizes, shifted
+from lakewarden.pipeline.stream.nodes import Changed
+from lakewarden.pipeline.stream.reused_matches import parts
+
+Tree = dict[int, int]
+Names = dict[int, Entity]
+
+
+def laid_out(tree: Tree, names: Names) -> tuple[list[int], Mapping[int, int]]:
+    """The nodes in preorder, and where each one's subtree ends."""
+    inner: dict[int, list[int]] = {}
+    for node, parent in tree.items():
+        inner.setdefault(parent, []).append(node)
+    order: list[int] = []
+    ends: dict[int, int] = {}
+
+    def walk(parent: int) -> None:
+        for node in sorted(inner.get(parent, ()), key=lambda n: names[n][::-1]):
+            order.append(node)
+            walk(node)
+            ends[node] = len(order)
+
+    walk(TOP)
+    return order, ends
+
+
+def name(rng: random.Random, mark: str) -> Entity:
+    """A name; no two have the same mark."""
+    return Entity(rng.choice("ab"), f"n{rng.randrange(10)}.{mark}")
+
+
+def grown(rng: random.Random) -> tuple[Tree, Names]:
+    """A tree whose nodes are numbered in preorder."""
+    count = rng.randint(2, 25)
+    tree = {node: rng.choice([TOP, *range(node)]) for node in range(count)}
+    names = {node: name(rng, f"{node}") for node in tree}
+    order, _ = laid_out(tree, names)
+    ids = {node: id for id, node in enumerate(order)} | {TOP: TOP}
+    return {ids[n]: ids[p] for n, p in tree.items()}, {ids[n]: e for n, e in names.items()}
+
+
+def changed(rng: random.Random, before: Tree, known: Names) -> tuple[Tree, Names]:
+    """The tree after some came, some moved or were renamed, and some went."""
+    tree, names = dict(before), dict(known)
+    for node in range(len(before), len(before) + rng.randrange(5)):
+        tree[node], names[node] = rng.choice([TOP, *tree]), name(rng, f"new{node}")
+    for node in rng.sample(sorted(before), min(len(before), rng.randrange(5))):
+        parent = above = rng.choice([TOP, *tree])
+        while above not in (TOP, node):
+            above = tree[above]
+        tree[node] = parent if above == TOP else tree[node]
+        names[node] = name(rng, f"new{node}") if rng.random() < 0.3 else names[node]
+    for node in rng.sample(sorted(before), min(len(before) - 1, rng.randrange(4))):
+        for other in [other for other, parent in tree.items() if parent == node]:
+            tree[other] = rng.choice([TOP, tree[node]])
+        del tree[node]
+    return tree, names
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_pieces_come_to_lie_where_their_names_say(seed: int) -> None:
+    rng = random.Random(seed)
+    before, known = grown(rng)
+    tree, names = changed(rng, before, known)
+    count = len(before)
+    _, ended = laid_out(before, known)
+    parents = np.array([before[node] for node in range(count)], np.int64)
+    ends = np.array([ended[node] for node in range(count)], np.int64)
+    stay = [node for node in range(count) if node in tree]
+    moved = {n: tree[n] for n in stay if (tree[n], names[n]) != (before[n], known[n])}
+    fresh = {node: parent for node, parent in tree.items() if node >= count}
+    gone = frozenset(before) - tree.keys()
+    follows = {
+        node: [
+            other
+            for other in stay
+            if other not in moved and before[other] == parent
+            if names[other][::-1] > names[node][::-1]
+        ]
+        for node, parent in (*moved.items(), *fresh.items())
+    }
+    next_ones = {node: min(others) for node, others in follows.items() if others}
+    changes = Changed(moved, fresh, gone, frozenset())
+    shift = shifted(parents, ends, changes, names, next_ones)
+    order, ends_now = laid_out(tree, names)
+    ids = {node: id for id, node in enumerate(order)}
+    assert {node: shift.id(node) for node in tree} == ids
+    assert shift.count == len(tree)
+    old = np.array(stay, np.int64)
+    assert shift.ends(old, ends[old]).tolist() == [ends_now[node] for node in stay]
+    sizes = fresh_sizes(changes, shift, ends)
+    assert {node: ids[node] + sizes[node] for node in fresh} == {n: ends_now[n] for n in fresh}
+    some = BitMap(rng.sample(sorted(before), rng.randrange(count)))
+    found = list(parts(some, shift, 2))
+    expected = BitMap(ids[node] for node in some if node in ids)
+    assert BitMap.union(BitMap(), *(part for _, part in found)) == expected
+    assert all(id >> 2 == block for block, part in found for id in part)

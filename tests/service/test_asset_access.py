@@ -1,0 +1,179 @@
+"""Who reaches an asset: the union of what the realms answer one by one, and nothing hidden."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.request import Request
+from lakewarden.service.asset_access import AssetAccess, Path, asset_access
+from lakewarden.service.control import Denied
+from lakewarden.service.cross_realm import person
+from lakewarden.service.link import Asset, Link
+from lakewarden.service.state import State
+from lakewarden.service.system import load_system
+from lakewarden.testing.world_draft import NOW
+from tests.agreement.conftest import a_share_of_the_examples
+from tests.oracle.oracle import Oracle
+from tests.service.worlds import (
+    ASKER,
+    MODELS,
+    ROOT,
+    assets,
+    random_links,
+    state,
+    world,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+Open = dict[str, set[Path]]
+
+
+def brute_force(
+    rows: Mapping[str, Facts], links: Sequence[Link], start: Asset, realms: Iterable[str]
+) -> tuple[set[Asset], Open]:
+    """All that the asset is, and by person all open paths; one oracle for each realm."""
+    visible = set(realms)
+    same = {start}
+    usable = [one for one in links if {end.realm for end in one} <= visible]
+    for _ in usable:
+        same |= {end for one in usable if same & set(one) for end in one}
+    found: Open = {}
+    for asset in same:
+        system = load_system(MODELS[asset.realm])
+        oracle = Oracle(rows[asset.realm], system.model, system.spelling)
+        for way in WAYS:
+            for name in system.model.access[way]:
+                if system.model.operations[name].rule_or_none(asset.entity.type) is None:
+                    continue
+                asked = Request(Principal(USER, ""), name, asset.entity, NOW)
+                for user in oracle.who(asked):
+                    found.setdefault(person(system, user), set()).add(Path(asset, way, name))
+    return same, found
+
+
+def shown(found: AssetAccess) -> Open:
+    return {one.person: {path for path, _ in one.paths} for one in found.people}
+
+
+def asked(of: State, start: Asset, **parts: object) -> AssetAccess:
+    text = f"{start.entity.type}:{start.entity.name}"
+    parts = {"home": start.realm, "size": 500, **parts}
+    found = asset_access(of, parts.pop("actor", ROOT), text, NOW, **parts)  # type: ignore[arg-type]
+    assert isinstance(found, AssetAccess)
+    return found
+
+
+@a_share_of_the_examples(3)
+@given(seed=SEEDS, names=st.sets(st.sampled_from(sorted(MODELS)), min_size=2))
+def test_access_is_the_union_of_what_the_oracles_answer(seed: int, names: set[str]) -> None:
+    rows = {name: world(name, seed + at) for at, name in enumerate(sorted(names))}
+    links = random_links(rows, seed)
+    estate = state(rows, links)
+    for start in random.Random(seed).sample(assets(rows), 6):
+        found = asked(estate, start)
+        same, wanted = brute_force(rows, links, start, names)
+        assert set(found.assets) == same
+        assert shown(found) == wanted
+        assert found.total == len(wanted)
+        assert found.left_out == ()
+        for way, count in found.counts.items():
+            assert count == sum(any(p.way == way for p in open) for open in wanted.values())
+
+
+@a_share_of_the_examples(3)
+@given(seed=SEEDS, hidden=st.sampled_from(sorted(MODELS)), explains=st.booleans())
+def test_a_realm_that_may_not_be_asked_is_named_and_changes_no_answer(
+    seed: int, hidden: str, explains: bool
+) -> None:
+    rows = {name: world(name, seed + at) for at, name in enumerate(sorted(MODELS))}
+    links = random_links(rows, seed, 16)
+    open_to = sorted(set(MODELS) - {hidden})
+    words = ("ASK", "EXPLAIN") if explains else ("ASK",)
+    rights = [(name, word) for name in open_to for word in words]
+    seen = {name: rows[name] for name in open_to}
+    usable = [one for one in links if hidden not in (one.one.realm, one.other.realm)]
+    one = state(rows, links, rights)
+    other = state({**rows, hidden: Facts()}, usable, rights)
+    for start in random.Random(seed).sample(assets(seen), 4):
+        found = asked(one, start, actor=ASKER)
+        same, wanted = brute_force(rows, links, start, open_to)
+        assert set(found.assets) == same
+        assert shown(found) == wanted
+        assert found.left_out == (hidden,)
+        assert found == asked(other, start, actor=ASKER)
+        assert all(by.told is explains for p in found.people for _, by in p.paths)
+        named = asked(one, start, actor=ASKER, names=[*open_to, hidden])
+        assert named == found
+        alone = asked(one, start, actor=ASKER, names=[start.realm])
+        assert set(alone.assets) == {asset for asset in same if asset.realm == start.realm}
+        assert alone.left_out == ()
+
+
+@a_share_of_the_examples(5)
+@given(seed=SEEDS, size=st.integers(1, 3))
+def test_pages_together_are_the_whole(seed: int, size: int) -> None:
+    rows = {name: world(name, seed) for name in ("app", "lake")}
+    estate = state(rows, random_links(rows, seed))
+    start = random.Random(seed).choice(assets(rows))
+    whole = asked(estate, start)
+    people, after = list(whole.people[:0]), None
+    while True:
+        page = asked(estate, start, size=size, after=after)
+        assert len(page.people) <= size
+        assert replace(page, people=(), after=None) == replace(whole, people=(), after=None)
+        people += page.people
+        after = page.after
+        if after is None:
+            break
+    assert tuple(people) == whole.people
+
+
+@a_share_of_the_examples(5)
+@given(seed=SEEDS)
+def test_what_opens_a_path_is_a_statement_that_is_there_or_a_fact(seed: int) -> None:
+    rows = {name: world(name, seed) for name in sorted(MODELS)}
+    estate = state(rows, random_links(rows, seed))
+    for start in random.Random(seed).sample(assets(rows), 5):
+        for one in asked(estate, start).people:
+            for path, by in one.paths:
+                known = estate.realm(path.asset.realm).matrix.snapshot.table.statements
+                assert by.grants or by.facts
+                assert all(known[g.statement.id] == g.statement for g in by.grants)
+
+
+def test_who_may_ask_nowhere_is_refused() -> None:
+    estate = state({"lake": world("lake", 1), "app": world("app", 1)})
+    for names, about in ((None, "realm:app"), (["lake"], "realm:lake"), (["moon"], "realm:moon")):
+        refused = asset_access(estate, ASKER, "table:lk:c.s.t", NOW, names=names)
+        assert isinstance(refused, Denied)
+        assert refused.operation == "entity.access"
+        assert f"{refused.object.type}:{refused.object.name}" == about
+
+
+def test_a_text_that_several_realms_may_have_needs_its_realm() -> None:
+    rows = {"lake": world("lake", 1), "app": world("app", 1), "hub": world("hub", 1)}
+    estate = state(rows)
+    with pytest.raises(Unknown, match="no realm that may be asked can have it; there are: app"):
+        asset_access(estate, ROOT, "moon:x", NOW)
+    with pytest.raises(Unknown, match="unknown type `moon`"):
+        asset_access(state({"lake": rows["lake"]}), ROOT, "moon:x", NOW)
+    with pytest.raises(BadInput, match="expected `metalake:"):
+        asset_access(estate, ROOT, "table:", NOW, home="lake")
+    with pytest.raises(Unknown, match="none of the realms"):
+        asset_access(estate, ROOT, "table:lk:c.s.t", NOW, home="moon")
+    with pytest.raises(BadInput, match="unknown way `touch`"):
+        asset_access(estate, ROOT, "table:lk:c.s.t", NOW, ways=["touch"])
+    with pytest.raises(BadInput, match="expected 1 to 500 per page"):
+        asset_access(estate, ROOT, "table:lk:c.s.t", NOW, size=0)
+    with pytest.raises(BadInput, match="several realms may have"):
+        asset_access(estate, ROOT, "tag:urn:li:tag:x", NOW)

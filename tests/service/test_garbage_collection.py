@@ -1,0 +1,49 @@
+"""The garbage collector stays away while rows are taken in, and comes back."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from lakewarden.service.garbage_collection import MANY, uncollected
+
+
+@pytest.fixture(autouse=True)
+def collecting() -> Iterator[None]:
+    gc.enable()
+    yield
+    gc.enable()
+    gc.unfreeze()
+
+
+def test_it_comes_back_when_the_last_one_inside_is_through() -> None:
+    with uncollected():
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_it_comes_back_when_something_fails() -> None:
+    with pytest.raises(ValueError, match="rows"), uncollected():
+        raise ValueError("rows")
+    assert gc.isenabled()
+
+
+def test_it_stays_away_where_it_was_away_before() -> None:
+    gc.disable()
+    with uncollected():
+        assert not gc.isenabled()
+    assert not gc.isenabled()
+
+
+def test_much_that_stays_is_frozen_and_little_is_not() -> None:
+    gc.collect()
+    with uncollected():
+        few = [[] for _ in range(100)]  # type: ignore[var-annotated]
+    assert gc.get_freeze_count() == 0
+    with uncollected():
+        many = [[] for _ in range(2 * MANY)]  # type: ignore[var-annotated]
+    assert gc.get_freeze_count() >= len(many) > len(few)

@@ -109,9 +109,8 @@ def _rounds(
         here.recv()
         time.sleep(0.02)
         start = time.monotonic()
-        service.write(
-            SYSTEM, lambda transaction, g=gives: transaction.change(REALM, _change(request, g))
-        )  # type: ignore[misc]
+        change = _change(request, gives)
+        service.write(SYSTEM, lambda t, c=change: t.change(REALM, c))  # type: ignore[misc]
         answer = time.monotonic()
         seen, check = here.recv()
         if number >= 0:

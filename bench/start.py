@@ -99,7 +99,7 @@ def written(url: str, tables: int) -> dict[str, float]:
 
 
 def loaded(url: str) -> dict[str, float]:
-    """Opens a decision service as a server process does; how long that took, and the memory it holds."""
+    """Opens a decision service as a server does: how long it took, and the memory it holds."""
     load_system("gravitino")
     before = resident_mib()
     begun, busy = time.perf_counter(), time.process_time()

@@ -124,9 +124,8 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
         for user in (ANA, ben):
             row = MembershipRow(user, SERVICE_ADMINS)
             services[0].write(SYSTEM, lambda d, u=user: people.administer(d, u.name, "main"))  # type: ignore[misc]
-            services[0].write(
-                SYSTEM, lambda d, r=row: d.change(CONTROL, MembershipChanged(r, True))
-            )  # type: ignore[misc]
+            change = MembershipChanged(row, True)
+            services[0].write(SYSTEM, lambda d, c=change: d.change(CONTROL, c))  # type: ignore[misc]
 
         def remove(service: DecisionService, actor: Principal, other: Principal) -> object:
             text = f"user:{other.name}"

@@ -22,7 +22,7 @@ _OF_ENTITIES = (
 def faults(store: SqlStore, behind: DecisionService | None = None) -> list[str]:
     """What is wrong with the store; nothing is the one good answer.
 
-    `behind` is a decision service that loaded an earlier revision: the feed must bring it to what loading
+    `behind` loaded an earlier revision: the feed must bring it to what loading
     everything gives.
     """
     fresh = DecisionService(store)

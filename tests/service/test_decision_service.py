@@ -1,4 +1,4 @@
-"""The decision service: writes are seen at once and everywhere, whole or not at all, in one order."""
+"""Writes are seen at once and everywhere, whole or not at all, in one order."""
 
 from __future__ import annotations
 

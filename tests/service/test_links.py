@@ -43,9 +43,7 @@ def service(tmp_path: Path) -> Iterator[DecisionService]:
         }
         for name in (LAKE, "app"):
             given = {**table, "id": name, "on": f"realm:{name}"}
-            service.write(
-                ADMIN, lambda transaction, given=given: statements.put(transaction, CONTROL, given)
-            )  # type: ignore[misc]
+            service.write(ADMIN, lambda t, given=given: statements.put(t, CONTROL, given))  # type: ignore[misc]
         yield service
 
 

@@ -43,7 +43,7 @@ class LockSpy:
 
 @contextmanager
 def spied(service: DecisionService) -> Iterator[LockSpy]:
-    """The decision service with a spy in front of its store. `tasks` run under the lock are counted too."""
+    """The decision service, a spy in front of its store. `tasks` under the lock are counted."""
     store, written = service.store, service._written
     spy = LockSpy(store)
 

@@ -31,9 +31,9 @@ def prepared(folder: Path, kind: Hashable, make: Callable[[Path], None]) -> None
 
 
 def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
-    """The store of the folder, or the one at `url`, opened, and a decision service that has loaded it.
+    """The store of the folder, or the one at `url`, opened, and a service that has loaded it.
 
-    A state never changes, so planes over stores that are alike to the byte begin with the same.
+    A state never changes, so services over stores that are alike to the byte begin with the same.
     """
     digest = None if url else _digest(folder / "store")
     store = open_store(url or f"sqlite:///{folder}/store")

@@ -1,1 +1,1 @@
-"""The composition root: settings become a store, a decision service, dialects and the server in front."""
+"""The composition root: from settings to a store, a decision service, dialects and the server."""

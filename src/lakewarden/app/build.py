@@ -1,4 +1,4 @@
-"""Puts the server together: settings, store, plane, dialects, and the application before them.
+"""Puts the server together: settings, store, decision service, dialects and the application.
 
 No process accepts a connection before it has loaded its state. A store that cannot be reached is
 tried again and again; meanwhile every question is answered with a refusal that says so, but by no
@@ -130,7 +130,7 @@ class Application:
         peer: str,
         certificate: tuple[str, ...] = (),
     ) -> Answer | None:
-        """The answer to a complete request that waits for nothing, see `RequestPipeline.at_once`."""
+        """The answer to a complete request that waits for nothing: `RequestPipeline.at_once`."""
         return self._gate.at_once(method, url, headers, body, peer, certificate)
 
     def _parts(self) -> Parts:
@@ -381,7 +381,7 @@ class Application:
             self._writes.retry(self._opened_store.store)
 
     def _look_for_strangers(self) -> None:
-        """Raises the word for writers that do not know it: an older release, a restored file."""
+        """Raises the shared revision for writers that do not: an older release, a restored file."""
         if self._opened_store is not None and self._opened_store.shared_revision is not None:
             self._opened_store.shared_revision.raise_to(self._opened_store.store.revision())
 

@@ -1,7 +1,7 @@
-"""A store together with its plane and its shared revision: what every process that writes opens.
+"""A store with its decision service and its shared revision: what every process that writes opens.
 
-A process that writes without raising the word is not seen by the others of its host. So nobody
-makes a decision service over a stored database but through here.
+The other processes of a host do not see a write that does not raise the shared revision. So
+nobody makes a decision service over a stored database but through here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class OpenStore:
         self.service = DecisionService(store, shared_revision=shared_revision)
 
     def close(self) -> None:
-        """Lets go of the store and of the word."""
+        """Lets go of the store and of the shared revision."""
         self.store.close()
         if self.shared_revision is not None:
             self.shared_revision.close()

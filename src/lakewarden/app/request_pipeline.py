@@ -12,7 +12,8 @@
 |      | where the caller has a share of the threads: 503                       |
 
 A complete request whose head is known, and that waits for nothing, is answered at once
-(`RequestPipeline.at_once`), without a task of its own; every other one by the same steps as a coroutine.
+(`RequestPipeline.at_once`), without a task of its own; every other one by the same steps as a
+coroutine.
 
 Each refusal has the form of the dialect whose path it is. Whatever goes wrong unforeseen ends
 in that dialect's 500, which tells nothing; no error of any kind ends in an allow.

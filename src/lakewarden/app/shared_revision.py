@@ -4,8 +4,8 @@ A file of eight bytes that every process maps. Whoever writes to the store raise
 commit and before it answers, so a reader that finds its own revision there has proven, without
 asking the store, that it missed nothing that was answered.
 
-A word that is higher than its store would send every reader to the store for ever. So whoever
-finds that no other process has the file open starts it anew from 0.
+One that is higher than its store would send every reader to the store for ever. So whoever finds
+that no other process has the file open starts it anew from 0.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SQLITE: Final = re.compile(r"sqlite(\+[a-z0-9]+)?:///")
 
 
 class MappedRevision:
-    """The word in a mapped file; implements `SharedRevision`. Close it when done."""
+    """The shared revision in a mapped file; implements `SharedRevision`. Close it when done."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._threads = threading.Lock()
         self._file = _open_private(path)
-        # Raising takes a lock of its own; that of the word itself is held for as long as it is
+        # Raising takes a lock of its own; that of the file itself is held for as long as it is
         # open, and tells others that somebody is there.
         self._lock = _open_private(path.with_name(f"{path.name}-lock"))
         self._claim()

@@ -68,7 +68,9 @@ def url_of(database: str | None) -> str:
 
 @contextmanager
 def opened(database: str | None, *, makes: bool = False) -> Iterator[DecisionService]:
-    """The decision service of a database; `makes`: one that holds nothing is given what a server needs.
+    """The decision service of a database.
+
+    `makes`: a database that holds nothing is given what a server needs.
 
     Raises `Unavailable` for a database that holds nothing, unless it is to be made.
     """

@@ -60,7 +60,7 @@ class _Prepared(NamedTuple, Generic[T]):
 class DecisionService:
     """One process's view of a store. Every method but `state` and `current` may block.
 
-    With a `word`, which every process that writes to the store must share, a read needs no
+    With a `shared_revision`, which every process that writes to the store must share, a read needs no
     query to know that it is up to date.
     """
 
@@ -159,8 +159,8 @@ class DecisionService:
         """Does the task, commits under the store's lock, and returns what the task returned.
 
         A task that raises leaves nothing behind and takes no lock. It may run more than once, so
-        it must do nothing but what it does on its transaction. A `large` one is worked out again outside
-        of the lock where others committed meanwhile. A task is stopped where its request was given
+        it must do nothing but what it does on its transaction. A `large` one is worked out again
+        outside of the lock where others committed meanwhile. A task is stopped where its request was given
         up; a commit that has begun is finished. With `late`, for long imports, the lock is taken
         only at the end, the task's changes are not seen on its transaction, and it is not stopped.
         """
@@ -254,7 +254,7 @@ class DecisionService:
     def _adopt(self, state: State) -> None:
         """Makes the state the one that answers; only while `_advancing`.
 
-        The word comes first: what one process has shown, no other may miss afterwards, not even
+        The shared revision comes first: what one process has shown, no other may miss afterwards, not even
         where the writer was slow to say it or died before.
         """
         self._raise(state.revision)

@@ -1,7 +1,8 @@
 """Invitations: words with which people sign up, and take the role that goes with them.
 
 An invitation is good for a week, for whoever has the word, until another one takes its place.
-One that names a user is good for that name alone, and once: see `lakewarden.service.reserved_names`.
+One that names a user is good for that name alone, and once: see
+`lakewarden.service.reserved_names`.
 Of the word its digest is kept, and, where there is a key for secrets, itself sealed, so that it
 can be shown again. Source: datahub reference 6.3.
 """

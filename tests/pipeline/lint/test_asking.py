@@ -61,7 +61,7 @@ def check(estate: LintContext) -> int:
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_finds_what_it_finds_with_all_names_at_hand(rule: str) -> None:
     for example in ("violating", "clean"):
-        check(worlds.estate(worlds.example(rule, example)))
+        check(worlds.context(worlds.example(rule, example)))
 
 
 @every_system

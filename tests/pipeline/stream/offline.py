@@ -86,7 +86,7 @@ def own(index: Index) -> list[Row]:
 
 def rows(index: Index, plan: Plan) -> list[Row]:
     """The rows of all blocks that the plan comes to; those not rewritten are as they were."""
-    bits = plan.estate.bits
+    bits = plan.context.bits
     read = pq.read_table(index.folder / BLOCKS)
     mine = pa.array([row[2] >> bits == row[0] for row in table(index, BLOCKS)])
     moved = plan.translation.moved(iter(read.filter(mine).to_batches()))
@@ -109,13 +109,13 @@ def matches(index: Index, plan: Plan) -> dict[tuple[int, int], bytes]:
     for scope, _, _, bits in table(index, MATCHES):
         if scope in plan.carried:
             ids = BitMap.deserialize(bits)
-            for block, part in reused_matches.parts(ids, plan.shift, plan.estate.bits):
+            for block, part in reused_matches.parts(ids, plan.shift, plan.context.bits):
                 if block in plan.clean:
                     key = plan.carried[scope], block
                     found[key] = found.get(key, BitMap()) | part
-    judged = list(_judged(index, plan, plan.estate, plan.dirty, matching.matches))
+    judged = list(_judged(index, plan, plan.context, plan.dirty, matching.matches))
     if plan.anew:
-        estate = replace(plan.estate, statements=plan.stated_anew, key="anew")
+        estate = replace(plan.context, statements=plan.stated_anew, key="anew")
         judged += _judged(index, plan, estate, plan.clean, reused_matches.only(plan.anew))
     told = {(scope, block): bits for scope, block, _, bits in judged}
     return {key: canonical(ids) for key, ids in found.items()} | told

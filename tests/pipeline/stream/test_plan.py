@@ -103,7 +103,7 @@ def wrong(index: Index, made: Plan, expected: Index) -> list[str]:
         "rows": (offline.rows(index, made), rows),
         "matches": (offline.matches(index, made), found),
         "statements": (told(text_of(made.policy.stated())), told(stated.read_text("utf-8"))),
-        "people": (made.estate.memberships, expected.memberships()),
+        "people": (made.context.memberships, expected.memberships()),
     }
     return [name for name, (ours, theirs) in pairs.items() if ours != theirs]
 

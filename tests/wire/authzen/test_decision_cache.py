@@ -97,13 +97,11 @@ def test_the_short_way_is_taken(model: str) -> None:
     gate = Asking(now)
     cache = evaluator.EvaluatorCache(now)
     exchange = gate.exchange(realm="drawn")
-    evaluator = cache.evaluator(exchange)
+    asked = cache.evaluator(exchange)
     taken = 0
     for request in map(_plain, ask(world, 3, QUESTIONS)):
-        cached_operations = evaluator.cached_operations(
-            None, request.operation, request.target.type
-        )
-        taken += any(cached is not None for cached in cached_operations)
+        found = asked.cached_operations(None, request.operation, request.target.type)
+        taken += any(cached is not None for cached in found)
     assert taken > QUESTIONS / 10
 
 

@@ -1,8 +1,9 @@
 """Secrets among the properties of objects: recognised, sealed, and never shown.
 
-Which they are tells `lakewarden.service.sealed_properties.is_secret`. They are kept apart from the object's
-document, encrypted; no reply, log line or audit row has them. They are opened for two purposes
-alone: to read a live catalog, and to hand out the credentials that a catalog is configured to give.
+`lakewarden.service.sealed_properties.is_secret` tells which they are. They are stored apart from
+the object's document, encrypted; no reply, log line or audit row has them. They are opened for
+two purposes alone: to read a live catalog, and to hand out the credentials that a catalog is
+configured to give.
 """
 
 from __future__ import annotations

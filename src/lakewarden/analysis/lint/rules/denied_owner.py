@@ -26,7 +26,7 @@ def _find(context: LintContext) -> Iterator[Found]:
                 yield Found(
                     at(statement),
                     f"denies {privilege} to `{name.kind}:{name.name}`, who owns"
-                    f" {some(map(estate.entity, lost), len(lost))} and can do nothing with it",
+                    f" {some(map(context.entity, lost), len(lost))} and can do nothing with it",
                     "take the owner out of the role, or give what is owned to somebody else",
                 )
 

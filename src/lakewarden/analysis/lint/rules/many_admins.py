@@ -32,7 +32,7 @@ def _find(context: LintContext) -> Iterator[Found]:
             yield Found(
                 who(role),
                 f"administers, and {len(users):,} users hold it:"
-                f" {some(estate.principal(user).name for user in users)}",
+                f" {some(context.principal(user).name for user in users)}",
                 "leave it to those who operate the platform",
             )
 

@@ -26,7 +26,7 @@ def let(wire: Wire, name: str, *privileges: str, on: tuple[str, ...] = ()) -> No
     if on:
         criterion = {"field": "URN", "condition": "EQUALS", "values": list(on)}
         policy["resources"] = {"filter": {"criteria": [criterion]}}
-    id = f"{name}-{len(wire.plane.state.realm('datahub').matrix.snapshot.table.statements)}"
+    id = f"{name}-{len(wire.service.state.realm('datahub').matrix.snapshot.table.statements)}"
     wire.put("dataHubPolicy", f"urn:li:dataHubPolicy:{id}", "dataHubPolicyInfo", policy)
 
 

@@ -60,8 +60,8 @@ class _Prepared(NamedTuple, Generic[T]):
 class DecisionService:
     """One process's view of a store. Every method but `state` and `current` may block.
 
-    With a `shared_revision`, which every process that writes to the store must share, a read needs no
-    query to know that it is up to date.
+    With a `shared_revision`, which every process that writes to the store must share, a read
+    needs no query to know that it is up to date.
     """
 
     def __init__(
@@ -160,9 +160,10 @@ class DecisionService:
 
         A task that raises leaves nothing behind and takes no lock. It may run more than once, so
         it must do nothing but what it does on its transaction. A `large` one is worked out again
-        outside of the lock where others committed meanwhile. A task is stopped where its request was given
-        up; a commit that has begun is finished. With `late`, for long imports, the lock is taken
-        only at the end, the task's changes are not seen on its transaction, and it is not stopped.
+        outside of the lock where others committed meanwhile. A task is stopped where its request
+        was given up; a commit that has begun is finished. With `late`, for long imports, the lock
+        is taken only at the end, the task's changes are not seen on its transaction, and it is
+        not stopped.
         """
         if late:
             with shielded():
@@ -254,8 +255,8 @@ class DecisionService:
     def _adopt(self, state: State) -> None:
         """Makes the state the one that answers; only while `_advancing`.
 
-        The shared revision comes first: what one process has shown, no other may miss afterwards, not even
-        where the writer was slow to say it or died before.
+        The shared revision comes first: what one process has shown, no other may miss afterwards,
+        not even where the writer was slow to say it or died before.
         """
         self._raise(state.revision)
         self._state = state

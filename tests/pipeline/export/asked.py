@@ -104,7 +104,7 @@ def unrolled(world: World, snapshot: Snapshot) -> dict[str, pa.Table]:
     types = {row["type"] for row in rows if row["what"] == TYPE}
     needs = {row["word"] for row in rows if row["what"] == DECISION}
     small = Small(
-        estate=_estate(world, snapshot),
+        context=_context(world, snapshot),
         crowds=crowds,
         chosen=plan.chosen,
         matters=numbered_matters(plan.chosen, people, types),
@@ -113,7 +113,7 @@ def unrolled(world: World, snapshot: Snapshot) -> dict[str, pa.Table]:
     return {**dict(small.all()), "entities": _entities(snapshot), **_large(found, small)}
 
 
-def _estate(world: World, snapshot: Snapshot) -> TaskContext:
+def _context(world: World, snapshot: Snapshot) -> TaskContext:
     return TaskContext(
         model=world.system.model.name,
         settings=world.system.model.settings,

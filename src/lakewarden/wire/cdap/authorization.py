@@ -3,7 +3,7 @@
 A handler names its operation and its target, and nothing else about authorization:
 
     state = allow(exchange, "dataset.get", dataset)            # a read: goes on, or raises
-    return write(exchange, "dataset.drop", dataset, task)      # a write, and `task` in its transaction
+    return write(exchange, "dataset.drop", dataset, task)      # a write: `task` in its transaction
     return write_all(exchange, asks, task)                     # one that asks several questions
     found = listed(exchange, "dataset.list", namespace)        # a list: asks, then filters
     found = visible(exchange, "namespace.search", hits)        # a list of things found elsewhere

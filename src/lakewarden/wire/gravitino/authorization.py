@@ -3,7 +3,7 @@
 A handler names its operation and its target, and nothing else about authorization:
 
     state = allow(exchange, "table.load", table)              # a read: goes on, or raises
-    return write(exchange, "table.alter", table, task)        # a write, and `task` in its transaction
+    return write(exchange, "table.alter", table, task)        # a write: `task` in its transaction
     tables = listed(exchange, "table.list", schema)           # a list: asks, then filters
     tags = visible(exchange, "object.tags.list", found)       # a list of things found elsewhere
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import pytest
 
 from lakewarden import models
-from lakewarden.analysis.lint.privilege_meaning import Meaning, not_denied
+from lakewarden.analysis.lint.privilege_meaning import Meaning, meaning, not_denied
 
 GRAVITINO = Meaning(models.load("gravitino"))
 DATAHUB = Meaning(models.load("datahub"))
@@ -101,3 +104,19 @@ def test_what_operations_name_themselves_leaves_out_what_follows() -> None:
 def test_some_denies_count_where_nothing_is_allowed() -> None:
     assert not_denied(models.load("gravitino")) == {"USE_CATALOG"}
     assert not_denied(models.load("datahub")) == frozenset()
+
+
+def test_a_model_is_looked_at_once() -> None:
+    model = models.load("gravitino")
+    assert meaning(model) is meaning(model)
+    copied = replace(model)
+    assert meaning(copied).model is copied, "what is another model may say something else"
+
+
+def test_threads_that_look_at_the_same_time_find_the_same() -> None:
+    expected = DATAHUB.changing
+    looked = Meaning(models.load("datahub"))
+    types = ("", *looked.model.types)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda type: [looked.ways(o, type) for o in looked.model.operations], types))
+    assert looked.changing == expected

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.analysis.lint.place import Place
-from lakewarden.analysis.lint.privilege_meaning import Meaning
+from lakewarden.analysis.lint.privilege_meaning import meaning
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.facts import IMPLIED_ID
@@ -77,7 +77,7 @@ class LintContext:
         self.set_aside = set_aside
         self.unknown = unknown
         self.model = snapshot.model
-        self.meaning = Meaning(snapshot.model)
+        self.meaning = meaning(snapshot.model)
         self.coded = snapshot.coded
         self.tree = snapshot.coded.tree
         self.memberships = snapshot.coded.memberships

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
+from threading import RLock
 
 from lakewarden.kernel.expression import (
     And,
@@ -67,6 +68,8 @@ class Meaning:
         self.model = model
         self._types = tuple(t for t in model.types if t != ANY)
         self._ways: dict[tuple[str, str, bool], Ways] = {}
+        self._unfolding: set[tuple[str, str, bool]] = set()
+        self._lock = RLock()  # threads share it
         # Remembered with the object, not with the class, and gone with it.
         self.asked_for = cache(self._asked_for)
         self.by_type = cache(self._by_type)
@@ -76,12 +79,20 @@ class Meaning:
     def ways(self, operation: str, type: str, *, owning: bool = False) -> Ways:
         """The ways to an operation on a type; `owning`: for whoever owns the entity itself."""
         key = (operation, type, owning)
-        if key not in self._ways:
-            self._ways[key] = _NO_WAY  # a rule that asks for itself is met by no way
-            rule = self.model.operations[operation].rule_or_none(type)
-            if rule is not None:
-                self._ways[key] = _least(self._unfold(rule, type, owning))
-        return self._ways[key]
+        found = self._ways.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key in self._unfolding:
+                return _NO_WAY  # a rule that asks for itself is met by no way
+            self._unfolding.add(key)
+            try:
+                rule = self.model.operations[operation].rule_or_none(type)
+                found = _NO_WAY if rule is None else _least(self._unfold(rule, type, owning))
+            finally:
+                self._unfolding.discard(key)
+            self._ways[key] = found
+            return found
 
     def _unfold(self, node: Node, type: str, owning: bool) -> Ways:
         match node:
@@ -258,6 +269,17 @@ class Meaning:
         """The types that may lie below a type."""
         types = self.model.types
         return frozenset(t for t in self._types if t != type and type in above(types, t))
+
+
+_MEANINGS: dict[str, Meaning] = {}
+
+
+def meaning(model: Model) -> Meaning:
+    """What the linter makes of a model: worked out once, since it costs more than most lints."""
+    found = _MEANINGS.get(model.digest)
+    if found is None or found.model is not model:
+        found = _MEANINGS[model.digest] = Meaning(model)
+    return found
 
 
 def not_denied(model: Model) -> frozenset[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.serving import Answer, Served, basic, server
+from tests.app.threaded import threaded
 from tests.authn.issuer import AUDIENCE, ISSUER, Issuer, forgeries, serving
 
 pytestmark = pytest.mark.slow
@@ -196,9 +197,7 @@ def test_two_authorization_headers_are_refused(simple: Served) -> None:
 
 
 def test_a_slow_body_is_given_up(tmp_path: Path) -> None:
-    with server(
-        tmp_path / "s", environment={"LAKEWARDEN_LIMITS__REQUEST_SECONDS": "0.5"}
-    ) as served:
+    with threaded(tmp_path / "s", limits={"request_seconds": 0.5}) as served:
         head = (
             "POST /api/metalakes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Authorization: {basic('admin')}\r\nContent-Length: 100\r\n\r\n{{"
@@ -248,50 +247,9 @@ def test_workers_share_the_work(guarded: Served) -> None:
         assert {each.result().status for each in asked} == {200}
 
 
-def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
-    with server(tmp_path / "s", "--workers", "2") as served:
-        # It said that it listens: no worker is still reading the store.
-        asked = [served.ask("GET", "/api/metalakes", user="admin") for _ in range(20)]
-        assert {answer.status for answer in asked} == {200}
-        found = _children(served.process.pid)
-        assert len(found) >= 2
-        for pid in found:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        while set(found) & set(_children(served.process.pid)):
-            time.sleep(0.05)
-        served.wait_ready()
-        asked = [served.ask("GET", "/api/metalakes", user="admin") for _ in range(20)]
-        assert {answer.status for answer in asked} == {200}
-
-
-def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
-    with server(tmp_path / "s", "--workers", "2") as served:
-        served.process.kill()
-        served.process.wait(5)
-        end = time.monotonic() + 45  # they notice within a second, and finish what is under way
-        while time.monotonic() < end:
-            try:
-                socket.create_connection(("127.0.0.1", served.port), timeout=1).close()
-            except OSError:
-                return
-            time.sleep(0.1)
-    pytest.fail("somebody still listens")
-
-
-def _children(pid: int) -> list[int]:
-    """Its worker processes, found by what they were started as."""
-    listed = subprocess.run(
-        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "spawn_main" in line]
-
-
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_it_stops_when_told_and_finishes_what_is_under_way(tmp_path: Path, workers: str) -> None:
+    """What it answered is there when it is started again."""
     with server(tmp_path / "s", "--workers", workers) as served:
         connection = socket.create_connection(("127.0.0.1", served.port), timeout=10)
         body = b'{"name": "late", "comment": "", "properties": {}}'
@@ -311,16 +269,11 @@ def test_it_stops_when_told_and_finishes_what_is_under_way(tmp_path: Path, worke
         connection.close()
         assert received.startswith(b"HTTP/1.1 200 ")
         assert served.process.wait(20) == 0
-
-
-def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
-    with server(tmp_path / "s") as served:
-        made = _make(served, "kept", user="admin")
-        assert served.stop() == 0
-    with server(tmp_path / "s") as served:
+    with threaded(tmp_path / "s") as served:
         answer = served.ask("GET", "/api/metalakes", user="admin")
-        assert _names(answer) == {"kept"}
-        assert answer.revision == made.revision
+        assert _names(answer) == {"late"}
+        revision = received.lower().partition(b"lakewarden-revision: ")[2].split()[0]
+        assert answer.revision == int(revision)
 
 
 def test_log_lines_are_json_and_hold_no_credentials(guarded: Served) -> None:
@@ -389,3 +342,43 @@ def _wait_alive(served: Served) -> int:
             return served.ask("GET", "/healthz").status
         time.sleep(0.05)
     return 0
+
+
+def test_a_worker_that_dies_is_replaced_and_all_end_with_the_process_that_started_them(
+    guarded: Served,
+) -> None:
+    """The last one that asks this server: nobody is there afterwards."""
+    # It said that it listens: no worker is still reading the store.
+    asked = [guarded.ask("GET", "/api/metalakes", token=ROOT) for _ in range(20)]
+    assert {answer.status for answer in asked} == {200}
+    found = _children(guarded.process.pid)
+    assert len(found) >= 2
+    for pid in found:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    while set(found) & set(_children(guarded.process.pid)):
+        time.sleep(0.05)
+    guarded.wait_ready()
+    asked = [guarded.ask("GET", "/api/metalakes", token=ROOT) for _ in range(20)]
+    assert {answer.status for answer in asked} == {200}
+    guarded.process.kill()
+    guarded.process.wait(5)
+    end = time.monotonic() + 45  # they notice within a second, and finish what is under way
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", guarded.port), timeout=1).close()
+        except OSError:
+            return
+        time.sleep(0.1)
+    pytest.fail("somebody still listens")
+
+
+def _children(pid: int) -> list[int]:
+    """Its worker processes, found by what they were started as."""
+    listed = subprocess.run(
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "spawn_main" in line]

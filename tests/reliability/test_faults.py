@@ -35,8 +35,6 @@ from tests.reliability.estate import (
 )
 from tests.service.test_state import same
 
-MANY = 100_000
-
 
 class Cancelled(BaseException):
     """What ends a request from outside."""
@@ -163,29 +161,36 @@ def test_a_plane_that_was_never_opened_catches_up_before_it_answers(store: SqlSt
     assert same(service.state, opened(store).state)
 
 
-def _bring(transaction: WriteTransaction, *last: Entity) -> None:
-    tables = [table(number) for number in range(MANY)]
+@pytest.fixture(params=[40_000, pytest.param(100_000, marks=pytest.mark.nightly)])
+def many(request: pytest.FixtureRequest) -> int:
+    """More rows than a statement, a page or a batch of any store takes."""
+    number: int = request.param
+    return number
+
+
+def _bring(transaction: WriteTransaction, many: int, *last: Entity) -> None:
+    tables = [table(number) for number in range(many)]
     transaction.change(REALM, *(EntityAdded(each, SCHEMA) for each in (*tables, *last)))
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_rows_are_all_there(store: SqlStore) -> None:
+def test_a_great_many_rows_are_all_there(store: SqlStore, many: int) -> None:
     service, other = opened(store), opened(store)
     build(service)
-    service.write(SYSTEM, _bring, late=True)
-    assert len(service.state.realm(REALM).matrix.snapshot.coded.tree.stored) == MANY + 3
+    service.write(SYSTEM, lambda transaction: _bring(transaction, many), late=True)
+    assert len(service.state.realm(REALM).matrix.snapshot.coded.tree.stored) == many + 3
     other.catch_up()
-    assert other.state.realm(REALM).matrix.snapshot.coded.is_known(table(MANY - 1))
+    assert other.state.realm(REALM).matrix.snapshot.coded.is_known(table(many - 1))
     with store.reading() as reading:
-        assert len(reading.ids(REALM, [table(number) for number in range(MANY)])) == MANY
+        assert len(reading.ids(REALM, [table(number) for number in range(many)])) == many
 
 
 @pytest.mark.slow
-def test_of_a_hundred_thousand_rows_with_a_wrong_one_none_is_there(store: SqlStore) -> None:
+def test_of_a_great_many_rows_with_a_wrong_one_none_is_there(store: SqlStore, many: int) -> None:
     service = opened(store)
     build(service)
     before = service.state
     with pytest.raises(Conflict):
-        service.write(SYSTEM, lambda transaction: _bring(transaction, table(0)), late=True)
+        service.write(SYSTEM, lambda transaction: _bring(transaction, many, table(0)), late=True)
     assert service.catch_up() is before
     assert same(opened(store).state, before)

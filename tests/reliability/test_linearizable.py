@@ -8,16 +8,18 @@ from tests.reliability.estate import Stale
 from tests.reliability.history import violations
 from tests.reliability.linearizable import Plan, history, sites_on
 
-HISTORIES = 4
 PLAN = Plan(clients=8, keys=4, operations=100)
 ONE_WRITES = Plan(clients=4, keys=8, operations=50, writing=1)
 """The other site learns of a write only if it asks."""
 
 
+@pytest.mark.parametrize("histories", [2, pytest.param(8, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("processes", [1, 2])
-def test_every_history_could_have_been_one_after_the_other(url: str, processes: int) -> None:
+def test_every_history_could_have_been_one_after_the_other(
+    url: str, processes: int, histories: int
+) -> None:
     with sites_on(url, processes) as sites:
-        for number in range(HISTORIES):
+        for number in range(histories):
             assert not violations(history(sites, number, PLAN, seed=number))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.reliability.migrating import trials
 
-SOME = 6
+SOME = 3
 KILLS = 20
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.engine import create
 from tests.app.serving import server
+from tests.cli.realms import Cli
 from tests.reliability.estate import sqlite_url
 from tests.reliability.migrating import shape
 
@@ -37,18 +36,18 @@ def test_a_server_is_not_ready_and_its_log_says_why(newer: str, tmp_path: Path) 
         assert WHY in served.log.read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", [["audit", "tail"], ["init"], ["realm", "list"], ["backup", "b"]])
-def test_the_command_line_says_why_with_a_3(newer: str, tmp_path: Path, words: list[str]) -> None:
+def test_the_command_line_says_why_with_a_3(
+    newer: str,
+    tmp_path: Path,
+    words: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with closing(SqlStore(create(newer))) as store:
         before = shape(store.engine)
-        ran = subprocess.run(
-            [sys.executable, "-m", "lakewarden.cli", *words, "--database", newer],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
-        assert (ran.returncode, ran.stdout) == (3, "")
-        assert WHY in ran.stderr
+        ran = Cli(capsys, {})(*words, "--database", newer)
+        assert (ran.code, ran.out) == (3, "")
+        assert WHY in ran.err
         assert shape(store.engine) == before

@@ -35,8 +35,6 @@ from tests.reliability.estate import (
     try_create,
 )
 
-ROUNDS = 5
-
 
 @pytest.fixture
 def store(url: str) -> Iterator[SqlStore]:
@@ -55,6 +53,13 @@ def services(store: SqlStore) -> list[DecisionService]:
     return found
 
 
+@pytest.fixture(params=[2, pytest.param(5, marks=pytest.mark.nightly)])
+def rounds(request: pytest.FixtureRequest) -> int:
+    """How often a race takes place."""
+    number: int = request.param
+    return number
+
+
 def at_once(tasks: list[Callable[[], object]]) -> list[object]:
     """What each task came to, all begun together; an error of ours is what it came to."""
     together = threading.Barrier(len(tasks))
@@ -70,8 +75,10 @@ def at_once(tasks: list[Callable[[], object]]) -> list[object]:
         return list(pool.map(run, tasks))
 
 
-def test_of_64_who_make_one_table_one_makes_it(services: list[DecisionService]) -> None:
-    for number in range(ROUNDS):
+def test_of_64_who_make_one_table_one_makes_it(
+    services: list[DecisionService], rounds: int
+) -> None:
+    for number in range(rounds):
         entity = table(number)
         came = at_once([lambda p=services[n % 4]: try_create(p, entity) for n in range(64)])  # type: ignore[misc]  # noqa: B023
         assert sorted(map(str, came)) == ["False"] * 63 + ["True"]
@@ -94,8 +101,10 @@ def give_up(transaction: WriteTransaction, entity: Entity, owner: Principal) -> 
     transaction.change(REALM, OwnerChanged(OwnerRow(entity, owner), False))
 
 
-def test_of_two_owners_who_both_leave_one_stays(services: list[DecisionService]) -> None:
-    for number in range(ROUNDS):
+def test_of_two_owners_who_both_leave_one_stays(
+    services: list[DecisionService], rounds: int
+) -> None:
+    for number in range(rounds):
         entity = table(number)
         add_tables(services[0], entity)
         both = OwnerChanged(OwnerRow(entity, ANA), True)
@@ -111,7 +120,7 @@ def test_of_two_owners_who_both_leave_one_stays(services: list[DecisionService])
 
 
 def test_of_two_administrators_who_remove_each_other_one_stays(
-    services: list[DecisionService],
+    services: list[DecisionService], rounds: int
 ) -> None:
     ben = Principal(USER, "ben")
 
@@ -120,7 +129,7 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
         people.administer(transaction, "ana", "main")
 
     services[0].write(SYSTEM, begin)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for user in (ANA, ben):
             row = MembershipRow(user, SERVICE_ADMINS)
             services[0].write(SYSTEM, lambda d, u=user: people.administer(d, u.name, "main"))  # type: ignore[misc]
@@ -154,7 +163,9 @@ def test_the_last_administrator_stays_however_many_try(services: list[DecisionSe
     assert len(control.administrators(services[0].catch_up(), services[0].clock())) == 1
 
 
-def test_who_was_revoked_uses_the_right_no_more(services: list[DecisionService]) -> None:
+def test_who_was_revoked_uses_the_right_no_more(
+    services: list[DecisionService], rounds: int
+) -> None:
     """A write is decided under the lock, so after the revocation it is refused."""
 
     def use(transaction: WriteTransaction, number: int) -> bool:
@@ -166,7 +177,7 @@ def test_who_was_revoked_uses_the_right_no_more(services: list[DecisionService])
             grants.give(transaction, REALM, Principal(USER, f"u{number}"), {key: READ})
         return used
 
-    for number in range(ROUNDS):
+    for number in range(rounds):
         key = table(number)
         add_tables(services[0], key)
         put(services[0], key, allowed=True)
@@ -193,10 +204,10 @@ def test_who_was_revoked_uses_the_right_no_more(services: list[DecisionService])
 
 
 def test_a_grant_that_races_with_a_rename_follows_it_or_is_refused(
-    services: list[DecisionService],
+    services: list[DecisionService], rounds: int
 ) -> None:
     readers = Principal(ROLE, "lk:readers")
-    for number in range(ROUNDS):
+    for number in range(rounds):
         old, new = table(f"old{number}"), table(f"new{number}")
         add_tables(services[0], old)
 

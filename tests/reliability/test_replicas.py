@@ -19,7 +19,7 @@ from tests.reliability.estate import REALM, Stale, add_tables, check, may, put, 
 from tests.reliability.linearizable import sites_on
 from tests.reliability.site import Site
 
-ROUNDS = 60
+ROUNDS = 24
 FILE = table("file")
 
 

@@ -19,7 +19,8 @@ from tests.servers import NoServer
 # A connection that died takes its cursors with it, of which the driver warns.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
-MODES = ("fast", "immediate", "fast", "immediate", "immediate")
+MODES = ("fast", "immediate")
+MORE = ("fast", "immediate", "fast", "immediate", "immediate")
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +36,19 @@ def server() -> Iterator[Restartable]:
 
 @pytest.mark.postgres
 @pytest.mark.slow
-def test_a_restart_is_answered_by_unavailable_and_by_nothing_else(server: Restartable) -> None:
+@pytest.mark.parametrize(
+    "modes", [MODES, pytest.param(MORE, marks=pytest.mark.nightly)], ids=["day", "night"]
+)
+def test_a_restart_is_answered_by_unavailable_and_by_nothing_else(
+    server: Restartable, modes: tuple[str, ...]
+) -> None:
     url = server.database()
-    seen = under_load(server, url, MODES, seed=1)
+    seen = under_load(server, url, modes, seed=1)
     assert faults(url, seen) == []
     # After each restart the clients went on: it would have waited for them otherwise.
-    assert len(seen.accepted) == len(MODES)
+    assert len(seen.accepted) == len(modes)
     assert set(seen.refused) >= {0, 1}
-    assert min(seen.answered_writes().values()) >= WRITES_BETWEEN * (len(MODES) + 1)
+    assert min(seen.answered_writes().values()) >= WRITES_BETWEEN * (len(modes) + 1)
 
 
 @pytest.mark.postgres

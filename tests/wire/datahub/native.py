@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from lakewarden.service.realm import DIRECTORY, people_of
 from lakewarden.service.write_transaction import WriteTransaction
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
+from tests.wire.prepared import prepared
 
 TOKEN = "lw_root_5Vq8Zt2LxWk7Rn3GdYp9HcMbTs6JfAe1Qu4"
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -78,6 +80,7 @@ class Site:
         )
         self.now = now
         self.passwords = Counted()
+        _prepare(settings)
         self.application = Application(settings)
         parts = self.application.parts
         parts.services = replace(parts.services, passwords=self.passwords)
@@ -182,6 +185,21 @@ class Site:
         """The audit trail."""
         with self.service.reading() as reading:
             return [json.loads(row.body) for row in reading.audit()]
+
+
+def _prepare(settings: Settings) -> None:
+    """Puts a file there that has gone through its first start, where there is none yet."""
+    kind, _, file = settings.database.partition(":///")
+    if kind != "sqlite" or Path(file).exists():
+        return
+
+    def start(folder: Path) -> None:
+        database = f"sqlite:///{folder / Path(file).name}"
+        application = Application(settings.model_copy(update={"database": database}))
+        application.open()
+        close(Asked(application, asyncio.new_event_loop()))
+
+    prepared(Path(file).parent, (__name__, Path(file).name, repr(settings.datahub)), start)
 
 
 def session_of(answer: Answer) -> str:

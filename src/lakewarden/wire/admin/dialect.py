@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import msgspec
 
@@ -50,8 +51,7 @@ class Admin:
     anonymous: str | None = None
 
     def __init__(self, version: str = "") -> None:
-        described = openapi.document(ENDPOINTS, version or _version())
-        self._description = msgspec.json.encode(described)
+        self._description = _described(version or _version())
 
     def routes(self) -> Sequence[Route]:
         description = Route(
@@ -70,6 +70,12 @@ class Admin:
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
         return problem.missing(method, path, allowed)
+
+
+# COST: it takes longer than all else that an application does to be made.
+@cache
+def _described(version: str) -> bytes:
+    return msgspec.json.encode(openapi.document(ENDPOINTS, version))
 
 
 def _version() -> str:

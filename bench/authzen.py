@@ -22,6 +22,9 @@ from bench.literal import Void
 from bench.result import kept, machine, rounded
 from bench.text import number, say, section
 from bench.timing import interleaved, median, quantile, ratio, settle, stretch, timed
+from lakewarden.http.authzen.dialect import AuthZen
+from lakewarden.http.authzen.discovery import EVALUATION, EVALUATIONS
+from lakewarden.http.exchange import Exchange, Handler, Services
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.relations import Facts, MembershipRow
@@ -34,9 +37,6 @@ from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.workload import TABLES_W, Workload, draw, user
-from lakewarden.wire.authzen.dialect import AuthZen
-from lakewarden.wire.authzen.discovery import EVALUATION, EVALUATIONS
-from lakewarden.wire.exchange import Exchange, Handler, Services
 
 NOW = 1_000.0
 OPERATION = "table.load"

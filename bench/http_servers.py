@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bench.http_load import load, request_bytes
-from lakewarden.wire.strict_json import read_object
+from lakewarden.http.strict_json import read_object
 
 if TYPE_CHECKING:
     from starlette.requests import Request

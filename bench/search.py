@@ -23,6 +23,7 @@ from bench.result import kept, machine, rounded
 from bench.start import fresh_store
 from bench.text import say
 from bench.timing import interleaved, latencies, median, quantile, ratio, settle, timed
+from lakewarden.http.exchange import DataHubOptions, Exchange, Handler, Services
 from lakewarden.kernel.change import EntityAdded, RelationChanged, StatementAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
@@ -36,8 +37,7 @@ from lakewarden.service.realm import Realm
 from lakewarden.service.search.index import Index
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
-from lakewarden.wire.datahub.graphql.routes import routes
-from lakewarden.wire.exchange import DataHubOptions, Exchange, Handler, Services
+from lakewarden.systems.datahub.http.graphql.routes import routes
 
 REALM: Final = "datahub"
 DATASETS: Final = 1_000_000

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from lakewarden.http.exchange import Exchange, Refused, Reply, Route
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, Unknown, WardenError
 from lakewarden.service.decision_service import StaleRevision
-from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
 
 _STATUSES = {BadInput: 422, Unknown: 444, Conflict: 409, StaleRevision: 409, Unavailable: 503}
 

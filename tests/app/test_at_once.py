@@ -12,6 +12,7 @@ from lakewarden.app.build import Application
 from lakewarden.app.parsed_head import MOST_BYTES, MOST_KEPT
 from lakewarden.app.request_pipeline import Answer
 from lakewarden.config.settings import Limits, Settings
+from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -21,7 +22,6 @@ from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import Token
 from lakewarden.service.token import digest
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.wire.exchange import Exchange, Reply, Route
 from tests.app.asgi import Asked, close
 from tests.app.serving import basic
 from tests.app.stub import Stub

@@ -21,7 +21,7 @@ from lakewarden.app.client_address import networks
 from lakewarden.app.connections import Admission, Connections
 from lakewarden.app.open_files import OWN_FILES
 from lakewarden.config.settings import Limits, Settings
-from lakewarden.wire.exchange import Exchange, Reply, Route
+from lakewarden.http.exchange import Exchange, Reply, Route
 from tests.app.serving import basic
 from tests.app.stub import Stub
 from tests.app.threaded import listening

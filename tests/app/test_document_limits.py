@@ -19,7 +19,7 @@ from lakewarden.app.build import Application
 from lakewarden.config.settings import load
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
-from tests.wire.datahub.wire import proposal
+from tests.systems.datahub.http.wire import proposal
 
 LIMIT = 4_096
 REALM_LIMIT = 8 * LIMIT

@@ -7,8 +7,6 @@ import pytest
 from lakewarden.app.administrator import administrators, settled
 from lakewarden.app.first_start import first_start
 from lakewarden.app.open_store import OpenStore, open_for_writing, opened_service
-from lakewarden.config.datahub import Datahub
-from lakewarden.config.gravitino import Gravitino
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.change import MembershipChanged
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -22,6 +20,8 @@ from lakewarden.service.audit import first_fault
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.people import remove
 from lakewarden.service.realm import CONTROL, Realm
+from lakewarden.systems.datahub.settings import Datahub
+from lakewarden.systems.gravitino.settings import Gravitino
 
 
 def _settings(**changed: object) -> Settings:

@@ -10,12 +10,12 @@ import pytest
 
 from lakewarden.app.build import Application
 from lakewarden.config.settings import Limits, Settings
+from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.cancellation import Cancelled, check
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store.engine import told
-from lakewarden.wire.exchange import Exchange, Reply, Route
 from tests.app.asgi import Asked, close
 from tests.app.serving import basic
 from tests.app.stub import Stub

@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from lakewarden.app.build import Application
 from lakewarden.app.dialects import all_dialects
 from lakewarden.config.settings import load
+from lakewarden.http.admin import endpoint
+from lakewarden.http.exchange import Route
+from lakewarden.http.strict_json import read
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import split_path
-from lakewarden.wire.admin import endpoint
-from lakewarden.wire.exchange import Route
-from lakewarden.wire.strict_json import read
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
 

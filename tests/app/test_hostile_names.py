@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from lakewarden.app.build import Application
 from lakewarden.config.settings import load
 from lakewarden.kernel.errors import BadInput
-from lakewarden.names import datahub
 from lakewarden.names.canonical import check_user_name
 from lakewarden.service import toml_text
+from lakewarden.systems.datahub import names as datahub
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
 

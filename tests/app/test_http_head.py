@@ -1,8 +1,8 @@
 import pytest
 
 from lakewarden.app import http_head
+from lakewarden.http.exchange import Exchange, Refused, Reply, Route
 from lakewarden.kernel.errors import BadInput
-from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
 
 
 def _handler(_: Exchange) -> Reply:

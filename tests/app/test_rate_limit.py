@@ -15,8 +15,8 @@ from lakewarden.app.dialects import all_dialects
 from lakewarden.app.rate_limit import Buckets, RateLimited, RateLimiter
 from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.settings import Settings, load
+from lakewarden.http.exchange import BULK, LOGINS, READS, WRITES
 from lakewarden.kernel.errors import BadInput
-from lakewarden.wire.exchange import BULK, LOGINS, READS, WRITES
 from tests.app.asgi import Asked, close
 from tests.app.serving import basic
 from tests.app.test_request_origin import is_of

@@ -12,8 +12,8 @@ import pytest
 from lakewarden.app.build import Application
 from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.config.settings import Settings, load
+from lakewarden.http.exchange import Refused
 from lakewarden.kernel.errors import BadInput
-from lakewarden.wire.exchange import Refused
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
 

@@ -1,9 +1,9 @@
 from lakewarden.app.dialects import all_dialects
 from lakewarden.app.routing import Found, Lost, Table, top_realm
+from lakewarden.http.exchange import Route
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.system import load_system
-from lakewarden.wire.exchange import Route
 from tests.app.stub import Stub
 
 

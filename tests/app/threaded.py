@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from lakewarden.app import server
 from lakewarden.app.build import Application
 from lakewarden.config.settings import Settings, load
-from lakewarden.wire.exchange import Dialect
+from lakewarden.http.exchange import Dialect
 from tests.app.serving import Served
 
 PATIENCE = 120

@@ -14,8 +14,8 @@ from lakewarden.aspects.fields import Fields
 from lakewarden.aspects.row import BAD_NAME, Row
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.names import datahub
 from lakewarden.service.system import load_system
+from lakewarden.systems.datahub import names as datahub
 
 MODEL = load_system("datahub").model
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"

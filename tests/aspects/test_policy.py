@@ -22,8 +22,8 @@ from lakewarden.kernel.statement import (
     Where,
 )
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.names import datahub
 from lakewarden.service.system import load_system
+from lakewarden.systems.datahub import names as datahub
 
 MODEL = load_system("datahub").model
 POLICY = Entity("dataHubPolicy", "urn:li:dataHubPolicy:p")

@@ -9,9 +9,9 @@ import pytest
 
 from bench import authzen
 from bench.literal import Void
+from lakewarden.http.authzen.discovery import EVALUATION, EVALUATIONS
 from lakewarden.service.state import State
 from lakewarden.testing.workload import Workload, draw
-from lakewarden.wire.authzen.discovery import EVALUATION, EVALUATIONS
 
 TABLES = 1
 QUERIES = 40

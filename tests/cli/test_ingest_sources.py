@@ -188,7 +188,7 @@ def test_what_spark_fails_at_could_not_be_found_out(
 ) -> None:
     from pyspark.errors import PySparkRuntimeError
 
-    from lakewarden.pipeline.ingest.datahub_file import DatahubFile
+    from lakewarden.systems.datahub.ingest import DatahubFile
 
     def fail(*_: object) -> None:
         raise PySparkRuntimeError("the cluster is gone\nand much more")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from lakewarden.app.build import services
-from lakewarden.config.cdap import CDAP_VARIABLES
 from lakewarden.config.settings import Settings, load
+from lakewarden.http.exchange import CdapLimits
 from lakewarden.kernel.errors import BadInput
-from lakewarden.wire.exchange import CdapLimits
+from lakewarden.systems.cdap.settings import CDAP_VARIABLES
 
 VALUES: dict[str, tuple[str, Any]] = {
     "CDAP_SECURITY_ENABLED": ("false", False),

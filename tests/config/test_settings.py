@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from lakewarden.app.build import services
-from lakewarden.config.datahub import DATAHUB_VARIABLES
 from lakewarden.config.settings import Settings, load
 from lakewarden.kernel.errors import BadInput
+from lakewarden.systems.datahub.settings import DATAHUB_VARIABLES
 
 KEY = base64.urlsafe_b64encode(bytes(32)).decode()
 

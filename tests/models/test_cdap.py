@@ -17,7 +17,7 @@ from lakewarden.kernel.model import ANY, Operation, Reach
 from lakewarden.kernel.principal import ALL_USERS, MASTER
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.names import cdap as spelling
+from lakewarden.systems.cdap import names as spelling
 
 CDAP = models.load("cdap")
 OLDER = models.load("cdap_parent_write")

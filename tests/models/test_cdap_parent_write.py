@@ -14,7 +14,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.expression import Holds, Node, children
 from lakewarden.kernel.model import Model, Reach, above
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.names import cdap as spelling
+from lakewarden.systems.cdap import names as spelling
 
 NAME = "cdap_parent_write"
 MODEL = models.load(NAME)

@@ -27,9 +27,9 @@ from lakewarden.kernel.expression import (
 from lakewarden.kernel.model import ANY, NONE, Operation, Reach
 from lakewarden.kernel.principal import ALL_USERS, Principal
 from lakewarden.kernel.statement import Anything, Owners, Statement, Where
-from lakewarden.names import datahub as spelling
 from lakewarden.service.defaults import built_in, default_statements
 from lakewarden.service.system import load_system
+from lakewarden.systems.datahub import names as spelling
 
 OPEN = "entity.view_open"
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput, WardenError
-from lakewarden.names import cdap, datahub, gravitino
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.gravitino import names as gravitino
 
 SPELLINGS: dict[str, Spelling] = {"gravitino": gravitino, "datahub": datahub, "cdap": cdap}
 

@@ -12,8 +12,8 @@ from lakewarden.aspects.change import CHANGES
 from lakewarden.kernel.principal import GROUP, ROLE
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline import check, ownership
-from lakewarden.pipeline.ingest.datahub_file import SUFFIXES
 from lakewarden.pipeline.tables import QUARANTINE
+from lakewarden.systems.datahub.ingest import SUFFIXES
 
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "pipeline.md"
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import lakewarden
 from lakewarden import sample
-from lakewarden.sample import build, company, datahub, gravitino
+from lakewarden.sample import build, company
+from lakewarden.systems.datahub import sample as datahub
+from lakewarden.systems.gravitino import sample as gravitino
 
 MAX_BYTES = 1536 * 1024
 

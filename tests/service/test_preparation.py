@@ -22,7 +22,7 @@ from lakewarden.service.preparation import NotPrepared, Preparation
 from lakewarden.service.realm import Realm
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
-from tests.wire.lock_spy import LockSpy, spied
+from tests.http.lock_spy import LockSpy, spied
 
 REALM = "hub"
 TABLE = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)")

@@ -13,7 +13,6 @@ from lakewarden.kernel.change import StatementAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.names import datahub
 from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.aspect_guard import NotAllowed, Switches
@@ -24,6 +23,7 @@ from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
 from lakewarden.service.token import issue
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
 from tests.service.opened_services import opened
 
 HUB = "datahub"

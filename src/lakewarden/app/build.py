@@ -38,7 +38,6 @@ from lakewarden.app.rate_limit import RateLimiter
 from lakewarden.app.readiness import Readiness
 from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.request_pipeline import Answer, Parts, RequestPipeline
-from lakewarden.app.root_password import set_root_password
 from lakewarden.app.routing import Table
 from lakewarden.app.trusted_proxy import TrustedProxy
 from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
@@ -46,8 +45,15 @@ from lakewarden.authn.authenticator import Authenticator
 from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
 from lakewarden.authn.password import Passwords
 from lakewarden.config.settings import Limits, Settings
+from lakewarden.http.exchange import (
+    CdapLimits,
+    CdapOptions,
+    DataHubOptions,
+    Dialect,
+    GravitinoOptions,
+    Services,
+)
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
-from lakewarden.names.cdap import user_of
 from lakewarden.service.actor import ANONYMOUS
 from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
@@ -57,14 +63,8 @@ from lakewarden.service.search.warmth import prepare
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
 from lakewarden.store.secrets import Keys
-from lakewarden.wire.exchange import (
-    CdapLimits,
-    CdapOptions,
-    DataHubOptions,
-    Dialect,
-    GravitinoOptions,
-    Services,
-)
+from lakewarden.systems.cdap.names import user_of
+from lakewarden.systems.datahub.root_password import set_root_password
 
 _OWN_THREADS: Final = 2
 """Beside those of handlers: what the server asks for itself does not wait for them."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lakewarden.wire.admin.dialect import Admin
-from lakewarden.wire.authzen.dialect import AuthZen
-from lakewarden.wire.cdap import Cdap
-from lakewarden.wire.datahub import DataHub
-from lakewarden.wire.exchange import Dialect
-from lakewarden.wire.gravitino import Gravitino
+from lakewarden.http.admin.dialect import Admin
+from lakewarden.http.authzen.dialect import AuthZen
+from lakewarden.http.exchange import Dialect
+from lakewarden.systems.cdap.http import Cdap
+from lakewarden.systems.datahub.http import DataHub
+from lakewarden.systems.gravitino.http import Gravitino
 
 DATAHUB: Final = DataHub.name
 CDAP: Final = Cdap.name

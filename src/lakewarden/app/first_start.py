@@ -16,7 +16,6 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.principal import MASTER, ROLE, SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.names.cdap import user_of
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.decision_service import DecisionService
@@ -26,6 +25,7 @@ from lakewarden.service.realms import establish, establish_control
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.system import System
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.names import user_of
 
 ADMIN_ROLE: Final = Principal(ROLE, "urn:li:dataHubRole:Admin")
 """The role that DataHub's administrators hold."""

@@ -23,11 +23,11 @@ from lakewarden.app.request_pipeline import Parts
 from lakewarden.app.write_watch import WriteWatch
 from lakewarden.authn import header
 from lakewarden.authn.authenticator import Unauthenticated
+from lakewarden.http.exchange import Refused, Reply
 from lakewarden.kernel.errors import WardenError
 from lakewarden.service import control
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import weakened
-from lakewarden.wire.exchange import Refused, Reply
 
 LIVE: Final = ("/healthz", "/health", "/health/live")
 READY: Final = ("/readyz", "/health/ready")

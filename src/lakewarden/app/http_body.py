@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from lakewarden.wire.exchange import Refused
+from lakewarden.http.exchange import Refused
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 

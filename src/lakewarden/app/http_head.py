@@ -15,8 +15,8 @@ from functools import cache
 from typing import Final
 from urllib.parse import parse_qsl
 
+from lakewarden.http.exchange import JSON, Refused, Route
 from lakewarden.kernel.errors import BadInput
-from lakewarden.wire.exchange import JSON, Refused, Route
 
 REQUEST_ID: Final = "x-request-id"
 REQUEST_ID_BYTES: Final = REQUEST_ID.encode()

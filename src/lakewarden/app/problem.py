@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 import msgspec
 
+from lakewarden.http.exchange import Exchange, Refused, Reply, Route
 from lakewarden.kernel.errors import (
     BadInput,
     Conflict,
@@ -16,7 +17,6 @@ from lakewarden.kernel.errors import (
     Unknown,
 )
 from lakewarden.service.decision_service import StaleRevision
-from lakewarden.wire.exchange import Exchange, Refused, Reply, Route
 
 CONTENT_TYPE = "application/problem+json"
 

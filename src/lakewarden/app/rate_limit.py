@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from lakewarden.config.rate_limits import RateLimits
-from lakewarden.wire.exchange import BULK, LOGINS, READS, WRITES, Refused
+from lakewarden.http.exchange import BULK, LOGINS, READS, WRITES, Refused
 
 CLASSES: Final = (READS, WRITES, LOGINS, BULK)
 

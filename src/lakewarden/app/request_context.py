@@ -13,8 +13,8 @@ from lakewarden.app import log, metrics
 from lakewarden.app.client_address import Network, client_address
 from lakewarden.app.freshness import STALE
 from lakewarden.app.http_head import Pair
+from lakewarden.http.exchange import JSON, Dialect, Exchange, Reply
 from lakewarden.service.actor import Actor
-from lakewarden.wire.exchange import JSON, Dialect, Exchange, Reply
 
 REVISION: Final = "lakewarden-revision"
 """Response header: the revision of the state that the answer was taken from."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from lakewarden.authn.origin import is_own
-from lakewarden.wire.exchange import Refused
+from lakewarden.http.exchange import Refused
 
 ANY: Final = "*"
 """In `allowed_hosts`: every name."""

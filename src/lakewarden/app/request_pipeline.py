@@ -49,13 +49,13 @@ from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthe
 from lakewarden.authn.header import Nothing
 from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.settings import Limits
+from lakewarden.http.exchange import JSON, LOGINS, Exchange, Handler, Refused, Reply, Services
 from lakewarden.kernel.errors import Starting, Unavailable, WardenError
 from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.cancellation import Cancellation, check, working
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import DIRECTORY
 from lakewarden.service.state import State
-from lakewarden.wire.exchange import JSON, LOGINS, Exchange, Handler, Refused, Reply, Services
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Scope = MutableMapping[str, Any]

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lakewarden.http.exchange import Dialect, Route
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
-from lakewarden.wire.exchange import Dialect, Route
 
 REALMS: Final = "r"
 """First segment of the paths that name their realm."""

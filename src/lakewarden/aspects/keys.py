@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.names import datahub
+from lakewarden.systems.datahub import names as datahub
 
 _FIELDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "application": ("applicationKey", ("id",)),

@@ -30,8 +30,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
-from lakewarden.names import datahub
 from lakewarden.names.canonical import quoted
+from lakewarden.systems.datahub import names as datahub
 
 Reader = Callable[[Entity, Fields, At], Iterator[Row]]
 

@@ -22,8 +22,8 @@ from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, ROLE, USER
 from lakewarden.kernel.statement import Condition
 from lakewarden.kernel.statement_file import principal_text, read_statements
-from lakewarden.names import datahub
 from lakewarden.names.canonical import quoted
+from lakewarden.systems.datahub import names as datahub
 
 _METADATA: Final = "METADATA"
 _PLATFORM: Final = "PLATFORM"

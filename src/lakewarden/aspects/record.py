@@ -16,8 +16,8 @@ from lakewarden.aspects.change import CHANGES, Change
 from lakewarden.aspects.fields import Fields
 from lakewarden.aspects.record_names import aspect_name
 from lakewarden.kernel.errors import BadInput
-from lakewarden.names import datahub
 from lakewarden.names.canonical import quoted
+from lakewarden.systems.datahub import names as datahub
 
 JSON: Final = ("application/json", "application/json-patch+json")
 """What the content of an aspect may be."""

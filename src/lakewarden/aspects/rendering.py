@@ -20,7 +20,7 @@ from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, ROLE, USER
 from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.statement import Criterion, Statement, Where
-from lakewarden.names import datahub
+from lakewarden.systems.datahub import names as datahub
 
 Value = dict[str, Any]
 """An aspect, as JSON."""

@@ -169,15 +169,15 @@ class Local:
         return self._state.realm(realm).system
 
     def _who(self, asking: dict[str, Any]) -> object:
+        from lakewarden.http.admin.cross_realm import users_given
         from lakewarden.service import cross_realm
-        from lakewarden.wire.admin.cross_realm import users_given
 
         found = cross_realm.who(*self._asked(asking), asking["realms"], asking["home"])
         return users_given(self._state, done(found))
 
     def _list(self, asking: dict[str, Any]) -> object:
+        from lakewarden.http.admin.cross_realm import listing_given
         from lakewarden.service import cross_realm
-        from lakewarden.wire.admin.cross_realm import listing_given
 
         after = asking["after"]
         places = after and {(p["realm"], p["operation"]): p["entity"] for p in after}
@@ -187,16 +187,16 @@ class Local:
         return listing_given(done(found))
 
     def _explain(self, asking: dict[str, Any]) -> object:
+        from lakewarden.http.admin.cross_realm import reasons_given
         from lakewarden.service import cross_realm
-        from lakewarden.wire.admin.cross_realm import reasons_given
 
         found = cross_realm.explained(*self._asked(asking), asking["realms"], asking["home"])
         return reasons_given(done(found))
 
     def _access(self, asking: dict[str, Any]) -> object:
+        from lakewarden.http.admin.bodies import PageGiven
+        from lakewarden.http.admin.cross_realm import reach_given
         from lakewarden.service.asset_access import asset_access
-        from lakewarden.wire.admin.bodies import PageGiven
-        from lakewarden.wire.admin.cross_realm import reach_given
 
         answer = asset_access(
             self._state,

@@ -204,9 +204,11 @@ def _check_shown(walked: _Walked, prune: bool) -> None:
 
 def _walk(system: str, address: str, folder: Path, asking: Asking, people: People) -> _Walked:
     """Reads the original into the folder."""
-    from lakewarden.pipeline.extract import cdap, datahub, gravitino
     from lakewarden.pipeline.extract.export import Export
     from lakewarden.pipeline.extract.original import Original
+    from lakewarden.systems.cdap import extract as cdap
+    from lakewarden.systems.datahub import extract as datahub
+    from lakewarden.systems.gravitino import extract as gravitino
 
     asked = _principals(people, asking)
     with (
@@ -236,9 +238,9 @@ def _walked(original: Original, records: dict[str, int], notes: list[str]) -> _W
 def _principals(people: People, asking: Asking) -> list[Principal]:
     """Whom a running CDAP is asked about."""
     from lakewarden.kernel.principal import USER, Principal
-    from lakewarden.pipeline.extract.cdap import read_principals
     from lakewarden.pipeline.ingest.exchange import exchanges
     from lakewarden.pipeline.ingest.identity import People as Replies
+    from lakewarden.systems.cdap.extract import read_principals
 
     found = [] if asking.source_user is None else [Principal(USER, asking.source_user)]
     if people.principals is not None:

@@ -141,15 +141,15 @@ def source_of(
         raise BadInput("no such file or folder", where=text)
     match kind:
         case "datahub-file":
-            from lakewarden.pipeline.ingest.datahub_file import DatahubFile
+            from lakewarden.systems.datahub.ingest import DatahubFile
 
             return DatahubFile(path)
         case "gravitino-file":
-            from lakewarden.pipeline.ingest.gravitino_file import GravitinoFile
+            from lakewarden.systems.gravitino.ingest import GravitinoFile
 
             return GravitinoFile(path)
         case "cdap-file":
-            from lakewarden.pipeline.ingest.cdap_file import CdapFile
+            from lakewarden.systems.cdap.ingest import CdapFile
 
             return CdapFile(path, model or _CDAP_MODELS[0])
         case "ranger-file":

@@ -39,9 +39,10 @@ def password(
         lakewarden user password datahub --database sqlite:///estate.db
     """
     from lakewarden.authn.password import Passwords
-    from lakewarden.service import native_user, throttle
+    from lakewarden.service import throttle
     from lakewarden.service.decision_service import DecisionService
     from lakewarden.service.password import check_strength
+    from lakewarden.systems.datahub.use_cases import native_user
 
     def check(service: DecisionService) -> str:
         found = service.state.realm(realm)

@@ -31,9 +31,6 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from lakewarden.config.cdap import Cdap, cdap_given
-from lakewarden.config.datahub import Datahub, datahub_given
-from lakewarden.config.gravitino import Gravitino
 from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.root_token import check_root_token
 from lakewarden.config.values import (
@@ -50,6 +47,9 @@ from lakewarden.config.values import (
 )
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.password import check_strength
+from lakewarden.systems.cdap.settings import Cdap, cdap_given
+from lakewarden.systems.datahub.settings import Datahub, datahub_given
+from lakewarden.systems.gravitino.settings import Gravitino
 
 PREFIX: Final = "LAKEWARDEN_"
 """What the names of environment variables begin with."""

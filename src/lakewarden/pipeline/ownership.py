@@ -39,8 +39,8 @@ import pyarrow as pa
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.toml_section import Section
-from lakewarden.names import datahub
 from lakewarden.names.canonical import quoted
+from lakewarden.systems.datahub import names as datahub
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -11,7 +11,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from lakewarden.sample import CDAP, DATA, DATAHUB, GRAVITINO, cdap, datahub, gravitino
+from lakewarden.sample import CDAP, DATA, DATAHUB, GRAVITINO
+from lakewarden.systems.cdap import sample as cdap
+from lakewarden.systems.datahub import sample as datahub
+from lakewarden.systems.gravitino import sample as gravitino
 
 Record = dict[str, object]
 

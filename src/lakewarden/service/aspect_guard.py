@@ -22,10 +22,10 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.relations import MembershipRow, RelationRow
 from lakewarden.kernel.request import Request
-from lakewarden.names import datahub
 from lakewarden.service import aspects, timeseries
 from lakewarden.service.aspects import Value
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
 
 CREDENTIAL: Final = "dataHubAccessToken"
 """The type of the entities as which tokens are kept, and how their URNs begin."""

@@ -31,12 +31,12 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Statement
-from lakewarden.names import datahub
 from lakewarden.service import timeseries
 from lakewarden.service.effect import Document, DocumentChanged, Effect
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
 
 Value = dict[str, Any]
 

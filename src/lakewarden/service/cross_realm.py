@@ -19,7 +19,6 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.listing import Page
 from lakewarden.kernel.model import WAYS, Model
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.names import datahub
 from lakewarden.service import questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -36,6 +35,7 @@ from lakewarden.service.realm_selection import (
 )
 from lakewarden.service.state import State
 from lakewarden.service.system import System
+from lakewarden.systems.datahub import names as datahub
 
 T = TypeVar("T")
 

@@ -16,11 +16,11 @@ from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import RelationRow
-from lakewarden.names import datahub
 from lakewarden.names.canonical import quoted
 from lakewarden.service import aspects
 from lakewarden.service.aspects import Aspect, Write
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
 
 LOGICAL: Final = "logicalParent"
 """The aspect."""

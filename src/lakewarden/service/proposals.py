@@ -21,20 +21,14 @@ from lakewarden.aspects.patch import Begin, Patched
 from lakewarden.aspects.record_names import check_name, is_known
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.service import (
-    account_status,
-    aspects,
-    logical_parent,
-    native_user,
-    references,
-    timeseries,
-)
+from lakewarden.service import account_status, aspects, logical_parent, references, timeseries
 from lakewarden.service.aspect_guard import CREDENTIAL_PREFIX, ORIGINAL, Guard, Switches
 from lakewarden.service.aspects import Aspect, Value, Write
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import people_of
 from lakewarden.service.references import Reference
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.use_cases import native_user
 
 _DECIDING: Final = frozenset(("querySubjects",))
 """Aspects that say who may make an entity."""

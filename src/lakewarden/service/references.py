@@ -23,9 +23,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.names import datahub
 from lakewarden.service.effect import Effect
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
 
 _ASPECTS: Final = {
     "asset": "dataProductProperties",

@@ -20,7 +20,10 @@ from lakewarden.kernel.principal import (
     Principal,
 )
 from lakewarden.kernel.statement_file import read_entity, read_principal
-from lakewarden.names import cdap, control, datahub, gravitino, plain
+from lakewarden.names import control, plain
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.gravitino import names as gravitino
 
 _URN = "urn:li:"
 _IMPLIED = {ALL_USERS.name, ANY_GROUP.name, SERVICE_ADMINS.name, MASTER.name}

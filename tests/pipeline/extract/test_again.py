@@ -25,10 +25,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import IMPLIED, ROLE, USER, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.names import cdap
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.effect import Effect
 from lakewarden.service.system import load_system
+from lakewarden.systems.cdap import names as cdap
 from tests.app.serving import Answer, Served, server
 from tests.cli.realms import write_cdap, write_datahub, write_gravitino
 

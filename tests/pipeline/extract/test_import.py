@@ -25,12 +25,12 @@ from lakewarden.kernel.principal import IMPLIED, ROLE, USER, Principal, members_
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.pipeline.extract import datahub
 from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
 from lakewarden.service.state import RealmState
+from lakewarden.systems.datahub import extract as datahub
 from tests.app.serving import server
 from tests.sample.estate import estate
 

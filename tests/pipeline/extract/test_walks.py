@@ -11,9 +11,11 @@ import pytest
 
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.principal import GROUP, USER, Principal
-from lakewarden.pipeline.extract import cdap, datahub, gravitino
 from lakewarden.pipeline.extract.export import Export
 from lakewarden.pipeline.extract.original import Original
+from lakewarden.systems.cdap import extract as cdap
+from lakewarden.systems.datahub import extract as datahub
+from lakewarden.systems.gravitino import extract as gravitino
 from tests.pipeline.extract.scripted import Scripted, scripted
 
 ML = "/api/metalakes/lk"

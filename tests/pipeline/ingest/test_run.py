@@ -19,12 +19,12 @@ from lakewarden.kernel.relations import EntityRow, OwnerRow
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.ingest import run
-from lakewarden.pipeline.ingest.datahub_file import DatahubFile
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.source import STAGES
 from lakewarden.pipeline.ingest.version import Draft, draft
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.warden import Warden
+from lakewarden.systems.datahub.ingest import DatahubFile
 from tests.pipeline.directories import write_directory
 
 if TYPE_CHECKING:

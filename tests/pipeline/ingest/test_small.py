@@ -10,14 +10,14 @@ import pytest
 
 from lakewarden import sample
 from lakewarden.pipeline import local_mode
-from lakewarden.pipeline.ingest.cdap_file import CdapFile
-from lakewarden.pipeline.ingest.datahub_file import DatahubFile
-from lakewarden.pipeline.ingest.gravitino_file import GravitinoFile
 from lakewarden.pipeline.ingest.local import as_json
 from lakewarden.pipeline.ingest.run import Result, ingest
 from lakewarden.pipeline.ingest.source import Source
 from lakewarden.pipeline.ingest.tabular import Tabular
 from lakewarden.pipeline.session import Deferred
+from lakewarden.systems.cdap.ingest import CdapFile
+from lakewarden.systems.datahub.ingest import DatahubFile
+from lakewarden.systems.gravitino.ingest import GravitinoFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

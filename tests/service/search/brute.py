@@ -8,8 +8,8 @@ from unicodedata import normalize
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
-from lakewarden.names import datahub
 from lakewarden.service.search.question import Condition, Criterion, Question
+from lakewarden.systems.datahub import names as datahub
 
 HIDDEN = {"dataHubPolicy", "dataHubSecret", "dataHubAccessToken", "inviteToken"}
 NAMES = ("name", "title", "displayName", "fullName", "qualifiedName", "username")

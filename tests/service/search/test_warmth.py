@@ -9,7 +9,7 @@ import pytest
 from lakewarden.service.search import texts
 from lakewarden.service.search.index import Index
 from lakewarden.service.search.warmth import prepare
-from tests.wire.datahub.wire import REALM, Wire
+from tests.systems.datahub.http.wire import REALM, Wire
 
 
 def test_what_the_first_search_needs_is_there(

@@ -37,13 +37,14 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.names import datahub, gravitino
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.dbt_manifest import Dbt, Node, Owner, read
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.grants import stored
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.system import System
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.gravitino import names as gravitino
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

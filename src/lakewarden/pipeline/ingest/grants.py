@@ -32,7 +32,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.kernel.statement_file import principal_text, read_statements
-from lakewarden.names import gravitino
+from lakewarden.systems.gravitino import names as gravitino
 
 Columns = Mapping[str, Collection[str]]
 """What is granted on columns: the database's own words, by the name of the column."""

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.extract import cdap, datahub, gravitino
 from lakewarden.pipeline.extract.export import Export
 from lakewarden.pipeline.extract.original import NOBODY, Credential, Original
-from lakewarden.pipeline.ingest.cdap_file import CdapFile
-from lakewarden.pipeline.ingest.datahub_file import DatahubFile
 from lakewarden.pipeline.ingest.exchange import exchanges
 from lakewarden.pipeline.ingest.files import File, find
-from lakewarden.pipeline.ingest.gravitino_file import GravitinoFile
 from lakewarden.pipeline.ingest.identity import People
 from lakewarden.pipeline.ingest.source import Progress, Reading, Source
 from lakewarden.service.system import System
+from lakewarden.systems.cdap import extract as cdap
+from lakewarden.systems.cdap.ingest import CdapFile
+from lakewarden.systems.datahub import extract as datahub
+from lakewarden.systems.datahub.ingest import DatahubFile
+from lakewarden.systems.gravitino import extract as gravitino
+from lakewarden.systems.gravitino.ingest import GravitinoFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

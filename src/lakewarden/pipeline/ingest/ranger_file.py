@@ -33,7 +33,6 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.names import gravitino
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.grants import stored
@@ -51,6 +50,7 @@ from lakewarden.pipeline.ingest.ranger_policy import (
 from lakewarden.pipeline.ingest.ranger_scope import SERVICES, Place, Scopes
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.system import System
+from lakewarden.systems.gravitino import names as gravitino
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

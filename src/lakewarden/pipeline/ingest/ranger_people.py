@@ -14,9 +14,9 @@ from lakewarden.aspects.row import Row, membership_row, principal_row
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
-from lakewarden.names import gravitino
 from lakewarden.pipeline.ingest.grants import stored
 from lakewarden.pipeline.ingest.ranger_policy import Item, Ranger
+from lakewarden.systems.gravitino import names as gravitino
 
 PUBLIC: Final = "public"
 """Ranger's group of everybody."""

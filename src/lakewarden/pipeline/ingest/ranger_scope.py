@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.names import gravitino
 from lakewarden.pipeline.ingest.ranger_policy import Level, Resource
+from lakewarden.systems.gravitino import names as gravitino
 
 TYPES: Final = ("metalake", "catalog", "schema", "table", "column")
 

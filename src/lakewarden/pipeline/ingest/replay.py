@@ -28,8 +28,8 @@ from lakewarden.aspects.row import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
-from lakewarden.names import datahub
 from lakewarden.pipeline.ingest.proposal import Write
+from lakewarden.systems.datahub import names as datahub
 
 _POLICY = "dataHubPolicy"
 

@@ -27,7 +27,6 @@ from sqlalchemy.exc import (
 
 from lakewarden.aspects.row import Row
 from lakewarden.kernel.errors import BadInput, Unavailable
-from lakewarden.names import gravitino
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import mysql_catalog, postgres_catalog
 from lakewarden.pipeline.ingest import mysql_grants as mysql
@@ -35,6 +34,7 @@ from lakewarden.pipeline.ingest import postgres_grants as postgres
 from lakewarden.pipeline.ingest.grants import Catalog, Grants, stored
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.system import System
+from lakewarden.systems.gravitino import names as gravitino
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

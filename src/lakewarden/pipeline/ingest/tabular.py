@@ -43,7 +43,6 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.relations import TABLES
 from lakewarden.kernel.statement_file import read_principal, read_statements
-from lakewarden.names import datahub
 from lakewarden.names.canonical import check_text, quoted
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Input
@@ -63,6 +62,7 @@ from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.system import System, load_system
+from lakewarden.systems.datahub import names as datahub
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

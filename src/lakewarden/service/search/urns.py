@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.kernel.tree import Lineage, Tree
-from lakewarden.names.datahub import ENVIRONMENTS
+from lakewarden.systems.datahub.names import ENVIRONMENTS
 
 Codes = NDArray[np.int32]
 

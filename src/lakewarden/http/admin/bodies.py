@@ -1,0 +1,565 @@
+"""The bodies of our own API: what a client sends and what it gets, as types.
+
+Reading refuses members that are not declared; `openapi.json` is written from these types.
+Entities are written `type:name` or as a URN, principals `kind:name`, moments as RFC 3339.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from lakewarden.http.admin.words import (
+    PERSON,
+    READABLE,
+    DirectoryName,
+    EntityText,
+    ModelName,
+    Moment,
+    PrincipalText,
+    RealmName,
+    Scalar,
+    Word,
+    described,
+)
+from lakewarden.kernel.statement import MAX_CRITERIA
+from lakewarden.service.plan import MAX_KEEPER
+from lakewarden.service.token import LONGEST, MAX_TITLE
+
+
+class Body(Struct, forbid_unknown_fields=True):
+    """What a client sends; some of it comes back in the same form."""
+
+
+class Given(Struct):
+    """What a client gets."""
+
+
+class PageAsked(Body, kw_only=True):
+    """Which part of a list is wanted."""
+
+    token: str = ""
+    limit: Annotated[int, described(minimum=1, maximum=1_000)] = 100
+
+
+class PageGiven(Given, kw_only=True):
+    """Where the list goes on; an empty token: it does not."""
+
+    next_token: str = ""
+
+
+class Paged(Given, kw_only=True):
+    """Part of a list: how many there are in all, and where it goes on."""
+
+    total: int
+    page: PageGiven
+
+
+class Problem(Given, kw_only=True, omit_defaults=True):
+    """Why there is no answer (RFC 9457); members from `errors` on are there where they apply."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    request_id: str = ""
+    errors: list[Fault] = field(default_factory=list)
+    operation: str = ""
+    object: str = ""
+    missing: Lacking | None = None
+    may_grant: list[str] = field(default_factory=list)
+    allow: list[str] = field(default_factory=list)
+
+
+class Fault(Given, kw_only=True):
+    """What is wrong at which place of the request."""
+
+    path: str
+    message: str
+
+
+class Lacking(Given, kw_only=True):
+    """The privilege that is missing, and the object on which it could be granted."""
+
+    privilege: str
+    object: str
+
+
+# Who is calling
+
+
+class Caller(Given, kw_only=True):
+    """Who the server takes the caller for."""
+
+    user: str
+    directory: str
+    realm: str | None
+    groups: list[str]
+    credential: str
+    administrator: bool
+
+
+# Realms
+
+
+class NewRealm(Body, kw_only=True):
+    """A realm to be created."""
+
+    name: RealmName
+    model: ModelName
+    directory: DirectoryName = "main"
+    settings: dict[str, str] = field(default_factory=dict)
+    spellings: dict[str, str] = field(default_factory=dict)
+
+
+class RealmChange(Body, kw_only=True):
+    """What is to be different; what is left out stays."""
+
+    settings: dict[str, str] | UnsetType = UNSET
+    spellings: dict[str, str] | UnsetType = UNSET
+
+
+class RealmGiven(Given, kw_only=True):
+    """One realm. `settings` are all of its model, also those left as they come.
+
+    How much is in it, and how names are mapped, is told to whoever may see what is in it.
+    """
+
+    name: str
+    model: str
+    title: str
+    directory: str
+    settings: dict[str, str]
+    entities: int | None = None
+    statements: int | None = None
+    spellings: dict[str, str] | None = None
+
+
+class Realms(Given, kw_only=True):
+    """The realms that the caller may see."""
+
+    realms: list[RealmGiven]
+
+
+# People
+
+
+class DirectoryGiven(Given, kw_only=True):
+    """One directory, with how many people are in it and which realms know them."""
+
+    name: str
+    users: int
+    groups: int
+    realms: list[str]
+
+
+class Directories(Given, kw_only=True):
+    """The directories that the caller may see."""
+
+    directories: list[DirectoryGiven]
+
+
+class Principals(Paged, kw_only=True):
+    """Users, groups and roles, as `kind:name`, in order."""
+
+    principals: list[str]
+
+
+class PrincipalSent(Body, kw_only=True):
+    """A user, group or role."""
+
+    principal: PrincipalText
+
+
+class Membership(Body, kw_only=True):
+    """`member` acts as `of` too."""
+
+    member: PrincipalText
+    of: PrincipalText
+
+
+class DirectoryMembership(Membership, kw_only=True):
+    """`member` acts as the group `of` too."""
+
+    member: Annotated[str, described(pattern=f"^(user|group):{PERSON}")]
+    of: Annotated[str, described(pattern=f"^group:{PERSON}")]
+
+
+class Memberships(Paged, kw_only=True):
+    """Who belongs to what, in order."""
+
+    memberships: list[Membership]
+
+
+# Tokens
+
+
+class NewToken(Body, kw_only=True):
+    """A token to be made, good for so many seconds. Without a user it is the caller's own.
+
+    With `new` false the user has to be stored, in the directory or in one of its realms.
+    """
+
+    user: str | None = None
+    directory: DirectoryName | None = None
+    realm: str | None = None
+    seconds: Annotated[float, described(exclusiveMinimum=0, maximum=LONGEST)] = 86_400.0
+    title: Annotated[str, described(maxLength=MAX_TITLE, pattern=READABLE)] = ""
+    new: bool = True
+
+
+class TokenGiven(Given, kw_only=True):
+    """A token, without its text."""
+
+    id: str
+    user: str
+    directory: str
+    realm: str | None
+    title: str
+    created: datetime
+    expires: datetime
+
+
+class TokenIssued(TokenGiven, kw_only=True):
+    """A new token and its text, which is shown this once."""
+
+    token: str
+
+
+class Tokens(Given, kw_only=True):
+    """Tokens that are good, the oldest first."""
+
+    tokens: list[TokenGiven]
+
+
+# Statements
+
+
+class Criterion(Body, kw_only=True):
+    """A condition on a field of the resource."""
+
+    field: str
+    values: list[str]
+    condition: Literal["EQUALS", "STARTS_WITH", "NOT_EQUALS"] = "EQUALS"
+
+
+Criteria = Annotated[list[Criterion], described(maxItems=MAX_CRITERIA)]
+
+
+class StatementParts(Struct, kw_only=True, omit_defaults=True):
+    """Whom a statement allows or denies what on which entities.
+
+    One of `on`, `matching` and `where` says on which; none: on anything.
+    """
+
+    privileges: list[Word]
+    to: list[PrincipalText]
+    effect: Literal["allow", "deny"] = "allow"
+    title: str = ""
+    on: EntityText | None = None
+    matching: EntityText | None = None
+    where: Criteria | None = None
+    constraint: Criteria | None = None
+    valid_from: Moment | None = None
+    valid_until: Moment | None = None
+    active: bool = True
+
+
+class StatementSent(StatementParts, Body, kw_only=True, forbid_unknown_fields=True):
+    """A statement to be stored.
+
+    `mark` says who keeps it; it must be named to change a marked one.
+    """
+
+    privileges: Annotated[list[Word], described(minItems=1)]
+    to: Annotated[list[PrincipalText], described(minItems=1)]
+    mark: Annotated[str, Meta(max_length=MAX_KEEPER, pattern=READABLE)] = ""
+
+
+class StatementGiven(StatementParts, Given, kw_only=True):
+    """A stored statement."""
+
+    id: str
+
+
+class Statements(Paged, kw_only=True):
+    """The statements of a realm, by id."""
+
+    statements: list[StatementGiven]
+
+
+# Entities
+
+
+class EntityName(Given, kw_only=True):
+    """An entity by type and name."""
+
+    type: str
+    name: str
+
+
+class Owner(Body, kw_only=True):
+    """An owner, and the ownership type where the system has such."""
+
+    principal: PrincipalText
+    ownership: str = ""
+
+
+class EntitySent(Body, kw_only=True):
+    """An entity to be stored or moved; with `owners`, these and no others own it."""
+
+    entity: EntityText
+    parent: EntityText | None = None
+    owners: list[Owner] | None = None
+
+
+class EntityGiven(Given, kw_only=True):
+    """A stored entity and what it carries."""
+
+    entity: str
+    type: str
+    name: str
+    parent: str | None
+    owners: list[Owner]
+    attributes: dict[str, list[str]]
+    relations: dict[str, list[str]]
+
+
+class Entities(Paged, kw_only=True):
+    """Entities in the order of their places; `total` counts the whole list."""
+
+    entities: list[EntityName]
+
+
+# Questions
+
+
+class Act(Body, kw_only=True):
+    """The entity of a question, and what comes along with the act.
+
+    The schema says no more than what a batch takes, which answers a malformed question as well.
+    """
+
+    entity: str | None = None
+    targets: dict[str, str] = field(default_factory=dict)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+    attributes: dict[str, Scalar] = field(default_factory=dict)
+    subresources: list[str] = field(default_factory=list)
+
+
+class Parts(Act, kw_only=True):
+    """What a question may bring along about the act and the asker.
+
+    Without `principal` the question is about the caller; `groups` and `roles` are those that
+    an identity provider asserts and those that are active.
+    """
+
+    principal: str | None = None
+    groups: list[str] = field(default_factory=list)
+    roles: list[str] = field(default_factory=list)
+
+
+class Question(Parts, kw_only=True):
+    """May the principal do the operation, or does it hold the privilege, on the entity?"""
+
+    operation: str
+
+
+class Questions(Body, kw_only=True):
+    """Several questions, answered in order."""
+
+    questions: Annotated[list[Question], described(minItems=1)]
+
+
+class ListQuestion(Question, kw_only=True):
+    """On which entities may the principal do the operation? `entity` is not looked at."""
+
+    within: EntityText | None = None
+    after: EntityText | None = None
+    page: PageAsked = field(default_factory=PageAsked)
+
+
+class WhoQuestion(Act, kw_only=True):
+    """Who may do the operation on the entity?"""
+
+    operation: Word
+    page: PageAsked = field(default_factory=PageAsked)
+
+
+class AccessQuestion(Body, kw_only=True):
+    """Who may do what on the entity?"""
+
+    entity: EntityText | None = None
+
+
+class Answer(Given, kw_only=True):
+    """A decision, with remarks beside it."""
+
+    allow: bool
+    reason: str
+    revision: int
+    notes: list[str]
+
+
+class BatchRow(Given, kw_only=True, omit_defaults=True):
+    """One of several decisions; a question that is malformed is denied, and `error` says why."""
+
+    allow: bool
+    reason: str
+    error: str = ""
+
+
+class Batch(Given, kw_only=True):
+    """Decisions in the order of their questions."""
+
+    answers: list[BatchRow]
+    revision: int
+
+
+class Listing(Paged, kw_only=True):
+    """Entities on which the operation is allowed; `after` is the last one where more follow."""
+
+    entities: list[EntityName]
+    after: str | None
+    notes: list[str]
+
+
+class Users(Paged, kw_only=True):
+    """The stored users who may, in order."""
+
+    users: list[str]
+    notes: list[str]
+
+
+class HeldGiven(Given, kw_only=True):
+    """What is held on an entity, and what may be done there."""
+
+    privileges: list[str]
+    operations: list[str]
+    notes: list[str]
+
+
+class AccessGiven(Given, kw_only=True):
+    """Who may do one operation."""
+
+    operation: str
+    users: list[str]
+
+
+class AccessReview(Given, kw_only=True):
+    """By operation, who may do it on the entity."""
+
+    entity: str | None
+    access: list[AccessGiven]
+
+
+class StepGiven(Given, kw_only=True):
+    """One part of a rule and whether it holds; the parts below it are `steps`."""
+
+    says: str
+    holds: bool
+    entity: str | None
+    allowed_by: list[str]
+    denied_by: list[str]
+    steps: list[StepGiven]
+
+
+class NeedGiven(Given, kw_only=True):
+    """An ALLOW that is missing. `can_be_granted_by` None: no operation hands it out."""
+
+    privilege: str
+    on: str | None
+    can_be_granted_by: list[str] | None
+
+
+class WayGiven(Given, kw_only=True):
+    """A smallest change that would turn a denial: roles to enter, ALLOWs to add, DENYs to lift.
+
+    `opens` are other operations that it allows on the entity, and `others` counts the other
+    entities on which it allows the same operation; null: not counted.
+    """
+
+    allow: list[NeedGiven]
+    lift: list[str]
+    join: list[str]
+    opens: list[str]
+    others: int | None
+
+
+class Reached(Given, kw_only=True):
+    """How a statement comes to be about the asker: over these groups and roles."""
+
+    statement: str
+    over: list[str]
+
+
+class ExplanationGiven(Answer, kw_only=True):
+    """A decision and its reasons, as far as the caller may see them."""
+
+    rule: StepGiven | None
+    statements: list[str]
+    ways: list[WayGiven]
+    named: list[StatementGiven]
+    reaching: list[Reached]
+
+
+class OperationGiven(Given, kw_only=True):
+    """An operation of a model; `rules` by type of target, `none` for no resource."""
+
+    name: str
+    title: str
+    rules: dict[str, str]
+    targets: dict[str, list[str]]
+    lists: dict[str, list[str]]
+
+
+class PrivilegeGiven(Given, kw_only=True):
+    """A privilege of a model, and the types on which it may be granted."""
+
+    name: str
+    title: str
+    on: list[str]
+
+
+class Vocabulary(Given, kw_only=True):
+    """What can be asked and granted in a realm."""
+
+    model: str
+    title: str
+    operations: list[OperationGiven]
+    privileges: list[PrivilegeGiven]
+
+
+# The audit trail
+
+
+class AuditRowGiven(Given, kw_only=True):
+    """One row of the audit trail."""
+
+    seq: int
+    revision: int
+    digest: str
+    seal: str
+    event: dict[str, Any]
+
+
+class AuditPart(Given, kw_only=True):
+    """Rows of the audit trail in the order of their numbers."""
+
+    rows: list[AuditRowGiven]
+    page: PageGiven
+
+
+class AuditVerdict(Given, kw_only=True):
+    """Whether the trail is whole; else the first row that is not what was written.
+
+    `doubts` are what may have been done to a whole one without being seen.
+    """
+
+    whole: bool
+    rows: int
+    row: int | None = None
+    what: str = ""
+    doubts: tuple[str, ...] = ()

@@ -1,0 +1,84 @@
+"""Our own API as one of the contracts that the server speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import msgspec
+
+from lakewarden.http.admin import (
+    audit,
+    cross_realm,
+    entities,
+    links,
+    lint,
+    loading,
+    openapi,
+    people,
+    policy,
+    problem,
+    questions,
+    realms,
+    statements,
+    tokens,
+)
+from lakewarden.http.admin.endpoint import Endpoint
+from lakewarden.http.exchange import Exchange, Reply, Route
+
+ENDPOINTS: Sequence[Endpoint] = (
+    *realms.ENDPOINTS,
+    *people.ENDPOINTS,
+    *tokens.ENDPOINTS,
+    *statements.ENDPOINTS,
+    *entities.ENDPOINTS,
+    *questions.ENDPOINTS,
+    *links.ENDPOINTS,
+    *cross_realm.ENDPOINTS,
+    *audit.ENDPOINTS,
+    *loading.ENDPOINTS,
+    *policy.ENDPOINTS,
+    *lint.ENDPOINTS,
+)
+"""Every endpoint there is."""
+
+
+class Admin:
+    """`/api/v1` and its description. Speaks for every realm."""
+
+    name = "admin"
+    models: tuple[str, ...] = ()
+    anonymous: str | None = None
+
+    def __init__(self, version: str = "") -> None:
+        self._description = _described(version or _version())
+
+    def routes(self) -> Sequence[Route]:
+        description = Route(
+            "GET", "/openapi.json", "server.about", self._describe, inline=True, public=True
+        )
+        return (*(endpoint.route() for endpoint in ENDPOINTS), description)
+
+    def _describe(self, exchange: Exchange) -> Reply:
+        return Reply(200, self._description)
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        return problem.failed(exchange, error)
+
+    def unauthenticated(self, why: str) -> Reply:
+        return problem.unauthenticated(why)
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        return problem.missing(method, path, allowed)
+
+
+# COST: it takes longer than all else that an application does to be made.
+@cache
+def _described(version: str) -> bytes:
+    return msgspec.json.encode(openapi.document(ENDPOINTS, version))
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("lakewarden")

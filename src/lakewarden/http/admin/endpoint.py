@@ -1,0 +1,233 @@
+"""One route of our own API: what it takes, what it gives, which operation guards it.
+
+The table of endpoints is the API: routes and `openapi.json` are both made from it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+import msgspec
+
+from lakewarden.http import strict_json
+from lakewarden.http.admin import problem
+from lakewarden.http.admin.bodies import Body, Given, PageGiven
+from lakewarden.http.exchange import JSON, Exchange, Reply, Route
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.control import Denied
+
+PREFIX: Final = "/api/v1"
+_OF_THE_SERVER: Final = frozenset({"consistency"})
+"""Query parameters that are read before a route is."""
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Body)
+P = TypeVar("P", str, int)
+
+Answered = Given | Denied | None
+"""What a handler answers: a body, a no, or that it is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter; `kind` is `string` or `integer`.
+
+    Of `choices` one is taken, and nothing else. `pattern`, `least` and `most` are what the
+    handler takes, for the description.
+    """
+
+    name: str
+    title: str
+    kind: str = "string"
+    required: bool = False
+    choices: Sequence[str] = ()
+    pattern: str = ""
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """What it takes, as JSON Schema."""
+        limits = {
+            "minLength": 1 if self.required else None,
+            "enum": list(self.choices),
+            "pattern": self.pattern,
+            "minimum": self.least,
+            "maximum": self.most,
+        }
+        return {"type": self.kind, **{k: v for k, v in limits.items() if v not in ([], "", None)}}
+
+
+PAGED: Final = (
+    Parameter("page.token", "where to go on: `next_token` of the page before"),
+    Parameter("page.limit", "how many at most", "integer", least=1, most=1_000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A method and a path below `/api/v1`, guarded by a declared operation.
+
+    `operation` is the one that stands for the route; where it depends on whom or what the
+    request is about, the use case asks about its sibling. `takes` is the type of the body,
+    `gives` that of the answer, None for none.
+    """
+
+    method: str
+    path: str
+    operation: str
+    handler: Callable[..., Answered]
+    title: str
+    takes: type[Body] | None = None
+    gives: type[Given] | None = None
+    query: Sequence[Parameter] = ()
+    status: int = 200
+    encoded_slash: bool = False
+    body_limit: int | None = None
+
+    @property
+    def address(self) -> str:
+        """The whole path."""
+        return PREFIX + self.path
+
+    def route(self) -> Route:
+        """The route as the server takes it."""
+        return Route(
+            self.method,
+            self.address,
+            self.operation,
+            self.handle,
+            encoded_slash=self.encoded_slash,
+            body_limit=self.body_limit,
+        )
+
+    def handle(self, exchange: Exchange) -> Reply:
+        """Reads the request, asks the use case, writes the answer."""
+        self._check_query(exchange)
+        arguments: list[object] = [exchange]
+        if self.takes is not None:
+            arguments.append(read(exchange, self.takes))
+        elif exchange.body.strip():
+            raise BadInput("expected no body", where="body")
+        answer = self.handler(*arguments)
+        if isinstance(answer, Denied):
+            return problem.denied(exchange, answer)
+        if answer is None:
+            return Reply(204)
+        return Reply(self.status, msgspec.json.encode(answer), JSON)
+
+    def _check_query(self, exchange: Exchange) -> None:
+        known = {parameter.name for parameter in self.query}
+        for name, values in exchange.query.items():
+            if name not in known | _OF_THE_SERVER:
+                expected = ", ".join(sorted(known)) or "none"
+                raise BadInput(f"unknown parameter; expected one of: {expected}", where=name)
+            if len(values) > 1:
+                raise BadInput("given more than once", where=name)
+        for parameter in self.query:
+            name, given = parameter.name, exchange.one(parameter.name)
+            takes_words = name in exchange.query and (parameter.choices or parameter.pattern)
+            if not given and (parameter.required or takes_words):
+                raise BadInput("expected a value", where=name)
+            if given and parameter.choices and given not in parameter.choices:
+                expected = ", ".join(parameter.choices)
+                raise BadInput(f"expected one of: {expected}", where=name)
+
+
+def read(exchange: Exchange, takes: type[S]) -> S:
+    """The body as its type; raises `BadInput` with the path of what does not fit."""
+    try:
+        return msgspec.convert(exchange.json(), takes)
+    except msgspec.ValidationError as error:
+        said, _, path = str(error).partition(" - at ")
+        where = path.strip("`").removeprefix("$").removeprefix(".")
+        message = said[:1].lower() + said[1:]
+        raise BadInput(message, where=f"body.{where}" if where else "body") from None
+
+
+def number(exchange: Exchange, name: str, otherwise: int) -> int:
+    """A query parameter that is a whole number; raises `BadInput`, also for an empty one."""
+    if name not in exchange.query:
+        return otherwise
+    text = exchange.one(name)
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise BadInput(f"expected a whole number, got `{text}`", where=name)
+    return int(text)
+
+
+def moment(seconds: float) -> datetime:
+    """Seconds since the epoch as a moment in UTC; beyond the calendar, its first or last."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)
+
+
+def moment_or_none(seconds: float | None) -> datetime | None:
+    """As `moment`; None stays None."""
+    return None if seconds is None else moment(seconds)
+
+
+# Pages
+
+
+def token_after(place: str | int | None, *question: object) -> PageGiven:
+    """The page that goes on after `place`; only good for the same question again."""
+    if place is None:
+        return PageGiven()
+    text = json.dumps([place, _digest(question)], ensure_ascii=False)
+    return PageGiven(next_token=base64.urlsafe_b64encode(text.encode()).decode().rstrip("="))
+
+
+def place_of(token: str, kind: type[P], *question: object) -> P | None:
+    """The place that a page's token says, of the kind that places have there; None for no token.
+
+    The digest keeps pages of different questions apart and is no secret, so the place is looked
+    at as well: it may be anybody's. Raises `BadInput`.
+    """
+    if not token:
+        return None
+    try:
+        padded = token + "=" * (-len(token) % 4)
+        found = strict_json.read(base64.b64decode(padded, b"-_", validate=True))
+    except (BadInput, ValueError):
+        raise BadInput("not a token of this server", where="page.token") from None
+    if not isinstance(found, list) or len(found) != 2:
+        raise BadInput("not a token of this server", where="page.token")
+    place, digest = found
+    if digest != _digest(question):
+        raise BadInput("a token of another question", where="page.token")
+    if (isinstance(place, int) and place < 0) or type(place) is not kind:
+        raise BadInput("not a token of this server", where="page.token")
+    return place
+
+
+def _digest(question: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(question).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def cut(
+    found: Sequence[T], key: Callable[[T], str], token: str, limit: int, *question: object
+) -> tuple[Sequence[T], PageGiven]:
+    """A page of a list that is ordered by `key`, and where it goes on. Raises `BadInput`."""
+    if not 1 <= limit <= 1_000:
+        raise BadInput(f"expected 1 to 1000 per page, got {limit}", where="page.limit")
+    after = place_of(token, str, *question)
+    rest = found if after is None else [one for one in found if key(one) > after]
+    shown = rest[:limit]
+    more = len(rest) > limit
+    return shown, token_after(key(shown[-1]) if more else None, *question)
+
+
+def cut_of(
+    exchange: Exchange, found: Sequence[T], key: Callable[[T], str], *question: object
+) -> tuple[Sequence[T], PageGiven]:
+    """As `cut`, with token and limit of the query."""
+    limit = number(exchange, "page.limit", 100)
+    return cut(found, key, exchange.one("page.token"), limit, exchange.path, *question)

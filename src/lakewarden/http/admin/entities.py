@@ -1,0 +1,120 @@
+"""The entities of a realm."""
+
+from __future__ import annotations
+
+from lakewarden.http.admin.bodies import Entities, EntityGiven, EntityName, EntitySent, Owner
+from lakewarden.http.admin.endpoint import (
+    PAGED,
+    Answered,
+    Endpoint,
+    Parameter,
+    number,
+    place_of,
+    token_after,
+)
+from lakewarden.http.admin.problem import written
+from lakewarden.http.admin.words import ENTITY
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service import entities
+from lakewarden.service.control import Denied
+from lakewarden.service.entities import Stored
+
+_TYPE = Parameter("type", "only entities of this type")
+_WITHIN = Parameter("within", "only what lies below this entity", pattern=ENTITY)
+_ENTITY = Parameter("entity", "which one, `type:name` or a URN", required=True, pattern=ENTITY)
+
+
+def listed(exchange: Exchange) -> Answered:
+    """The entities of a realm, in the order of their places."""
+    name, type = exchange.params["realm"], exchange.one("type") or None
+    within = exchange.one("within") or None
+    question = (exchange.path, type, within)
+    found = entities.listed(
+        exchange.state,
+        exchange.actor,
+        name,
+        exchange.now,
+        type=type,
+        within=within,
+        size=number(exchange, "page.limit", 100),
+        after=place_of(exchange.one("page.token"), str, *question),
+    )
+    if isinstance(found, Denied):
+        return found
+    after = None if found.after is None else written(found.after)
+    return Entities(
+        entities=[EntityName(type=one.type, name=one.name) for one in found.entities],
+        total=found.total,
+        page=token_after(after, *question),
+    )
+
+
+def load(exchange: Exchange) -> Answered:
+    """One entity and what it carries."""
+    name, text = exchange.params["realm"], exchange.one("entity")
+    found = entities.load(exchange.state, exchange.actor, name, text, exchange.now)
+    return found if isinstance(found, Denied) else _given(found)
+
+
+def put(exchange: Exchange, body: EntitySent) -> Answered:
+    """Stores or moves an entity."""
+    name = exchange.params["realm"]
+    owners = body.owners
+    pairs = None if owners is None else [(one.principal, one.ownership) for one in owners]
+    made = exchange.write(
+        lambda transaction: entities.put(transaction, name, body.entity, body.parent, pairs)
+    )
+    return made if isinstance(made, Denied) else _given(made)
+
+
+def drop(exchange: Exchange) -> Answered:
+    """Takes an entity away, with what goes with it."""
+    name, text = exchange.params["realm"], exchange.one("entity")
+    return exchange.write(lambda transaction: entities.drop(transaction, name, text))
+
+
+def _given(found: Stored) -> EntityGiven:
+    return EntityGiven(
+        entity=written(found.entity),
+        type=found.entity.type,
+        name=found.entity.name,
+        parent=None if found.parent is None else written(found.parent),
+        owners=[
+            Owner(principal=principal_text(row.owner), ownership=row.ownership)
+            for row in found.owners
+        ],
+        attributes={name: list(values) for name, values in sorted(found.attributes.items())},
+        relations={
+            kind: [written(target) for target in targets]
+            for kind, targets in sorted(found.relations.items())
+        },
+    )
+
+
+_ONE = "/realms/{realm}/entity"
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/realms/{realm}/entities",
+        "entity.list",
+        listed,
+        "list entities",
+        gives=Entities,
+        query=(_TYPE, _WITHIN, *PAGED),
+    ),
+    Endpoint(
+        "GET", _ONE, "entity.load", load, "look at an entity", gives=EntityGiven, query=(_ENTITY,)
+    ),
+    Endpoint(
+        "PUT",
+        _ONE,
+        "entity.put",
+        put,
+        "store or move an entity",
+        takes=EntitySent,
+        gives=EntityGiven,
+    ),
+    Endpoint("DELETE", _ONE, "entity.drop", drop, "take an entity away", query=(_ENTITY,)),
+)

@@ -1,0 +1,152 @@
+"""An ingested estate into a realm, sent as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from msgspec import field
+
+from lakewarden.http.admin.bodies import Body, Given
+from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
+from lakewarden.kernel.relations import (
+    AttributeRow,
+    EntityRow,
+    Facts,
+    MembershipRow,
+    OwnerRow,
+    RelationRow,
+)
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.names.canonical import check_segment, check_text
+from lakewarden.service.control import Denied
+from lakewarden.service.defaults import default_statements
+from lakewarden.service.load import Brought, bring
+from lakewarden.service.system import System, load_system
+
+LIMIT: Final = 32 * 1024 * 1024
+"""Bytes of a body, as security reference 5.6 has it for uploads."""
+
+_KINDS: Final = frozenset({USER, GROUP, ROLE, IMPLIED})
+
+
+class Rows(Body, kw_only=True):
+    """What is loaded: the model and settings of the rows, and the rows of each table."""
+
+    model: str
+    settings: dict[str, str] = field(default_factory=dict)
+    prune: bool = False
+    entities: list[tuple[str, str, str | None, str | None]] = field(default_factory=list)
+    relations: list[tuple[str, str, str, str, str]] = field(default_factory=list)
+    attributes: list[tuple[str, str, str, str]] = field(default_factory=list)
+    owners: list[tuple[str, str, str, str, str]] = field(default_factory=list)
+    principals: list[tuple[str, str]] = field(default_factory=list)
+    memberships: list[tuple[str, str, str, str]] = field(default_factory=list)
+    statements: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Counted(Given, kw_only=True):
+    """How many rows of a table are new, changed, and no longer among those that were sent."""
+
+    new: int
+    changed: int
+    gone: int
+
+
+class Loaded(Given, kw_only=True):
+    """What a load came to; `left` are statements that were left alone, because others keep them."""
+
+    new: bool
+    revision: int
+    pruned: bool
+    rows: dict[str, Counted]
+    left: list[str]
+
+
+def load(exchange: Exchange, body: Rows) -> Answered:
+    """Makes the realm hold the rows, as one revision."""
+    name = exchange.params["realm"]
+    system = load_system(body.model, body.settings)
+    facts = _facts(body, system)
+    before = exchange.state.revision
+    found = bring(exchange.service, exchange.actor, name, system, facts, prune=body.prune)
+    if isinstance(found, Denied):
+        return found
+    exchange.state = exchange.service.state
+    return _loaded(found, before)
+
+
+def _loaded(found: Brought, before: int) -> Loaded:
+    is_new = bool(found.gap.effects)
+    return Loaded(
+        new=is_new,
+        revision=found.revision if is_new else before,
+        pruned=found.pruned,
+        rows={name: Counted(**count._asdict()) for name, count in found.gap.counts.items()},
+        left=list(found.gap.left),
+    )
+
+
+def _facts(body: Rows, system: System) -> Facts:
+    """The rows, their names checked. Raises `BadInput` or `Unknown`."""
+
+    def entity(type: str, name: str) -> Entity:
+        system.model.check_type(type)
+        found = system.spelling.parse(type, name)
+        if found != (type, name):
+            raise BadInput(f"`{type}:{name}` is not in canonical form")
+        return found
+
+    def parent(type: str | None, name: str | None) -> Entity | None:
+        return None if type is None or name is None else entity(type, name)
+
+    return Facts(
+        entities=[EntityRow(entity(*row[:2]), parent(*row[2:])) for row in body.entities],
+        relations=[
+            RelationRow(kind, entity(*source), entity(*target))
+            for kind, *rest in body.relations
+            for source, target in [(rest[:2], rest[2:])]
+        ],
+        attributes=[AttributeRow(entity(*row[:2]), row[2], row[3]) for row in body.attributes],
+        owners=[OwnerRow(entity(*row[:2]), _principal(*row[2:4]), row[4]) for row in body.owners],
+        principals=[_principal(*row) for row in body.principals],
+        memberships=[
+            MembershipRow(_principal(*row[:2]), _principal(*row[2:])) for row in body.memberships
+        ],
+        statements=tuple(_statements(body.statements, system)),
+    )
+
+
+def _principal(kind: str, name: str) -> Principal:
+    if kind not in _KINDS:
+        raise BadInput(f"unknown kind `{kind}`; expected one of: {', '.join(sorted(_KINDS))}")
+    check_text(name, f"the {kind} name")
+    check_segment(name, f"the {kind} name")
+    return Principal(kind, name)
+
+
+def _statements(tables: Iterable[dict[str, Any]], system: System) -> Iterable[Statement]:
+    """What was sent, and the defaults that nobody may change, which nobody need send."""
+    editable = {str(t["id"]): bool(t.get("editable", False)) for t in system.model.defaults}
+    fixed = [s for s in default_statements(system) if not editable[s.id]]
+    sent = [table for table in tables if editable.get(str(table.get("id")), True)]
+    return (*fixed, *read_statements(sent, system.model, system.spelling, "body"))
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/realms/{realm}/load",
+        "realm.import",
+        load,
+        "load an ingested estate",
+        takes=Rows,
+        gives=Loaded,
+        body_limit=LIMIT,
+    ),
+)

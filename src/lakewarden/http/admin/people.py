@@ -1,0 +1,306 @@
+"""Directories, people and memberships; and what a realm has of its own of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from lakewarden.http.admin.bodies import (
+    Directories,
+    DirectoryGiven,
+    DirectoryMembership,
+    Membership,
+    Memberships,
+    Principals,
+    PrincipalSent,
+)
+from lakewarden.http.admin.endpoint import PAGED, Answered, Endpoint, Parameter, cut_of
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service import control, people
+from lakewarden.service.control import Denied
+from lakewarden.service.state import People
+from lakewarden.service.write_transaction import WriteTransaction
+
+_MEMBER = Parameter("member", "who belongs, `kind:name`", required=True)
+_OF = Parameter("of", "to what, `kind:name`", required=True)
+_PRINCIPAL = Parameter("principal", "who, `kind:name`", required=True)
+_KIND = Parameter("kind", "only principals of this kind", choices=(USER, GROUP, ROLE))
+
+
+# Directories
+
+
+def directories(exchange: Exchange) -> Answered:
+    """The directories that the caller may see."""
+    names = {found.realm.directory for found in exchange.state.realms.values()}
+    seen = [
+        name
+        for name in sorted(names | set(exchange.state.people))
+        if control.may(
+            exchange.state,
+            exchange.actor,
+            "directory.load",
+            control.directory(name),
+            exchange.now,
+        )
+    ]
+    return Directories(directories=[_directory(exchange, name) for name in seen])
+
+
+def directory(exchange: Exchange) -> Answered:
+    """One directory."""
+    name = exchange.params["directory"]
+    target = control.directory(name)
+    refused = control.denied(exchange.state, exchange.actor, "directory.load", target, exchange.now)
+    return _directory(exchange, name) if refused is None else refused
+
+
+def _directory(exchange: Exchange, name: str) -> DirectoryGiven:
+    known = exchange.state.people.get(name, People()).principals
+    return DirectoryGiven(
+        name=name,
+        users=sum(person.kind == USER for person in known),
+        groups=sum(person.kind == GROUP for person in known),
+        realms=[
+            found.realm.name
+            for _, found in sorted(exchange.state.realms.items())
+            if found.realm.directory == name
+        ],
+    )
+
+
+def people_listed(exchange: Exchange) -> Answered:
+    """The users and groups of a directory."""
+    name = exchange.params["directory"]
+    found = people.people(exchange.state, exchange.actor, name, exchange.now)
+    return found if isinstance(found, Denied) else _principals(exchange, found.principals)
+
+
+def memberships_listed(exchange: Exchange) -> Answered:
+    """Who belongs to what in a directory."""
+    name = exchange.params["directory"]
+    found = people.people(exchange.state, exchange.actor, name, exchange.now)
+    return found if isinstance(found, Denied) else _memberships(exchange, found.memberships)
+
+
+def _adding(kind: str) -> Callable[[Exchange], Answered]:
+    def add(exchange: Exchange) -> Answered:
+        name, person = exchange.params["directory"], Principal(kind, exchange.params["name"])
+        return exchange.write(lambda transaction: people.add(transaction, name, person))
+
+    return add
+
+
+def _removing(kind: str) -> Callable[[Exchange], Answered]:
+    def remove(exchange: Exchange) -> Answered:
+        name, person = exchange.params["directory"], Principal(kind, exchange.params["name"])
+        return exchange.write(lambda transaction: people.remove(transaction, name, person))
+
+    return remove
+
+
+def enter(exchange: Exchange, body: DirectoryMembership) -> Answered:
+    """Makes somebody a member of a group of a directory."""
+    name = exchange.params["directory"]
+    member, of = people.read_person(body.member), people.read_person(body.of)
+    return exchange.write(lambda transaction: people.enter(transaction, name, member, of))
+
+
+def leave(exchange: Exchange) -> Answered:
+    """Ends a membership of a directory."""
+    name = exchange.params["directory"]
+    member = people.read_person(exchange.one("member"))
+    of = people.read_person(exchange.one("of"))
+    return exchange.write(lambda transaction: people.leave(transaction, name, member, of))
+
+
+# A realm's own
+
+
+def principals(exchange: Exchange) -> Answered:
+    """Everybody who is known in a realm."""
+    name = exchange.params["realm"]
+    found = people.principals(exchange.state, exchange.actor, name, exchange.now)
+    return found if isinstance(found, Denied) else _principals(exchange, found)
+
+
+def memberships(exchange: Exchange) -> Answered:
+    """Who belongs to what in a realm."""
+    name = exchange.params["realm"]
+    found = people.memberships(exchange.state, exchange.actor, name, exchange.now)
+    return found if isinstance(found, Denied) else _memberships(exchange, found)
+
+
+def add_own(exchange: Exchange, body: PrincipalSent) -> Answered:
+    """Adds a user, group or role to a realm."""
+    return _write(
+        exchange, lambda transaction, realm: people.add_own(transaction, realm, body.principal)
+    )
+
+
+def remove_own(exchange: Exchange) -> Answered:
+    """Removes what a realm has of its own of somebody."""
+    text = exchange.one("principal")
+    return _write(exchange, lambda transaction, realm: people.remove_own(transaction, realm, text))
+
+
+def enter_own(exchange: Exchange, body: Membership) -> Answered:
+    """Makes a member of a group or role of a realm."""
+    member, of = body.member, body.of
+    return _write(
+        exchange, lambda transaction, realm: people.enter_own(transaction, realm, member, of)
+    )
+
+
+def leave_own(exchange: Exchange) -> Answered:
+    """Ends a membership that a realm has of its own."""
+    member, of = exchange.one("member"), exchange.one("of")
+    return _write(
+        exchange, lambda transaction, realm: people.leave_own(transaction, realm, member, of)
+    )
+
+
+def _write(exchange: Exchange, task: Callable[[WriteTransaction, str], Denied | None]) -> Answered:
+    realm = exchange.params["realm"]
+    return exchange.write(lambda transaction: task(transaction, realm))
+
+
+# What both share
+
+
+def _principals(exchange: Exchange, found: Iterable[Principal]) -> Principals:
+    kind = exchange.one("kind")
+    texts = sorted(principal_text(p) for p in found if kind in ("", p.kind))
+    shown, page = cut_of(exchange, texts, lambda text: text, kind)
+    return Principals(principals=list(shown), total=len(texts), page=page)
+
+
+def _memberships(exchange: Exchange, found: Iterable[MembershipRow]) -> Memberships:
+    pairs = sorted((principal_text(row.member), principal_text(row.of)) for row in found)
+    shown, page = cut_of(exchange, pairs, "\x00".join)
+    rows = [Membership(member=member, of=of) for member, of in shown]
+    return Memberships(memberships=rows, total=len(pairs), page=page)
+
+
+_DIRECTORY = "/directories/{directory}"
+_REALM = "/realms/{realm}"
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/directories",
+        "directory.list",
+        directories,
+        "list directories",
+        gives=Directories,
+    ),
+    Endpoint(
+        "GET",
+        _DIRECTORY,
+        "directory.load",
+        directory,
+        "look at a directory",
+        gives=DirectoryGiven,
+    ),
+    Endpoint(
+        "GET",
+        _DIRECTORY + "/principals",
+        "person.list",
+        people_listed,
+        "list the people of a directory",
+        gives=Principals,
+        query=(_KIND, *PAGED),
+    ),
+    *(
+        Endpoint(
+            method,
+            f"{_DIRECTORY}/{kind}s/{{name}}",
+            operation,
+            handler(kind),
+            f"{verb} a {kind}",
+            encoded_slash=True,
+        )
+        for kind in (USER, GROUP)
+        for method, operation, handler, verb in (
+            ("PUT", "person.add", _adding, "add"),
+            ("DELETE", "person.remove", _removing, "remove"),
+        )
+    ),
+    Endpoint(
+        "GET",
+        _DIRECTORY + "/memberships",
+        "membership.list",
+        memberships_listed,
+        "list the memberships of a directory",
+        gives=Memberships,
+        query=PAGED,
+    ),
+    Endpoint(
+        "PUT",
+        _DIRECTORY + "/memberships",
+        "membership.add",
+        enter,
+        "enter somebody into a group",
+        takes=DirectoryMembership,
+    ),
+    Endpoint(
+        "DELETE",
+        _DIRECTORY + "/memberships",
+        "membership.remove",
+        leave,
+        "take somebody out of a group",
+        query=(_MEMBER, _OF),
+    ),
+    Endpoint(
+        "GET",
+        _REALM + "/principals",
+        "person.list",
+        principals,
+        "list who is known in a realm",
+        gives=Principals,
+        query=(_KIND, *PAGED),
+    ),
+    Endpoint(
+        "PUT",
+        _REALM + "/principals",
+        "person.add",
+        add_own,
+        "add a user, group or role to a realm",
+        takes=PrincipalSent,
+    ),
+    Endpoint(
+        "DELETE",
+        _REALM + "/principals",
+        "person.remove",
+        remove_own,
+        "remove what a realm has of its own of somebody",
+        query=(_PRINCIPAL,),
+    ),
+    Endpoint(
+        "GET",
+        _REALM + "/memberships",
+        "membership.list",
+        memberships,
+        "list who belongs to what in a realm",
+        gives=Memberships,
+        query=PAGED,
+    ),
+    Endpoint(
+        "PUT",
+        _REALM + "/memberships",
+        "membership.add",
+        enter_own,
+        "enter somebody into a group or role of a realm",
+        takes=Membership,
+    ),
+    Endpoint(
+        "DELETE",
+        _REALM + "/memberships",
+        "membership.remove",
+        leave_own,
+        "take somebody out of a group or role of a realm",
+        query=(_MEMBER, _OF),
+    ),
+)

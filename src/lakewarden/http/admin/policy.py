@@ -1,0 +1,287 @@
+"""Policy as code over the API: a realm's policy, what files would change in it, and doing that.
+
+The files stay with the client: what it sends is what it read from them, each with its name, so
+that a refusal tells file and field. Statements are written as statement files write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, field
+
+from lakewarden.http.admin.bodies import Body, EntityName, Given
+from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.admin.loading import LIMIT
+from lakewarden.http.admin.words import Mark
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import Conflict
+from lakewarden.service import plan, policy
+from lakewarden.service.control import Denied
+from lakewarden.service.plan import KEEPER
+from lakewarden.service.plan_result import Plan
+from lakewarden.service.policy import Part
+
+Written = dict[str, Any]
+"""A statement as statement files write it."""
+
+_MOMENTS: Final = ("valid_from", "valid_until")
+
+
+class PolicyGiven(Given, kw_only=True, omit_defaults=True):
+    """A realm's policy, as a policy file has it."""
+
+    realm: str
+    roles: list[str] = field(default_factory=list)
+    members: dict[str, list[str]] = field(default_factory=dict)
+    statement: list[Written]
+
+
+class FileSent(Body, kw_only=True):
+    """What was read from a policy file."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=4_096)]
+    policy: dict[str, Any]
+
+
+class FilesSent(Body, kw_only=True):
+    """Policy files. `keeper` is whose they are, `adopts` takes over what bears no mark."""
+
+    files: Annotated[list[FileSent], Meta(min_length=1)]
+    keeper: Mark = KEEPER
+    adopts: bool = False
+
+
+class Agreed(FilesSent, kw_only=True):
+    """Policy files, and the plan that was made of them."""
+
+    revision: Annotated[int, Meta(ge=0)]
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class EditGiven(Given, kw_only=True):
+    """What a statement was and is to be; None: not there. Both alike: only the mark is new."""
+
+    id: str
+    was: Written | None
+    now: Written | None
+
+
+class RolesChanged(Given, kw_only=True):
+    """Roles that come and go."""
+
+    new: list[str]
+    gone: list[str]
+
+
+class MembersChanged(Given, kw_only=True):
+    """Memberships that come and go: who, and in what."""
+
+    new: list[tuple[str, str]]
+    gone: list[tuple[str, str]]
+
+
+class Changed(Given, kw_only=True):
+    """Users for whom something changes, and on how many entities of one type.
+
+    `users` is the place of a crowd; `pairs` counts users × entities; `others`: whoever is not
+    stored, too.
+    """
+
+    gained: bool
+    users: int
+    others: bool
+    type: str
+    entities: int
+    pairs: int
+    sample: EntityName
+
+
+class EffectChanged(Changed, kw_only=True):
+    """What they can do now, or no longer: ways to the entities, and operations."""
+
+    ways: list[str]
+    operations: list[str]
+
+
+class Lacking(Given, kw_only=True):
+    """An ALLOW that is still missing, and where."""
+
+    privilege: str
+    type: str
+    name: str
+
+
+class Idle(Given, kw_only=True):
+    """Those of the users for whom that changes nothing, and what they lack for it."""
+
+    users: int
+    others: bool
+    lacks: list[Lacking]
+
+
+class PrivilegesChanged(Changed, kw_only=True):
+    """Privileges that they hold now, or no longer.
+
+    `through` is the crowd of principals that the reasons are about, nobody for ownership;
+    `technical`: no operation on entities of that type is what they are granted for.
+    """
+
+    privileges: list[str]
+    through: int
+    technical: bool
+    idle: list[Idle]
+
+
+class WayChanged(Given, kw_only=True):
+    """How many users gain, or lose, one way to how many entities."""
+
+    way: str
+    gained: bool
+    users: int
+    entities: int
+
+
+class AccessDifference(Given, kw_only=True):
+    """The access that is gained and lost, and how far that reaches; counted is what has effect.
+
+    `people` are all principals that are named, `crowds` sets of them: places, and pairs of
+    places, from and to, both included. Not `whole`: there is more than was worked out.
+    """
+
+    gained: int
+    lost: int
+    users: int
+    entities: int
+    whole: bool
+    ways: list[WayChanged]
+    people: list[str]
+    crowds: list[list[int | tuple[int, int]]]
+    effect: list[EffectChanged]
+    privileges: list[PrivilegesChanged]
+
+
+class PlanGiven(Given, kw_only=True):
+    """What applying the files would change, and its digest; `foreign` are others' statements."""
+
+    format: int
+    realm: str
+    keeper: str
+    adopts: bool
+    revision: int
+    statements: list[EditGiven]
+    roles: RolesChanged
+    members: MembersChanged
+    digest: str
+    foreign: int
+    pending: bool
+    access: AccessDifference
+
+
+class AppliedGiven(Given, kw_only=True):
+    """The plan that was done, and the revision that has it."""
+
+    plan: PlanGiven
+    applied: int
+
+
+def load(exchange: Exchange) -> Answered:
+    """The policy of a realm."""
+    name = exchange.params["realm"]
+    table = policy.exported(exchange.state, exchange.actor, name, exchange.now)
+    if isinstance(table, Denied):
+        return table
+    given = msgspec.convert(table, PolicyGiven)
+    _check_moments(given.statement)
+    return given
+
+
+def planned(exchange: Exchange, body: FilesSent) -> Answered:
+    """What the files would change."""
+    made = plan.plan(
+        exchange.service,
+        exchange.actor,
+        exchange.params["realm"],
+        _parts(body),
+        keeper=body.keeper,
+        adopts=body.adopts,
+    )
+    if isinstance(made, Denied):
+        return made
+    if exchange.state.revision != made.revision:
+        exchange.state = exchange.service.state
+    given = _given(made)
+    _check_moments(one for edit in given.statements for one in (edit.was, edit.now) if one)
+    return given
+
+
+def applied(exchange: Exchange, body: Agreed) -> Answered:
+    """Does what the plan showed."""
+    done = plan.apply_plan(
+        exchange.service,
+        exchange.actor,
+        exchange.params["realm"],
+        _parts(body),
+        revision=body.revision,
+        digest=body.digest,
+        keeper=body.keeper,
+        adopts=body.adopts,
+    )
+    exchange.state = exchange.service.state
+    if isinstance(done, Denied):
+        return done
+    return AppliedGiven(plan=_given(done.plan), applied=done.revision)
+
+
+def _parts(body: FilesSent) -> list[Part]:
+    return [(file.name, file.policy) for file in body.files]
+
+
+def _given(made: Plan) -> PlanGiven:
+    return msgspec.convert(made.table(), PlanGiven)
+
+
+def _check_moments(tables: Iterable[Mapping[str, Any]]) -> None:
+    """Refuses endless moments, which JSON would lose: `never` would be read as `always`."""
+    for table in tables:
+        for key in _MOMENTS:
+            if not isfinite(table.get(key, 0.0)):
+                said = "is without end, which JSON cannot say; work on the database directly"
+                raise Conflict(f"`{key}` of statement `{table['id']}` {said}")
+
+
+_REALM = "/realms/{realm}"
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        _REALM + "/policy",
+        "realm.export",
+        load,
+        "a realm's policy as a file has it",
+        gives=PolicyGiven,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/plan",
+        "realm.plan",
+        planned,
+        "what policy files would change",
+        takes=FilesSent,
+        gives=PlanGiven,
+        body_limit=LIMIT,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/apply",
+        "realm.apply",
+        applied,
+        "do what a plan showed",
+        takes=Agreed,
+        gives=AppliedGiven,
+        body_limit=LIMIT,
+    ),
+)

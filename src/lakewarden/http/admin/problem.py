@@ -1,0 +1,144 @@
+"""What an error is called in our own API: problem details, after RFC 9457."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from lakewarden.http.admin.bodies import Fault, Lacking, Problem
+from lakewarden.http.exchange import Exchange, Refused, Reply
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import (
+    BadInput,
+    Conflict,
+    LimitExceeded,
+    StaleSnapshot,
+    Starting,
+    Unavailable,
+    Unknown,
+    WardenError,
+)
+from lakewarden.service.control import Denied
+from lakewarden.service.decision_service import StaleRevision
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+_NAMED = frozenset({"realm", "entity", "statement", "directory", "token"})
+"""What a path names; anything else that is unknown is a word of the question."""
+
+_TITLES: Final = {
+    400: ("bad-input", "the request is malformed"),
+    401: ("unauthenticated", "the caller is not known"),
+    403: ("denied", "the caller may not do this"),
+    404: ("unknown", "there is no such thing"),
+    405: ("no-such-method", "the method is not there at this path"),
+    409: ("conflict", "the request contradicts what is stored"),
+    413: ("too-large", "the body is too large"),
+    414: ("address-too-long", "the address is too long"),
+    415: ("not-json", "the content type or encoding is not taken"),
+    422: ("bad-input", "the request is malformed"),
+    429: ("too-many", "there are too many requests"),
+    431: ("headers-too-large", "the headers are too large"),
+    500: ("internal", "the server failed"),
+    503: ("unavailable", "the answer is not to be had now"),
+}
+
+_STARTING: Final = ("starting", "the server is starting")
+
+
+def status_of(error: Exception) -> int:
+    """The status that an error stands for."""
+    match error:
+        case Refused(status=status):
+            return status
+        case Unknown(kind=kind) if kind in _NAMED:
+            return 404
+        case BadInput() | Unknown() | LimitExceeded():
+            return 400
+        case Conflict() | StaleRevision():
+            return 409
+        case Unavailable() | StaleSnapshot():
+            return 503
+        case WardenError():
+            return 400
+        case _:
+            return 500
+
+
+def failed(exchange: Exchange | None, error: Exception) -> Reply:
+    """The problem that an error is; of one that nobody foresaw no details are told."""
+    status = status_of(error)
+    if status == 500:
+        return _reply(status, "this should not have happened", exchange)
+    faults = []
+    if isinstance(error, BadInput):
+        faults = [Fault(path=error.where, message=error.message)]
+    headers = {"Retry-After": "1"} if status == 503 else {}
+    title = _STARTING if isinstance(error, Starting) else None
+    return _reply(status, str(error), exchange, headers, title, errors=faults)
+
+
+def denied(exchange: Exchange, no: Denied) -> Reply:
+    """A no, with what would have to be granted and by whom, as far as the caller may know."""
+    lacking = None
+    said = f"`{exchange.actor.user}` may not {no.operation} on `{written(no.object)}`"
+    if no.missing:
+        first = no.missing[0]
+        lacking = Lacking(privilege=first.privilege, object=written(first.object))
+        said += f"; it needs {first.privilege} on `{lacking.object}`"
+    return _reply(
+        403,
+        said,
+        exchange,
+        operation=no.operation,
+        object=written(no.object),
+        missing=lacking,
+        may_grant=list(no.may_grant),
+    )
+
+
+def unauthenticated(why: str) -> Reply:
+    """The caller showed no credential that is believed."""
+    return _reply(401, why, None, {"WWW-Authenticate": "Bearer"})
+
+
+def missing(method: str, path: str, allowed: Sequence[str]) -> Reply:
+    """Nothing is at the path, or not for the method."""
+    if not allowed:
+        return _reply(404, f"nothing is at `{path}`", None)
+    methods = ", ".join(allowed)
+    said = f"`{method}` is not there at `{path}`; expected one of: {methods}"
+    return _reply(405, said, None, {"Allow": methods}, allow=list(allowed))
+
+
+def written(entity: Entity) -> str:
+    """The entity as text: its URN, or `type:name`; empty for no resource.
+
+    >>> written(Entity("realm", "lake"))
+    'realm:lake'
+    """
+    if not entity.type:
+        return ""
+    return entity.name if entity.name.startswith("urn:li:") else f"{entity.type}:{entity.name}"
+
+
+def _reply(
+    status: int,
+    detail: str,
+    exchange: Exchange | None,
+    headers: Mapping[str, str] | None = None,
+    kind: tuple[str, str] | None = None,
+    **extensions: object,
+) -> Reply:
+    word, title = kind or _TITLES.get(status, ("refused", "the request was refused"))
+    problem = Problem(
+        type=f"urn:lakewarden:problem:{word}",
+        title=title,
+        status=status,
+        detail=detail,
+        request_id="" if exchange is None else exchange.actor.request_id,
+        **extensions,  # type: ignore[arg-type]  # by name, as declared
+    )
+    return Reply(status, msgspec.json.encode(problem), MEDIA_TYPE, headers or {})

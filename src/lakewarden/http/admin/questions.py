@@ -1,0 +1,329 @@
+"""Questions to a realm: check, batch, list, who, privileges, access, explain, operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lakewarden.http.admin.bodies import (
+    AccessGiven,
+    AccessQuestion,
+    AccessReview,
+    Act,
+    Answer,
+    Batch,
+    BatchRow,
+    EntityName,
+    ExplanationGiven,
+    HeldGiven,
+    Listing,
+    ListQuestion,
+    NeedGiven,
+    OperationGiven,
+    Parts,
+    PrivilegeGiven,
+    Question,
+    Questions,
+    Reached,
+    StepGiven,
+    Users,
+    Vocabulary,
+    WayGiven,
+    WhoQuestion,
+)
+from lakewarden.http.admin.endpoint import Answered, Endpoint, cut, place_of, token_after
+from lakewarden.http.admin.problem import written
+from lakewarden.http.admin.statements import given
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.advice import Way
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.explain import Step
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Decision
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service import control, questions
+from lakewarden.service.control import Denied
+from lakewarden.service.question_text import Words
+from lakewarden.service.questions import Reasons
+
+_BATCH_BYTES = 4 * 1024 * 1024
+
+
+def words_of(body: Act, operation: str = "") -> Words:
+    """The question that a body asks."""
+    words = Words(
+        operation=operation,
+        entity=body.entity,
+        targets=body.targets,
+        lists=body.lists,
+        attributes=body.attributes,
+        subresources=body.subresources,
+    )
+    if isinstance(body, Parts):
+        return replace(words, principal=body.principal, groups=body.groups, roles=body.roles)
+    return words
+
+
+def _asked(exchange: Exchange, words: Words) -> questions.Asked | Denied:
+    realm = exchange.params["realm"]
+    return questions.ask(exchange.state, exchange.actor, realm, words, exchange.now)
+
+
+def check(exchange: Exchange, body: Question) -> Answered:
+    """May somebody do something?"""
+    asked = _asked(exchange, words_of(body, body.operation))
+    if isinstance(asked, Denied):
+        return asked
+    decision = questions.check(asked)
+    return Answer(
+        allow=decision.allow,
+        reason=decision.reason.value,
+        revision=decision.revision,
+        notes=list(asked.notes),
+    )
+
+
+def batch(exchange: Exchange, body: Questions) -> Answered:
+    """Several questions, answered in order."""
+    rows = [words_of(one, one.operation) for one in body.questions]
+    realm, limit = exchange.params["realm"], exchange.services.batch_rows
+    found = questions.batch(exchange.state, exchange.actor, realm, rows, exchange.now, limit)
+    if isinstance(found, Denied):
+        return found
+    revision = exchange.state.realm(realm).matrix.revision
+    return Batch(answers=[_row(one) for one in found], revision=revision)
+
+
+def _row(one: Decision | WardenError) -> BatchRow:
+    if isinstance(one, WardenError):
+        return BatchRow(allow=False, reason="error", error=str(one))
+    return BatchRow(allow=one.allow, reason=one.reason.value)
+
+
+def listing(exchange: Exchange, body: ListQuestion) -> Answered:
+    """On which entities may somebody do something?"""
+    words = words_of(body, body.operation)
+    asked = _asked(exchange, words)
+    if isinstance(asked, Denied):
+        return asked
+    question = (exchange.path, words, body.within)
+    after = place_of(body.page.token, str, *question) or body.after
+    found = questions.listing(asked, body.page.limit, after, body.within)
+    last = None if found.after is None else written(found.after)
+    return Listing(
+        total=found.total,
+        entities=[EntityName(type=one.type, name=one.name) for one in found.entities],
+        after=last,
+        notes=list(asked.notes),
+        page=token_after(last, *question),
+    )
+
+
+def who(exchange: Exchange, body: WhoQuestion) -> Answered:
+    """Who may do something?"""
+    words = words_of(body, body.operation)
+    realm = exchange.params["realm"]
+    asked = questions.who(exchange.state, exchange.actor, realm, words, exchange.now)
+    if isinstance(asked, Denied):
+        return asked
+    names = [principal.name for principal in questions.users(asked)]
+    token, limit = body.page.token, body.page.limit
+    shown, page = cut(names, lambda name: name, token, limit, exchange.path, words)
+    return Users(total=len(names), users=list(shown), notes=list(asked.notes), page=page)
+
+
+def privileges(exchange: Exchange, body: Parts) -> Answered:
+    """What does somebody hold on an entity?"""
+    asked = _asked(exchange, words_of(body))
+    if isinstance(asked, Denied):
+        return asked
+    held = questions.held(asked)
+    return HeldGiven(
+        privileges=list(held.privileges),
+        operations=list(held.operations),
+        notes=list(asked.notes),
+    )
+
+
+def access(exchange: Exchange, body: AccessQuestion) -> Answered:
+    """Who may do what on an entity?"""
+    realm = exchange.params["realm"]
+    found = questions.access(exchange.state, exchange.actor, realm, body.entity, exchange.now)
+    if isinstance(found, Denied):
+        return found
+    rows = [AccessGiven(operation=one.operation, users=list(one.users)) for one in found]
+    return AccessReview(entity=body.entity, access=rows)
+
+
+def explain(exchange: Exchange, body: Question) -> Answered:
+    """Why may somebody do something, or why not?"""
+    asked = questions.ask(
+        exchange.state,
+        exchange.actor,
+        exchange.params["realm"],
+        words_of(body, body.operation),
+        exchange.now,
+        own="explain.ask_own",
+        other="explain.ask",
+    )
+    if isinstance(asked, Denied):
+        return asked
+    return told(questions.reasons(exchange.state, exchange.actor, asked), asked.notes)
+
+
+def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationGiven:
+    """The explanation as a body."""
+    found = reasons.found
+    return ExplanationGiven(
+        allow=found.decision.allow,
+        reason=found.decision.reason.value,
+        revision=found.decision.revision,
+        rule=None if found.rule is None else _step(found.rule),
+        statements=list(found.statements),
+        ways=[_way(way) for way in found.ways],
+        notes=[*notes, *reasons.notes],
+        named=[given(statement) for statement in reasons.statements],
+        reaching=[
+            Reached(statement=id, over=[principal_text(one) for one in chain])
+            for id, chain in sorted(reasons.reaching.items())
+        ],
+    )
+
+
+def _step(step: Step) -> StepGiven:
+    return StepGiven(
+        says=step.says,
+        holds=step.holds,
+        entity=None if step.entity is None else f"{step.entity.type}:{step.entity.name}",
+        allowed_by=list(step.allowed_by),
+        denied_by=list(step.denied_by),
+        steps=[_step(inner) for inner in step.steps],
+    )
+
+
+def _way(way: Way) -> WayGiven:
+    return WayGiven(
+        allow=[
+            NeedGiven(
+                privilege=need.privilege,
+                on=f"{need.entity.type}:{need.entity.name}" if need.entity.type else None,
+                can_be_granted_by=_names(names),
+            )
+            for need, names in zip(way.needs, way.grantors, strict=True)
+        ],
+        lift=list(way.lifted),
+        join=[principal_text(one) for one in way.joins],
+        opens=list(way.opens),
+        others=way.others,
+    )
+
+
+def _names(principals: tuple[Principal, ...] | None) -> list[str] | None:
+    return None if principals is None else [principal.name for principal in principals]
+
+
+def operations(exchange: Exchange) -> Answered:
+    """What can be asked and granted in a realm."""
+    name = exchange.params["realm"]
+    refused = control.denied(
+        exchange.state, exchange.actor, "operation.list", control.realm(name), exchange.now
+    )
+    if refused is not None:
+        return refused
+    model = exchange.state.realm(name).system.model
+    return Vocabulary(
+        model=model.name,
+        title=model.title,
+        operations=[
+            OperationGiven(
+                name=one.name,
+                title=one.title,
+                rules=dict(one.texts),
+                targets={key: sorted(types) for key, types in one.targets.items()},
+                lists={key: sorted(types) for key, types in one.lists.items()},
+            )
+            for one in model.operations.values()
+        ],
+        privileges=[
+            PrivilegeGiven(name=one.name, title=one.title, on=sorted(one.on))
+            for one in model.privileges.values()
+        ],
+    )
+
+
+_REALM = "/realms/{realm}"
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        _REALM + "/operations",
+        "operation.list",
+        operations,
+        "list operations and privileges",
+        gives=Vocabulary,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/check",
+        "decision.ask_own",
+        check,
+        "may somebody do something?",
+        takes=Question,
+        gives=Answer,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/batch",
+        "decision.ask_own",
+        batch,
+        "several questions at once",
+        takes=Questions,
+        gives=Batch,
+        body_limit=_BATCH_BYTES,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/list",
+        "decision.ask_own",
+        listing,
+        "on what may somebody do something?",
+        takes=ListQuestion,
+        gives=Listing,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/who",
+        "subject.search",
+        who,
+        "who may do something?",
+        takes=WhoQuestion,
+        gives=Users,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/privileges",
+        "decision.ask_own",
+        privileges,
+        "what does somebody hold on an entity?",
+        takes=Parts,
+        gives=HeldGiven,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/access",
+        "entity.access",
+        access,
+        "who may do what on an entity?",
+        takes=AccessQuestion,
+        gives=AccessReview,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/explain",
+        "explain.ask_own",
+        explain,
+        "why may somebody do something, or why not?",
+        takes=Question,
+        gives=ExplanationGiven,
+    ),
+)

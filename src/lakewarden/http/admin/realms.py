@@ -1,0 +1,122 @@
+"""Who is calling, and the realms that there are."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from lakewarden.http.admin.bodies import Caller, NewRealm, RealmChange, RealmGiven, Realms
+from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.exchange import Exchange
+from lakewarden.service import control, realms
+from lakewarden.service.control import SERVER, Denied
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import RealmState
+from lakewarden.service.statements import stored
+
+
+def whoami(exchange: Exchange) -> Answered:
+    """Who the server takes the caller for."""
+    actor = exchange.actor
+    return Caller(
+        user=actor.user,
+        directory=actor.directory,
+        realm=actor.realm,
+        groups=list(actor.groups),
+        credential=actor.credential.partition(":")[0],
+        administrator=control.may(exchange.state, actor, "grant.put", SERVER, exchange.now),
+    )
+
+
+def listed(exchange: Exchange) -> Answered:
+    """The realms that the caller may see."""
+    found = realms.listed(exchange.state, exchange.actor, exchange.now)
+    return Realms(realms=[_given(exchange, realm) for realm in found])
+
+
+def load(exchange: Exchange) -> Answered:
+    """One realm."""
+    found = realms.load(exchange.state, exchange.actor, exchange.params["realm"], exchange.now)
+    return found if isinstance(found, Denied) else _given(exchange, found)
+
+
+def create(exchange: Exchange, body: NewRealm) -> Answered:
+    """Creates a realm."""
+    realm = Realm(
+        body.name,
+        body.model,
+        body.directory,
+        settings=body.settings,
+        spellings=body.spellings,
+    )
+    made = exchange.write(lambda transaction: realms.create(transaction, realm))
+    return made if isinstance(made, Denied) else _made(exchange, realm.name)
+
+
+def alter(exchange: Exchange, body: RealmChange) -> Answered:
+    """Changes the settings of a realm."""
+    name = exchange.params["realm"]
+    settings = None if body.settings is UNSET else body.settings
+    spellings = None if body.spellings is UNSET else body.spellings
+    changed = exchange.write(
+        lambda transaction: realms.alter(transaction, name, settings=settings, spellings=spellings)
+    )
+    return changed if isinstance(changed, Denied) else _made(exchange, name)
+
+
+def drop(exchange: Exchange) -> Answered:
+    """Drops a realm with everything in it."""
+    name = exchange.params["realm"]
+    return exchange.write(lambda transaction: realms.drop(transaction, name))
+
+
+def _made(exchange: Exchange, name: str) -> RealmGiven:
+    return _given(exchange, exchange.state.realm(name))
+
+
+def _given(exchange: Exchange, found: RealmState) -> RealmGiven:
+    """The realm; what is in it only for whoever may see that."""
+    realm, model = found.realm, found.system.model
+    given = RealmGiven(
+        name=realm.name,
+        model=realm.model,
+        title=model.title,
+        directory=realm.directory,
+        settings=dict(model.settings),
+    )
+    see = ("entity.list", "statement.list")
+    if any(
+        control.denied_in(exchange.state, exchange.actor, asked, realm.name, exchange.now)
+        for asked in see
+    ):
+        return given
+    given.entities = len(found.matrix.snapshot.coded.tree.stored)
+    given.statements = len(stored(found))
+    given.spellings = dict(realm.spellings)
+    return given
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/whoami", "caller.load", whoami, "who is calling", gives=Caller),
+    Endpoint("GET", "/realms", "realm.list", listed, "list realms", gives=Realms),
+    Endpoint(
+        "POST",
+        "/realms",
+        "realm.create",
+        create,
+        "create a realm",
+        takes=NewRealm,
+        gives=RealmGiven,
+        status=201,
+    ),
+    Endpoint("GET", "/realms/{realm}", "realm.load", load, "look at a realm", gives=RealmGiven),
+    Endpoint(
+        "PATCH",
+        "/realms/{realm}",
+        "realm.alter",
+        alter,
+        "change a realm's settings",
+        takes=RealmChange,
+        gives=RealmGiven,
+    ),
+    Endpoint("DELETE", "/realms/{realm}", "realm.drop", drop, "drop a realm"),
+)

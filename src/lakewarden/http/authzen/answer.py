@@ -1,0 +1,78 @@
+"""An answer as bytes: the decision, its reason, the statements that decide, the revision.
+
+    {"decision": false, "context": {"reason": "denied", "statements": ["x"], "revision": 7}}
+
+`reason` is the kernel's, or `unknown` (something named is not there), `bad input` and
+`forbidden`; with these three the context has an `error`, as the standard's own example writes
+it. `statements` are those that the caller may see; `notes`, where there are some, say what the
+answer leaves out.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from lakewarden.http.authzen.errors import message_of, status_of
+from lakewarden.kernel.errors import Unknown, WardenError
+from lakewarden.names.canonical import quoted
+
+ALLOWED_BYTES: Final = b'{"decision":true'
+"""How every answer that allows begins, and no other."""
+
+
+class Error(msgspec.Struct):
+    """Why a question was not judged."""
+
+    status: int
+    message: str
+
+
+class Context(msgspec.Struct, omit_defaults=True):
+    """What an answer says beside the decision."""
+
+    reason: str
+    statements: tuple[str, ...]
+    revision: int
+    error: Error | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Answer(msgspec.Struct):
+    """One answer."""
+
+    decision: bool
+    context: Context
+
+
+_ENCODER = msgspec.json.Encoder()
+_REASONS = {HTTPStatus.FORBIDDEN: "forbidden", HTTPStatus.NOT_FOUND: "unknown"}
+
+
+def evaluated(
+    allow: bool,
+    reason: str,
+    statements: tuple[str, ...],
+    revision: int,
+    notes: tuple[str, ...] = (),
+) -> bytes:
+    """The answer to a question that was decided."""
+    return _ENCODER.encode(Answer(allow, Context(reason, statements, revision, notes=notes)))
+
+
+def failed(error: WardenError, revision: int) -> bytes:
+    """The answer to a question that could not be judged: no."""
+    status = status_of(error)
+    message = message_of(error)
+    if isinstance(error, Unknown):
+        message = f"unknown {error.kind} {quoted(error.name)}"
+    reason = _REASONS.get(status, "bad input")
+    context = Context(reason, (), revision, Error(status, message))
+    return _ENCODER.encode(Answer(False, context))
+
+
+def listed(answers: list[bytes]) -> bytes:
+    """The answers to several questions, in order."""
+    return b'{"evaluations":[' + b",".join(answers) + b"]}"

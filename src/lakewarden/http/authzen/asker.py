@@ -1,0 +1,129 @@
+"""Who asks: what the control realm lets a caller ask, and about whom.
+
+Everybody may ask about themselves; asking about others takes the enforcement point's right,
+and so does searching for subjects. The right is the caller's own: nothing in a body gives it.
+
+| may the caller                      | then it learns                                        |
+|-------------------------------------|-------------------------------------------------------|
+| not have it explained               | no statements                                         |
+| have it explained                   | for an allow, the statements about the target and     |
+|                                     | what lies above it                                    |
+| and list entities and statements    | all statements that decide, also for a deny           |
+| list entities                       | whether the resource is stored                        |
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from lakewarden.http.authzen.errors import Forbidden
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.names.canonical import quoted
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.realm import CONTROL, Realm
+from lakewarden.service.state import RealmState, State
+
+
+class Sight(IntEnum):
+    """Which statements a caller is told of."""
+
+    NONE = 0
+    ALLOWING = 1
+    """Those of an allow, about the target and what lies above it."""
+    ALL = 2
+
+
+Rights = dict[tuple[str, str], bool]
+"""By operation of the control realm, and realm: whether one caller may."""
+
+
+def are_alike(one: State, other: State) -> bool:
+    """Whether the control realm decides the same at both states, whoever asks.
+
+    These are all inputs of the guard: what it compiled, the people, the realms' declarations.
+    """
+    controls = one.realms.get(CONTROL), other.realms.get(CONTROL)
+    if controls[0] is None or controls[1] is None:
+        return False
+    same = controls[0].matrix is controls[1].matrix and one.people is other.people
+    return same and _declared(one) == _declared(other)
+
+
+def _declared(state: State) -> dict[str, Realm]:
+    return {name: found.realm for name, found in state.realms.items()}
+
+
+class Asker:
+    """A caller at one state. Good for as long as the state is, whatever the request.
+
+    `rights` are decisions of the control realm that are known already; more are added.
+    """
+
+    def __init__(self, state: State, actor: Actor, rights: Rights) -> None:
+        self._state = state
+        self._actor = actor
+        self._rights = rights
+        self._realms: tuple[RealmState, ...] | None = None
+        self.name = (actor.directory, actor.user)
+        self.groups = actor.groups
+
+    def may(self, operation: str, realm: str, now: float) -> bool:
+        """Whether the caller may, as the control realm decides."""
+        key = (operation, realm)
+        allowed = self._rights.get(key)
+        if allowed is None:
+            asked = control.scoped(operation, realm)
+            allowed = self._rights[key] = control.may(self._state, self._actor, *asked, now)
+        return allowed
+
+    def may_ask(self, realm: str, now: float) -> bool:
+        """Whether the caller may ask anything at all there."""
+        operations = ("decision.ask_own", "decision.ask", "subject.search")
+        return any(self.may(operation, realm, now) for operation in operations)
+
+    def sight(self, realm: str, now: float, *, own: bool) -> Sight:
+        """Which statements the caller is told of when it asks about itself, or about others."""
+        explains = own and self.may("explain.ask_own", realm, now)
+        if not explains and not self.may("explain.ask", realm, now):
+            return Sight.NONE
+        sees = self.sees(realm, now) and self.may("statement.list", realm, now)
+        return Sight.ALL if sees else Sight.ALLOWING
+
+    def sees(self, realm: str, now: float) -> bool:
+        """Whether the caller may know what is stored in the realm."""
+        return self.may("entity.list", realm, now)
+
+    def realms(self, now: float) -> tuple[RealmState, ...]:
+        """The realms among which one is found by type and id: those of the caller's directory.
+
+        Where the caller may ask nothing, and the control realm, are found by name only.
+        """
+        if self._realms is None:
+            self._realms = tuple(
+                found
+                for name, found in sorted(self._state.realms.items())
+                if name != CONTROL
+                and self._actor.is_good_in(found.realm)
+                and self.may_ask(name, now)
+            )
+        return self._realms
+
+    def realm(self, name: str, now: float) -> RealmState:
+        """The realm of that name; `Forbidden` alike for one that is hidden or not there."""
+        found = self._state.realms.get(name)
+        if found is None or not self.may_ask(name, now):
+            raise Forbidden(f"there is no realm {quoted(name)} about which you may ask")
+        return found
+
+    def own(self, realm: RealmState) -> Principal | None:
+        """The caller in the realm's spelling; None where its credential is not good there."""
+        if not self._actor.is_good_in(realm.realm):
+            return None
+        return self._actor.principal(realm.realm, realm.system)
+
+    def rights_request(self, request: Request) -> Request:
+        """The caller's question about its own rights over lakewarden, as the guard asks it."""
+        state, actor = self._state, self._actor
+        return control.request(state, actor, request.operation, request.target, request.now)

@@ -1,0 +1,196 @@
+"""The two evaluation APIs: one question, and many in one body.
+
+A body of the usual shape is read quickly (`usual`), every other one strictly; both ways tell
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import UNSET, UnsetType
+
+from lakewarden.http.authzen import answer, fast_decoder
+from lakewarden.http.authzen.batch import Batch
+from lakewarden.http.authzen.evaluator import Evaluator, EvaluatorCache
+from lakewarden.http.authzen.fast_decoder import Body, Item, Options
+from lakewarden.http.authzen.question import Members, asked, at_least, optional
+from lakewarden.http.exchange import Exchange, Reply
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.names.canonical import quoted
+from lakewarden.service.decision_service import StaleRevision
+from lakewarden.service.state import State
+
+OK: Final = 200
+
+CONSISTENCY: Final = "lakewarden-consistency"
+"""The header with which a caller accepts a state that is not the newest."""
+
+_MEMBERS: Final = ("subject", "action", "resource", "context")
+_STOPS: Final[Mapping[str, bool | None]] = {
+    "execute_all": None,
+    "deny_on_first_deny": False,
+    "permit_on_first_permit": True,
+}
+"""The semantics, and the decision after which each answers no more questions."""
+
+
+class Evaluation:
+    """The handlers. What is remembered is about the newest state that was asked."""
+
+    def __init__(self) -> None:
+        self._cache = EvaluatorCache(State())
+
+    def cache(self, state: State) -> EvaluatorCache:
+        """What is remembered about the state; everything else is forgotten."""
+        cache = self._cache
+        if cache.state is not state:
+            cache = self._cache = EvaluatorCache(state, before=cache)
+        return cache
+
+    def one(self, exchange: Exchange) -> Reply:
+        """POST /access/v1/evaluation."""
+        body = fast_decoder.read(exchange.body)
+        if (
+            body is not None
+            and body.evaluations is UNSET
+            and fast_decoder.is_proven(exchange.body, body)
+        ):
+            return Reply(OK, self._single(exchange, body))
+        return Reply(OK, self._strict_single(exchange, exchange.json()))
+
+    def many(self, exchange: Exchange) -> Reply:
+        """POST /access/v1/evaluations; without questions in a list it is `one`."""
+        body = fast_decoder.read(exchange.body)
+        found = None
+        if body is not None and body.evaluations:
+            found = self._batch(exchange, body, body.evaluations)
+        if found is None:
+            found = self._strict_many(exchange, exchange.json())
+        return Reply(OK, found)
+
+    # --- bodies of the usual shape ---
+
+    def _single(self, exchange: Exchange, body: Body) -> bytes:
+        subject, action, resource = body.subject, body.action, body.resource
+        if subject is UNSET or action is UNSET or resource is UNSET:
+            return self._strict_single(exchange, exchange.json())
+        fresh(exchange, fast_decoder.revision(body))
+        evaluator = self.cache(exchange.state).evaluator(exchange)
+        question = fast_decoder.asked_of(subject, action, resource)
+        return evaluator.counted(question, exchange.now, exchange.services.usage)
+
+    def _batch(self, exchange: Exchange, body: Body, items: list[Item]) -> bytes | None:
+        """The answers; None where the body is not proven.
+
+        Deciding changes nothing, so the proof may come last.
+        """
+        if body.context is not UNSET:
+            if not fast_decoder.is_proven(exchange.body, body):
+                return None
+            fresh(exchange, fast_decoder.revision(body))
+        stop = _semantic(body.options)
+        _check_size(exchange, len(items))
+        evaluator = self.cache(exchange.state).evaluator(exchange)
+        batch = Batch(evaluator, body, exchange.now)
+        answers = batch.answers(items, stop)
+        unanswered = fast_decoder.inner_texts(items[len(answers) :])
+        texts = fast_decoder.outer_texts(body) + batch.texts + unanswered
+        if exchange.body.count(b'"') != 2 * texts:
+            return None
+        return answer.listed(answers)
+
+    # --- all other bodies ---
+
+    def _strict_single(self, exchange: Exchange, members: Members) -> bytes:
+        found = asked(members)
+        fresh(exchange, at_least(members))
+        evaluator = self.cache(exchange.state).evaluator(exchange)
+        return evaluator.counted(found, exchange.now, exchange.services.usage)
+
+    def _strict_many(self, exchange: Exchange, members: Members) -> bytes:
+        items = members.get("evaluations")
+        if items is None or items == []:
+            return self._strict_single(exchange, members)
+        if not isinstance(items, list):
+            raise BadInput("expected an array", where="evaluations")
+        stop = _strict_semantic(members)
+        _check_size(exchange, len(items))
+        defaults = {name: optional(members, name) for name in _MEMBERS if name in members}
+        fresh(exchange, at_least(members))
+        evaluator = self.cache(exchange.state).evaluator(exchange)
+        return answer.listed(_strict_answers(evaluator, defaults, items, stop, exchange.now))
+
+
+def fresh(exchange: Exchange, revision: int) -> None:
+    """Makes the exchange's state at least as new as the revision; raises `StaleRevision`.
+
+    A state that no caller accepted as stale was the newest when the request arrived: then no
+    later revision can have been told to the caller, and none is waited for.
+    """
+    if exchange.state.revision >= revision:
+        return
+    if CONSISTENCY in exchange.headers or "consistency" in exchange.query:
+        exchange.state = exchange.service.catch_up(revision)
+        return
+    raise StaleRevision(
+        f"revision `{revision}` is not known here; the newest is `{exchange.state.revision}`"
+    )
+
+
+def _strict_answers(
+    evaluator: Evaluator, defaults: Members, items: list[object], stop: bool | None, now: float
+) -> list[bytes]:
+    answers: list[bytes] = []
+    for item in items:
+        try:
+            found = evaluator.item(asked(_members(defaults, item)), now)
+        except BadInput as error:
+            found = answer.failed(error, evaluator.revision)
+        answers.append(found)
+        if stop is not None and found.startswith(answer.ALLOWED_BYTES) is stop:
+            break
+    return answers
+
+
+def _members(defaults: Members, item: object) -> Members:
+    """The item's members; each that it has replaces the default as a whole."""
+    if not isinstance(item, dict):
+        raise BadInput("expected an object", where="evaluations")
+    given = {name: item[name] for name in _MEMBERS if item.get(name) is not None}
+    return {**defaults, **given}
+
+
+def _check_size(exchange: Exchange, size: int) -> None:
+    most = exchange.services.batch_rows
+    if size > most:
+        raise LimitExceeded(
+            f"evaluations: {size} questions, at most {most} are allowed (setting"
+            " `limits.batch_rows`)"
+        )
+
+
+def _stop(semantic: str) -> bool | None:
+    if semantic not in _STOPS:
+        expected = ", ".join(_STOPS)
+        raise BadInput(
+            f"unknown semantic {quoted(semantic)}, expected one of: {expected}",
+            where="options.evaluations_semantic",
+        )
+    return _STOPS[semantic]
+
+
+def _semantic(options: Options | UnsetType) -> bool | None:
+    if options is UNSET or options.evaluations_semantic is UNSET:
+        return None
+    return _stop(options.evaluations_semantic)
+
+
+def _strict_semantic(members: Members) -> bool | None:
+    found = optional(members, "options").get("evaluations_semantic")
+    if found is None:
+        return None
+    if not isinstance(found, str):
+        raise BadInput("expected a string", where="options.evaluations_semantic")
+    return _stop(found)

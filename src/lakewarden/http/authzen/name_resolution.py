@@ -1,0 +1,173 @@
+"""What the names of a question stand for: a realm, a principal, an operation, an entity.
+
+A realm that is not named, neither in the address nor in `resource.properties.realm`, is the
+one whose model has the type and whose spelling has the id. Where several have, those remain
+that know the action; where still several do, the caller has to say. What is stored makes no
+difference, so that no write ever moves a question to another realm.
+
+`platform/platform` is the question without a resource, an empty id the one about a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from typing import Final
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.model import NONE
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.names import control
+from lakewarden.names.canonical import quoted
+from lakewarden.service.state import RealmState
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.gravitino import names as gravitino
+
+PLATFORM: Final = "platform"
+"""The type and the id of the question without a resource."""
+
+_KINDS: Final = frozenset({USER, GROUP, ROLE})
+URN: Final = "urn:li:"
+"""How every URN begins."""
+
+
+def principal(realm: RealmState, kind: str, id: str) -> Principal:
+    """The subject as the realm spells it; raises `Unknown` for what cannot be one.
+
+    The names that callers come with (`Realm.spellings`) are read as the caller's own is.
+    """
+    if kind not in _KINDS:
+        raise Unknown("subject type", kind, "expected user, group or role")
+    name = realm.realm.spellings.get(id, id) if kind == USER else id
+    try:
+        if realm.system.spelling is datahub and name.startswith(URN):
+            found = datahub.actor(name)
+        elif realm.system.spelling is control:
+            found = Principal(kind, name)  # with its directory, as statements there have it
+        else:
+            found = realm.system.spelled(Principal(kind, name))
+    except BadInput:
+        raise Unknown(kind, id) from None
+    if found.kind != kind or not found.name:
+        raise Unknown(kind, id)
+    return found
+
+
+def entity(realm: RealmState, type: str, id: str) -> Entity:
+    """The resource; raises `Unknown` for a type or an id that the realm does not have."""
+    if type == id == PLATFORM:
+        return NO_RESOURCE
+    model, spelling = realm.system.model, realm.system.spelling
+    try:
+        found = spelling.parse(type, id)
+    except BadInput:
+        if id:
+            raise Unknown(type, id) from None
+        found = Entity(type, "")
+    if found == NO_RESOURCE:
+        return found
+    model.check_type(found.type)
+    return found
+
+
+def realm_of(realms: Sequence[RealmState], type: str, id: str, action: str) -> RealmState:
+    """The realm that the question is about.
+
+    Raises `Unknown` where none fits, `BadInput` naming them where several do.
+    """
+    return _only([realm for realm in realms if _fits(realm, type, id)], type, id, action)
+
+
+def realm_of_type(realms: Sequence[RealmState], type: str, action: str) -> RealmState:
+    """The realm of a search for resources of a type; errors as in `realm_of`.
+
+    Realms that take any type count where none declares it, if they have such resources.
+    """
+    declaring = [realm for realm in realms if type in realm.system.model.types]
+    having = [realm for realm in realms if type in realm.matrix.snapshot.coded.tree.named]
+    return _only(declaring or having, type, "", action)
+
+
+def _only(found: Sequence[RealmState], type: str, id: str, action: str) -> RealmState:
+    if not found:
+        raise Unknown("resource", f"{type}/{id}")
+    if len(found) == 1:
+        return found[0]
+    knowing = [realm for realm in found if not action or knows(realm, action, type, id)]
+    if not knowing:
+        raise Unknown("operation or privilege", action)
+    if len(knowing) > 1:
+        names = ", ".join(realm.realm.name for realm in knowing)
+        raise BadInput(
+            f"several realms have {quoted(f'{type}/{id}')}: {names};"
+            " name one in resource.properties.realm"
+        )
+    return knowing[0]
+
+
+def _fits(realm: RealmState, type: str, id: str) -> bool:
+    try:
+        entity(realm, type, id)
+    except (BadInput, Unknown):
+        return False
+    return True
+
+
+def knows(realm: RealmState, action: str, type: str, id: str) -> bool:
+    """Whether the realm's model has the action; `platform/platform`: as one without a resource."""
+    model = realm.system.model
+    declared = model.operations.get(action)
+    if declared is None:
+        return model.spelled.get(action, action) in model.privileges
+    return type != PLATFORM or id != PLATFORM or NONE in declared.rules
+
+
+class Look(IntEnum):
+    """What an id looks like: enough to say in which realms it cannot be a name."""
+
+    EMPTY = 0
+    URN = 1
+    COLON = 2
+    """Holds a colon, and is no URN."""
+    PLAIN = 3
+
+
+def look(id: str) -> Look:
+    """The look of an id.
+
+    >>> look("lake:sales.raw").name, look("urn:li:tag:x").name, look("record-1").name
+    ('COLON', 'URN', 'PLAIN')
+    """
+    if ":" not in id:
+        return Look.PLAIN if id else Look.EMPTY
+    return Look.URN if id.startswith(URN) else Look.COLON
+
+
+# Which looks of ids each spelling can have at all; a spelling that is not here has them all.
+_LOOKS: Final[Mapping[Spelling, Callable[[str, Look], bool]]] = {
+    cdap: lambda type, look: look is Look.PLAIN or type.lower() == "kerberosprincipal",
+    datahub: lambda _, look: look is Look.URN,
+    gravitino: lambda type, look: (look is Look.PLAIN) is (type == "metalake"),
+}
+
+
+def sole(realms: Sequence[RealmState], type: str, look: Look) -> RealmState | None:
+    """The one realm in which a name of this type and look is possible, or None.
+
+    INVARIANT: no other realm fits such a type and id (`realm_of`); whether this one does is
+    left open.
+    """
+    if look is Look.EMPTY or type == PLATFORM:
+        return None
+    found = [realm for realm in realms if _is_possible(realm, type, look)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_possible(realm: RealmState, type: str, look: Look) -> bool:
+    model = realm.system.model
+    possible = _LOOKS.get(realm.system.spelling)
+    if possible is not None and not possible(type, look):
+        return False
+    return model.open_types or type in model.types or type.lower() in model.types

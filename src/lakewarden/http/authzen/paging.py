@@ -1,0 +1,102 @@
+"""Pages of a search: limits, and the opaque tokens that lead from one page to the next.
+
+A token holds where the last page ended and a digest of the caller and of the whole request
+without its page; with any other request it is refused. It needs no secret: whatever stands in
+it, a page shows only what its own request may see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from lakewarden.http.authzen.question import Members, optional
+from lakewarden.kernel.errors import BadInput
+
+_LONGEST: Final = 8_192
+_REFUSED: Final = "belongs to no page of this search"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The page that is wanted: at most `size` results behind `after`, the last one before it."""
+
+    size: int
+    after: tuple[str, ...] | None
+    digest: str
+
+    def token(self, last: Sequence[str] | None) -> str:
+        """The token of the page behind `last`; of the first one behind None."""
+        text = msgspec.json.encode([self.digest, *(last or ())])
+        return urlsafe_b64encode(text).decode("ascii").rstrip("=")
+
+
+def wanted(members: Members, most: int, *about: object) -> Wanted:
+    """The page that a request wants; `about` is what beside the body makes the request.
+
+    Raises `BadInput` for a token of another request, and for more than `most` results.
+    """
+    page = optional(members, "page")
+    digest = _digest(members, about)
+    return Wanted(_size(page, most), _after(page, digest), digest)
+
+
+def _size(page: Members, most: int) -> int:
+    size = page.get("limit")
+    if size is None:
+        return most
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise BadInput("expected a whole number, 0 or more", where="page.limit")
+    if size > most:
+        raise BadInput(f"at most {most} results make a page", where="page.limit")
+    return size
+
+
+def _after(page: Members, digest: str) -> tuple[str, ...] | None:
+    token = page.get("token")
+    if token is None or token == "":
+        return None
+    if not isinstance(token, str):
+        raise BadInput("expected a string", where="page.token")
+    if len(token) > _LONGEST or not token.isascii():
+        raise BadInput(_REFUSED, where="page.token")
+    try:
+        padded = token.encode("ascii") + b"=" * (-len(token) % 4)
+        found = msgspec.json.decode(urlsafe_b64decode(padded), type=tuple[str, ...])
+    except (NotBase64, ValueError, msgspec.MsgspecError):
+        raise BadInput(_REFUSED, where="page.token") from None
+    if not found or found[0] != digest:
+        raise BadInput(_REFUSED, where="page.token")
+    return found[1:] or None
+
+
+def _digest(members: Members, about: tuple[object, ...]) -> str:
+    rest = {name: value for name, value in members.items() if name != "page"}
+    text = json.dumps([rest, about], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def rendered(
+    wanted: Wanted,
+    results: Sequence[object],
+    total: int,
+    last: Sequence[str] | None,
+    *,
+    more: bool,
+    notes: Sequence[str] = (),
+) -> bytes:
+    """The body of a page; `last` is where it ends, `more` whether anything follows.
+
+    `notes` say what the answer leaves out.
+    """
+    token = wanted.token(last) if more else ""
+    page = {"next_token": token, "count": len(results), "total": total}
+    context = {"context": {"notes": notes}} if notes else {}
+    return msgspec.json.encode({"page": page, **context, "results": results})

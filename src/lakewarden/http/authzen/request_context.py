@@ -1,0 +1,154 @@
+"""What comes along with a question, as the parts of a `Request`.
+
+    context.targets        {"name": {"type", "id"}}    further entities, as the operation calls them
+    context.lists          {"name": [{"type", "id"}]}  lists of entities, likewise
+    context.subResources   [{"type", "id"}]            what the act touches inside the resource
+    context.active_roles   ["name"]                    the only roles whose ALLOWs count
+    context.groups         ["name"]                    memberships; from an enforcement point only
+    NAME of subject.properties, action.properties, resource.properties, or the context
+                           the attribute `subject.NAME`, … if the model declares it as one that
+                           comes with the request
+
+An entity may also be written as one text, `type:name`, or by its URN alone.
+
+What is not declared is ignored. Where a fact is stored, the stored one wins, unless the model
+declares the attribute "request over stored". A value of another type than declared says
+nothing. The time is the server's, never the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lakewarden.http.authzen import name_resolution
+from lakewarden.http.authzen.question import Asked, Members, optional, text
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
+from lakewarden.kernel.model import Source
+from lakewarden.kernel.principal import GROUP, ROLE, Principal
+from lakewarden.kernel.request import Request, Scalar
+from lakewarden.service.state import RealmState
+
+MOST_ROLES: Final = 100
+"""Roles and groups that one question may bring."""
+
+MOST_ENTITIES: Final = 1_000
+"""Further entities that one question may bring."""
+
+_KEYS: Final = frozenset({"targets", "lists", "subResources", "active_roles", "groups"})
+_OURS: Final = frozenset(
+    {
+        "resource.realm",
+        "context.at_least_revision",
+        "context.realms",
+        *(f"context.{key}" for key in _KEYS),
+    }
+)
+"""What no attribute can be called here."""
+
+
+def brings_nothing(asked: Asked, realm: RealmState) -> bool:
+    """Whether the question has no part that could bear on the decision beside its names."""
+    if not _KEYS.isdisjoint(asked.context):
+        return False
+    bare = not (asked.context or asked.subject or asked.act or asked.resource)
+    return bare or not realm.system.model.attributes
+
+
+def with_parts(
+    request: Request, asked: Asked, realm: RealmState, *, trusted: bool, groups: tuple[str, ...]
+) -> Request:
+    """The request with what the question brings.
+
+    `groups` are those that the caller's own credential asserts; those of the body count
+    only if the caller is `trusted`. Raises `BadInput`, `LimitExceeded` and `Unknown`.
+    """
+    context = asked.context
+    named = [*groups, *(_texts(context, "groups") if trusted else ())]
+    roles = None
+    if context.get("active_roles") is not None:
+        names = _texts(context, "active_roles")
+        roles = frozenset(name_resolution.principal(realm, ROLE, name) for name in names)
+    return Request(
+        request.principal,
+        request.operation,
+        request.target,
+        request.now,
+        targets=dict(_targets(context, realm)),
+        lists=dict(_lists(context, realm)),
+        attributes=dict(_attributes(asked, realm)),
+        subresources=tuple(_entities(context, "subResources", realm)),
+        groups=tuple(sorted({_group(realm, name) for name in named})),
+        roles=roles,
+    )
+
+
+def _group(realm: RealmState, name: str) -> Principal:
+    return name_resolution.principal(realm, GROUP, name)
+
+
+def _texts(members: Members, name: str) -> list[str]:
+    found = _array(members, name)
+    if len(found) > MOST_ROLES:
+        raise LimitExceeded(f"context.{name}: at most {MOST_ROLES} are allowed")
+    if not all(isinstance(each, str) and each for each in found):
+        raise BadInput("expected strings", where=f"context.{name}")
+    return [str(each) for each in found]
+
+
+def _array(members: Members, name: str, where: str = "context.") -> list[object]:
+    found = members.get(name)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise BadInput("expected an array", where=where + name)
+    return found
+
+
+def _targets(context: Members, realm: RealmState) -> Iterator[tuple[str, Entity]]:
+    for name, value in optional(context, "targets", "context.").items():
+        yield name, _entity(value, f"context.targets.{name}", realm)
+
+
+def _lists(context: Members, realm: RealmState) -> Iterator[tuple[str, tuple[Entity, ...]]]:
+    lists = optional(context, "lists", "context.")
+    for name in lists:
+        yield name, tuple(_entities(lists, name, realm, "context.lists."))
+
+
+def _entities(
+    members: Members, name: str, realm: RealmState, where: str = "context."
+) -> Iterator[Entity]:
+    found = _array(members, name, where)
+    if len(found) > MOST_ENTITIES:
+        raise LimitExceeded(f"{where}{name}: at most {MOST_ENTITIES} are allowed")
+    for number, value in enumerate(found):
+        yield _entity(value, f"{where}{name}[{number}]", realm)
+
+
+def _entity(value: object, where: str, realm: RealmState) -> Entity:
+    if isinstance(value, str):
+        try:
+            return realm.system.entity(value)
+        except BadInput:
+            raise Unknown("resource", value) from None
+    if not isinstance(value, dict):
+        raise BadInput("expected an object or a name", where=where)
+    return name_resolution.entity(realm, text(value, where, "type"), text(value, where, "id"))
+
+
+def _attributes(asked: Asked, realm: RealmState) -> Iterator[tuple[str, Scalar]]:
+    parts: Mapping[str, Members] = {
+        "subject": asked.subject,
+        "action": asked.act,
+        "resource": asked.resource,
+        "context": asked.context,
+    }
+    for name, declared in realm.system.model.attributes.items():
+        part, _, key = name.partition(".")
+        value = parts.get(part, {}).get(key)
+        if name in _OURS or declared.source is Source.STORED:
+            continue
+        if isinstance(value, (str, bool, int, float)):
+            yield name, value

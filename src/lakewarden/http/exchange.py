@@ -1,0 +1,320 @@
+"""What a dialect sees of HTTP: a request that is read and authenticated, and its reply.
+
+The server does everything that all dialects need in front of a handler: limits, path guard,
+authentication, a state fresh enough for what the caller asked. A handler is a plain function
+from an `Exchange` to a `Reply`; it never sees the framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
+
+from lakewarden.http.strict_json import read_object
+from lakewarden.kernel.errors import Unavailable, WardenError
+from lakewarden.service.denials import Denials
+from lakewarden.service.usage import Usage
+
+if TYPE_CHECKING:
+    from lakewarden.kernel.request import Request
+    from lakewarden.service.actor import Actor
+    from lakewarden.service.audit import AuditEvent
+    from lakewarden.service.decision_service import DecisionService
+    from lakewarden.service.live import Live
+    from lakewarden.service.password import Hashing
+    from lakewarden.service.sealed_properties import Sealing
+    from lakewarden.service.state import RealmState, State
+    from lakewarden.service.write_transaction import WriteTransaction
+
+T = TypeVar("T")
+
+JSON: Final = "application/json"
+
+LARGE_BYTES: Final = 64 * 1_024
+"""A write with a larger body is never done while it holds others up, unless it lost many times."""
+
+
+READS: Final = "reads"
+WRITES: Final = "writes"
+LOGINS: Final = "logins"
+BULK: Final = "bulk"
+"""What a request is to the limits of one caller's rate."""
+
+
+class Refused(WardenError):
+    """The request was refused before its handler saw it.
+
+    `status` is the plain HTTP status: 400, 403 (a page of another site), 413 (body), 414
+    (address), 415 (content type or compressed), 421 (host), 429 (too many requests), 431
+    (headers), 503 (took too long). A dialect may answer another where its contract says so
+    (AuthZEN: 400 for a wrong content type).
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class GravitinoOptions:
+    """What the operator configured for the Gravitino dialect.
+
+    `version` is the release that the server says it is; `enable` whether authorization is on;
+    `pass_through` whether grants are left to the catalogs; `jdbc_hosts` the hosts (`name` or
+    `name:port`) whose catalogs are read live. The mode is a setting of each realm's model.
+    """
+
+    version: str = "1.3.0"
+    enable: bool = True
+    pass_through: bool = False
+    service_admins: tuple[str, ...] = ()
+    jdbc_hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataHubOptions:
+    """What the operator configured for the DataHub dialect.
+
+    `policies`: whether anything is decided; `rest`: whether REST calls are; `constraints`: whether
+    tags are asked about one by one; `domain_write`: whether the domains of the same batch count
+    (`original`: for an entity that is there as well). `version` is the release that the server
+    says it is: below 1.0.1 its clients ask for nothing that is not served. Of an aspect of values
+    in time so many are kept: `timeseries_values`; a patch has at most `patch_operations`; an
+    entity has at most `entity_aspects`, with `unknown_aspects` also such as DataHub's own model
+    does not have. With `existence` a caller who is stored nowhere is turned away. `introspection`:
+    who may ask for the schema of GraphQL, `authenticated` callers, `all`, or nobody (`off`). What
+    is shown to whom is a setting of each realm.
+    """
+
+    policies: bool = True
+    rest: bool = True
+    constraints: bool = True
+    domain_write: bool | Literal["original"] = True
+    version: str = "v0.15.0"
+    timeseries_values: int = 1_000
+    unknown_aspects: bool = True
+    entity_aspects: int = 256
+    patch_operations: int = 1_000
+    existence: bool = True
+    introspection: str = "authenticated"
+
+
+@dataclass(frozen=True, slots=True)
+class CdapLimits:
+    """How much is kept of what grows in CDAP, and how much is taken at once.
+
+    Of each stream the newest `stream_events` are kept, each with `event_bytes` at most; a batch
+    brings `batch_events` at most, which are kept with `batch_bytes` at most, headers included, and
+    as Avro decompressed to `avro_bytes` at most.
+    Of each program the newest `log_lines` are kept, each with `line_characters` at most, of which
+    a request brings `batch_lines`. An entity has at most `metrics`, of whose minutes the newest
+    `metric_minutes` are kept; a request has at most `metric_queries`.
+    """
+
+    stream_events: int = 1_000
+    event_bytes: int = 64 * 1_024
+    batch_events: int = 10_000
+    batch_bytes: int = 4 * 1_024 * 1_024
+    avro_bytes: int = 1_024 * 1_024
+    log_lines: int = 10_000
+    line_characters: int = 8_192
+    batch_lines: int = 5_000
+    metrics: int = 500
+    metric_minutes: int = 10_000
+    metric_queries: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CdapOptions:
+    """What the operator configured for the CDAP dialect.
+
+    `security`: whether callers are authenticated; `authorization`: whether anything is decided,
+    which it is only where both are on. `instance` is the name of the instance that this server
+    goes as, `version` the release that it says it is; `unrecoverable_reset`: whether a namespace
+    and all that is in it may be deleted. `limits` bound what is kept and what is taken at once.
+    """
+
+    security: bool = True
+    authorization: bool = True
+    instance: str = "cdap"
+    version: str = "5.1.2"
+    unrecoverable_reset: bool = True
+    limits: CdapLimits = field(default_factory=CdapLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Values of the configuration that dialects need.
+
+    `public_url` is the address under which clients reach this server, without a slash at the
+    end; `reserved_names` are names of users that the settings give power to, which nobody chooses;
+    `secret_keys` seal secrets, the first one new ones; `weakened` says in a sentence each
+    what is switched off. `live` reads the databases of live catalogs; None: there are none.
+    `sealing` seals secrets; None: there is no key, and no secret is kept. `passwords` hashes
+    them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
+    reads that were denied.
+    """
+
+    public_url: str = "http://127.0.0.1:8787"
+    admin: str = "admin"
+    reserved_names: tuple[str, ...] = ("admin",)
+    auth: str = "simple"
+    secret_keys: tuple[str, ...] = ()
+    weakened: tuple[str, ...] = ()
+    batch_rows: int = 1_000
+    page_rows: int = 1_000
+    gravitino: GravitinoOptions = field(default_factory=GravitinoOptions)
+    datahub: DataHubOptions = field(default_factory=DataHubOptions)
+    cdap: CdapOptions = field(default_factory=CdapOptions)
+    live: Live | None = None
+    sealing: Sealing | None = None
+    passwords: Hashing | None = None
+    usage: Usage = field(default_factory=Usage)
+    denials: Denials = field(default_factory=Denials)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One HTTP request, read and authenticated.
+
+    `path` is below the realm's prefix, decoded; `params` are the path's parameters, decoded;
+    names of `headers` are in lower case. `state` is as new as the caller asked for; `now` is
+    the server's clock, read once. `address` is the caller's; an `inline` handler is not told.
+    """
+
+    method: str
+    path: str
+    params: Mapping[str, str]
+    query: Mapping[str, tuple[str, ...]]
+    headers: Mapping[str, str]
+    body: bytes
+    actor: Actor
+    realm: str
+    state: State
+    now: float
+    service: DecisionService
+    services: Services
+    address: str = ""
+
+    def json(self) -> dict[str, object]:
+        """The body, a JSON object; raises `BadInput` or `LimitExceeded` (R-30)."""
+        return read_object(self.body)
+
+    def one(self, name: str, otherwise: str = "") -> str:
+        """The first value of a query parameter."""
+        values = self.query.get(name)
+        return values[0] if values else otherwise
+
+    def used(self, request: Request) -> None:
+        """Counts an act that was allowed and done."""
+        user, on = request.principal.name, request.target
+        self.services.usage.count(self.realm, user, request.operation, on.type, on.name, self.now)
+
+    def denied(self, event: AuditEvent) -> None:
+        """Makes a denied read part of the audit trail, one row for many of its kind."""
+        count = self.services.denials.count(self.realm, event.actor, event.operation, self.now)
+        if not count:
+            return
+        row = replace(event, details={**event.details, "reads": count})
+        with suppress(Unavailable):  # denied it is in any case
+            self.write(lambda transaction: transaction.record(row))
+
+    @property
+    def realm_state(self) -> RealmState:
+        return self.state.realm(self.realm)
+
+    def write(self, task: Callable[[WriteTransaction], T], *, late: bool = False) -> T:
+        """Runs the task as one write; afterwards `state` has it.
+
+        Write through here, not through `service`: the reply then names the new revision. The task
+        may run more than once, so it must do nothing but what it does on its transaction.
+        """
+        result = self.service.write(
+            self.actor,
+            task,
+            late=late,
+            large=len(self.body) > LARGE_BYTES,
+        )
+        self.state = self.service.state
+        return result
+
+
+@dataclass(slots=True)
+class Reply:
+    """The answer. `headers` come on top of those that every answer has, `cookies` each as one."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: tuple[str, ...] = ()
+
+
+Handler = Callable[[Exchange], Reply]
+"""Runs in a worker thread, or on the event loop where its route is `inline`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A method and a path, and the declared operation that guards it.
+
+    `path` is written `/api/metalakes/{metalake}`. A route without an operation says `why`.
+    `inline` handlers do no I/O and take no time; `encoded_slash` lets a parameter hold an
+    encoded slash; a `public` route answers without credentials as well (its actor is then
+    `anonymous`). Where there is no `Authorization` header, a route may take the cookie of a
+    `session`; `unauthenticated` says 401 there in place of the dialect. `body_limit`, in bytes,
+    replaces the limit of 1 MiB; `accepts` are the content types of a body beside JSON ones,
+    `*/*` for all. Requests count for the limit of the `rate_class`, which follows from the rest
+    unless it is said.
+    """
+
+    method: str
+    path: str
+    operation: str
+    handler: Handler
+    inline: bool = False
+    why: str = ""
+    body_limit: int | None = None
+    encoded_slash: bool = False
+    public: bool = False
+    accepts: tuple[str, ...] = ()
+    session: bool = False
+    unauthenticated: Callable[[str], Reply] | None = None
+    rate_class: str = ""
+
+    @property
+    def counts_as(self) -> str:
+        """The class of its requests: `READS`, `WRITES`, `LOGINS` or `BULK`."""
+        if self.rate_class:
+            return self.rate_class
+        if self.body_limit is not None:
+            return BULK
+        return READS if self.inline or self.method == "GET" else WRITES
+
+
+class Dialect(Protocol):
+    """One contract on the wire.
+
+    `models` are those whose realms it speaks for: at the top for the realm that bears the
+    dialect's name, else for the first by name; below `/r/NAME` for each. Without models it
+    speaks for every realm, at the top for `_server`. `anonymous` is the user of a request
+    without credentials where names are trusted; None: there is none.
+    """
+
+    name: str
+    models: tuple[str, ...]
+    anonymous: str | None
+
+    def routes(self) -> Sequence[Route]: ...
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        """What an error is called here; anything but a `WardenError` tells no details."""
+        ...
+
+    def unauthenticated(self, why: str) -> Reply: ...
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        """Nothing is at this path (404), or not for this method (405: `allowed` are some)."""
+        ...

@@ -1,0 +1,140 @@
+"""CDAP's REST API, as its clients speak it, over the decision service.
+
+Each module owns one kind of thing and lists its routes with the operations that guard them;
+`guarding` is the one place where it is decided whether a handler may act. Both generations of
+CDAP's rules are served: which one a realm follows is its model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Handler, Reply, Route
+from lakewarden.systems.cdap.http import (
+    applications,
+    artifacts,
+    batches,
+    dataset_types,
+    datasets,
+    deploying,
+    history,
+    lineage,
+    logs,
+    metadata,
+    metric_queries,
+    metrics,
+    namespaces,
+    preferences,
+    privileges,
+    programs,
+    roles,
+    schedules,
+    searching,
+    secure_keys,
+    server,
+    stream_events,
+    stream_views,
+    streams,
+    system_services,
+)
+from lakewarden.systems.cdap.http.bodies import JSON_TYPES
+from lakewarden.systems.cdap.http.errors import (
+    Failure,
+    failure_of,
+    not_enabled,
+    reply_of,
+    unauthorized,
+)
+
+_MODULES: Final = (
+    server,
+    privileges,
+    roles,
+    namespaces,
+    preferences,
+    secure_keys,
+    artifacts,
+    deploying,
+    applications,
+    programs,
+    history,
+    batches,
+    schedules,
+    streams,
+    stream_events,
+    stream_views,
+    datasets,
+    dataset_types,
+    metadata,
+    searching,
+    lineage,
+    logs,
+    metrics,
+    metric_queries,
+    system_services,
+)
+
+_AUTHORIZATION: Final = (privileges, roles)
+"""What there is only as long as authorization is on."""
+
+
+class Cdap:
+    """The dialect: its routes, and how it says that something went wrong.
+
+    `token_urls`: where callers are told to get their tokens.
+    """
+
+    name = "cdap"
+    models: tuple[str, ...] = ("cdap", "cdap_parent_write")
+    anonymous: str | None = None
+
+    def __init__(self, token_urls: Sequence[str] = ()) -> None:
+        self._token_urls = tuple(token_urls)
+
+    def routes(self) -> Sequence[Route]:
+        """All routes; where they do not say otherwise their bodies are JSON."""
+        return tuple(
+            replace(
+                route,
+                accepts=route.accepts or JSON_TYPES,
+                handler=_switched(route.handler) if module in _AUTHORIZATION else route.handler,
+            )
+            for module in _MODULES
+            for route in module.ROUTES
+        )
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        """The reply that an error is answered with."""
+        return reply_of(failure_of(error))
+
+    def unauthenticated(self, why: str) -> Reply:
+        """401, for credentials that are missing or wrong."""
+        return unauthorized(why, self._token_urls)
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        """404 for a path that there is not, 405 for a method that it does not take."""
+        if allowed:
+            text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
+            return replace(reply_of(Failure(405, text)), headers={"Allow": ", ".join(allowed)})
+        return reply_of(Failure(404, "there is nothing at this path"))
+
+
+def _switched(handler: Handler) -> Handler:
+    """The handler, which answers 501 where a switch is off.
+
+    SOURCE: cdap reference 4.2.
+    """
+
+    @wraps(handler)
+    def asked(exchange: Exchange) -> Reply:
+        options = exchange.services.cdap
+        if not options.security:
+            raise not_enabled("authentication", "security.enabled")
+        if not options.authorization:
+            raise not_enabled("authorization", "security.authorization.enabled")
+        return handler(exchange)
+
+    return asked

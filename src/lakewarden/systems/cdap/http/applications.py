@@ -1,0 +1,197 @@
+"""Applications: listed, shown and deleted, with their versions.
+
+SOURCE: cdap reference 2.4, 2.11, 4.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.authorization import (
+    allow,
+    contents,
+    is_stored,
+    listed,
+    visible,
+    write,
+)
+from lakewarden.systems.cdap.http.bodies import Json, done, ok, present
+from lakewarden.systems.cdap.http.deleting import delete_all
+from lakewarden.systems.cdap.http.deploying import (
+    ONE,
+    PATH,
+    PRINCIPAL,
+    UNVERSIONED,
+    VERSION,
+    VERSIONS,
+    latest,
+    version_of,
+    versions_in,
+)
+from lakewarden.systems.cdap.http.ids import (
+    SHOWN,
+    application,
+    inside,
+    last,
+    namespace,
+    namespace_of,
+    program_type,
+)
+from lakewarden.systems.cdap.http.running import refuse_running
+
+
+def listed_all(exchange: Exchange) -> Reply:
+    """The applications of a namespace that are shown, a row for each version."""
+    found = listed(exchange, "application.list", namespace(exchange))
+    bodies = object_store.documents(exchange, found)
+    names = exchange.one("artifactName").split(",") if exchange.one("artifactName") else None
+    version = exchange.one("artifactVersion")
+    rows = (row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body))
+    return ok([row for row in rows if _is_of(row, names, version)])
+
+
+def get(exchange: Exchange) -> Reply:
+    """An application as it was deployed last, as far as its contents are shown."""
+    app = application(exchange)
+    allow(exchange, "application.get", app)
+    body = object_store.document(exchange, app)
+    return ok(_detail(exchange, app, body, latest(body)))
+
+
+def get_version(exchange: Exchange) -> Reply:
+    """One version of an application."""
+    app, version = application(exchange), exchange.params["version"]
+    allow(exchange, "application.get", app)
+    body = object_store.document(exchange, app)
+    return ok(_detail(exchange, app, body, version_of(app, body, version)))
+
+
+def versions(exchange: Exchange) -> Reply:
+    """The versions of an application."""
+    app = application(exchange)
+    allow(exchange, "application.versions", app)
+    return ok(sorted(versions_in(object_store.document(exchange, app))))
+
+
+def plugins(exchange: Exchange) -> Reply:
+    """The plugins that an application uses: none, for nothing of it is run."""
+    allow(exchange, "application.plugins", application(exchange))
+    return ok([])
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Deletes an application with its programs; what it created stays."""
+    app = application(exchange)
+    write(
+        exchange,
+        "application.delete",
+        app,
+        lambda transaction: _delete(exchange, transaction, [app]),
+    )
+    return done()
+
+
+def delete_version(exchange: Exchange) -> Reply:
+    """Deletes one version, and with the last one the application."""
+    app, version = application(exchange), exchange.params["version"]
+
+    def task(transaction: WriteTransaction) -> None:
+        body = object_store.document_in(transaction, exchange.realm, app)
+        version_of(app, body, version)
+        left = {name: kept for name, kept in versions_in(body).items() if name != version}
+        if left:
+            object_store.put(transaction, exchange.realm, app, **{VERSIONS: left})
+        else:
+            _delete(exchange, transaction, [app])
+
+    write(exchange, "application.delete", app, task, told={"version": version})
+    return done()
+
+
+def delete_all_of(exchange: Exchange) -> Reply:
+    """Deletes all applications of a namespace."""
+
+    def task(transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
+        _delete(exchange, transaction, apps)
+
+    space = namespace(exchange)
+    return delete_all(exchange, "application.delete_all", space, "application", task)
+
+
+def _delete(exchange: Exchange, transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
+    refuse_running(transaction, exchange.realm, apps)
+    for app in apps:
+        object_store.drop(exchange, transaction, "application.delete", app)
+
+
+def _rows(app: Entity, body: Json) -> Iterator[Json]:
+    for version, kept in sorted(versions_in(body).items()):
+        yield present(
+            type="App",
+            name=last(app),
+            version=version,
+            description=kept.get("description") or "",
+            artifact=kept.get("artifact"),
+            principal=body.get(PRINCIPAL),
+        )
+
+
+def _is_of(row: Json, names: Sequence[str] | None, version: str) -> bool:
+    artifact = cast("Json", row.get("artifact") or {})
+    is_named = names is None or artifact.get("name") in names
+    return is_named and (not version or artifact.get("version") == version)
+
+
+def _detail(exchange: Exchange, app: Entity, body: Json, kept: Json) -> Json:
+    """What is told of an application; of its contents only what lists would show."""
+    space, state = namespace_of(app), exchange.realm_state
+
+    def named(type: str, member: str) -> list[Entity]:
+        declared = [inside(space, type, name) for name in cast("list[str]", kept.get(member) or [])]
+        there = [one for one in declared if is_stored(state, one)]
+        return visible(exchange, f"{type}.list", there)
+
+    datasets = named("dataset", "datasets")
+    types = object_store.documents(exchange, datasets)
+    programs = visible(exchange, "program.list", contents(state, app, ["program"]))
+    told = object_store.documents(exchange, programs)
+    return present(
+        name=last(app),
+        appVersion=kept.get("version") or UNVERSIONED,
+        description=kept.get("description") or "",
+        artifact=kept.get("artifact"),
+        configuration=kept.get("configuration") or "",
+        streams=[{"name": last(one)} for one in named("stream", "streams")],
+        datasets=[
+            {"name": last(one), "type": kind.get("typeName") or ""}
+            for one, kind in zip(datasets, types, strict=True)
+        ],
+        programs=[
+            {
+                "type": SHOWN[program_type(one)],
+                "app": last(app),
+                "name": last(one),
+                "description": what.get("description") or "",
+            }
+            for one, what in zip(programs, told, strict=True)
+        ],
+        plugins=[],
+        principal=body.get(PRINCIPAL),
+    )
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", PATH, "application.list", listed_all),
+    Route("DELETE", PATH, "application.delete_all", delete_all_of),
+    Route("GET", ONE, "application.get", get),
+    Route("DELETE", ONE, "application.delete", delete),
+    Route("GET", f"{ONE}/plugins", "application.plugins", plugins),
+    Route("GET", f"{ONE}/versions", "application.versions", versions),
+    Route("GET", VERSION, "application.get", get_version),
+    Route("DELETE", VERSION, "application.delete", delete_version),
+)

@@ -1,0 +1,325 @@
+"""Artifacts: opaque files by name and version, which are one entity whatever the version.
+
+Nothing of a file is looked at or run; its size and digest are kept. Artifacts of the namespace
+`system` are the platform's: they are listed with those of every namespace.
+SOURCE: cdap reference 2.3, 3.3, 4.6, 4.10 (P1), K25.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Final, cast
+
+from lakewarden.http import strict_json
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import WORD, quoted
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.authorization import allow, contents, is_stored, visible, write
+from lakewarden.systems.cdap.http.bodies import (
+    ANY_TYPE,
+    Json,
+    convert,
+    done,
+    ok,
+    said,
+    text_of,
+    texts,
+)
+from lakewarden.systems.cdap.http.deleting import delete_all
+from lakewarden.systems.cdap.http.errors import bad, exists, not_found
+from lakewarden.systems.cdap.http.ids import SYSTEM, inside, last, namespace, namespace_of
+
+PATH: Final = "/v3/namespaces/{namespace}/artifacts"
+ONE: Final = f"{PATH}/{{artifact}}"
+VERSION: Final = f"{ONE}/versions/{{version}}"
+
+BYTES: Final = 64 * 1024 * 1024
+"""A file is at most so large."""
+
+VERSIONS: Final = "versions"
+"""The member of an artifact's document: what is kept of each version."""
+
+USER_SCOPE: Final = "USER"
+SYSTEM_SCOPE: Final = "SYSTEM"
+
+SNAPSHOT: Final = "-SNAPSHOT"
+"""What versions end with that may be written over."""
+
+SHIPPED: Final = ("cdap-data-pipeline", "cdap-data-streams")
+"""The system artifacts, of the release that the server says it is."""
+
+_VERSION_CHARACTERS: Final = WORD | frozenset("-.")
+
+
+def listed(exchange: Exchange) -> Reply:
+    """The versions of the artifacts of a namespace that are shown, and of those of the platform."""
+    found = shown(exchange, namespace(exchange))
+    bodies = object_store.documents(exchange, found)
+    return ok([row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body)])
+
+
+def versions(exchange: Exchange) -> Reply:
+    """The versions of one artifact; 404 where none is shown."""
+    name = artifact(exchange)
+    found = [one for one in shown(exchange, namespace(exchange)) if last(one) == last(name)]
+    bodies = object_store.documents(exchange, found)
+    rows = [row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body)]
+    if not rows:
+        raise not_found(name)
+    return ok(rows)
+
+
+def shown(exchange: Exchange, within: Entity) -> list[Entity]:
+    """The artifacts that the caller is shown in a namespace, of the scope that it asks for."""
+    state = allow(exchange, "artifact.list", within)
+    scope = exchange.one("scope").upper()
+    if scope not in ("", USER_SCOPE, SYSTEM_SCOPE):
+        raise bad(f"unknown scope {quoted(exchange.one('scope'))}; expected `user` or `system`")
+    places = [] if scope == SYSTEM_SCOPE and within != SYSTEM else [within]
+    if scope != USER_SCOPE and within != SYSTEM:
+        places.append(SYSTEM)
+    found = [one for place in places for one in contents(state, place, ["artifact"])]
+    return visible(exchange, "artifact.list", found)
+
+
+def get(exchange: Exchange) -> Reply:
+    """One version of an artifact."""
+    found = scoped(exchange)
+    allow(exchange, "artifact.get", found)
+    kept = version_of(found, object_store.document(exchange, found), exchange.params["version"])
+    classes = {"apps": [], "plugins": kept.get("plugins") or []}
+    row = _row(found, exchange.params["version"])
+    return ok({**row, "properties": texts(kept.get("properties")), "classes": classes})
+
+
+def add(exchange: Exchange) -> Reply:
+    """A new version of an artifact, and with the first one the artifact."""
+    new = artifact(exchange)
+    name, body = file_of(exchange)
+
+    def task(transaction: WriteTransaction) -> None:
+        put_version(exchange, transaction, new, name, body)
+
+    write(exchange, "artifact.add", new, task, missing=None, told={"version": name})
+    return said("Artifact added successfully")
+
+
+def file_of(exchange: Exchange) -> tuple[str, Json]:
+    """The version that a request uploads, and what is kept of it."""
+    version = exchange.headers.get("artifact-version", "")
+    check_version(version)
+    if not exchange.body:
+        raise bad("expected the file of the artifact as the body")
+    extends = exchange.headers.get("artifact-extends", "")
+    return version, {
+        "size": len(exchange.body),
+        "digest": sha256(exchange.body).hexdigest(),
+        "parents": [part.strip() for part in extends.split("/") if part.strip()],
+        "plugins": _plugins(exchange.headers.get("artifact-plugins", "")),
+        "properties": {},
+    }
+
+
+def put_version(
+    exchange: Exchange, transaction: WriteTransaction, entity: Entity, version: str, kept: Json
+) -> None:
+    """Stores a version; raises `Failure` 409 for one that is there and may not be written over."""
+    if not is_stored(transaction.realm(exchange.realm), entity):
+        body: Json = {VERSIONS: {version: kept}}
+        object_store.add(exchange, transaction, "artifact.add", entity, body)
+        return
+    known = versions_in(object_store.document_in(transaction, exchange.realm, entity))
+    if version in known and not version.endswith(SNAPSHOT):
+        raise exists(f"{cdap.format_id(entity)}.{version}")
+    object_store.put(transaction, exchange.realm, entity, **{VERSIONS: {**known, version: kept}})
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Deletes one version, and with the last one the artifact."""
+    found, version = artifact(exchange), exchange.params["version"]
+
+    def task(transaction: WriteTransaction) -> None:
+        body = object_store.document_in(transaction, exchange.realm, found)
+        version_of(found, body, version)
+        left = {name: kept for name, kept in versions_in(body).items() if name != version}
+        if left:
+            object_store.put(transaction, exchange.realm, found, **{VERSIONS: left})
+        else:
+            object_store.drop(exchange, transaction, "artifact.delete", found)
+
+    write(exchange, "artifact.delete", found, task, told={"version": version})
+    return done()
+
+
+def clear(exchange: Exchange) -> Reply:
+    """Deletes all artifacts of a namespace."""
+    return delete_all(exchange, "artifact.clear_all", namespace(exchange), "artifact")
+
+
+def refresh(exchange: Exchange) -> Reply:
+    """Loads the system artifacts anew: those of this release are there afterwards."""
+    version = exchange.services.cdap.version
+
+    def task(transaction: WriteTransaction) -> None:
+        for name in SHIPPED:
+            entity = inside(SYSTEM, "artifact", name)
+            body = object_store.document_in(transaction, exchange.realm, entity)
+            is_new = not is_stored(transaction.realm(exchange.realm), entity)
+            if is_new or version not in versions_in(body):
+                put_version(exchange, transaction, entity, version, {"properties": {}})
+
+    write(exchange, "artifact.refresh_system", SYSTEM, task)
+    return done()
+
+
+def properties(exchange: Exchange) -> Reply:
+    """The properties of a version, or those that `keys` names."""
+    kept = texts(_kept(exchange).get("properties"))
+    wanted = exchange.one("keys")
+    if wanted:
+        kept = {key: kept[key] for key in wanted.split(",") if key in kept}
+    return ok(kept)
+
+
+def property_of(exchange: Exchange) -> Reply:
+    """One property of a version, as text."""
+    key = exchange.params["key"]
+    value = texts(_kept(exchange).get("properties")).get(key)
+    if value is None:
+        raise not_found(f"{cdap.format_id(artifact(exchange))}.{key}")
+    return said(value)
+
+
+def _kept(exchange: Exchange) -> Json:
+    """What is kept of the version of the path, if the caller may read its properties."""
+    found = scoped(exchange)
+    allow(exchange, "artifact.get_property", found)
+    return version_of(found, object_store.document(exchange, found), exchange.params["version"])
+
+
+def write_properties(exchange: Exchange) -> Reply:
+    """Sets all properties of a version; what was set before is gone."""
+    wanted = convert(strict_json.read(exchange.body), dict[str, str])
+    return _change(exchange, "artifact.write_property", lambda _: wanted)
+
+
+def write_property(exchange: Exchange) -> Reply:
+    """Sets one property of a version to the text of the body."""
+    key, value = exchange.params["key"], text_of(exchange)
+    return _change(exchange, "artifact.write_property", lambda kept: {**kept, key: value})
+
+
+def delete_properties(exchange: Exchange) -> Reply:
+    """Takes all properties of a version away."""
+    return _change(exchange, "artifact.delete_property", lambda _: {})
+
+
+def delete_property(exchange: Exchange) -> Reply:
+    """Takes one property of a version away."""
+    key = exchange.params["key"]
+    return _change(
+        exchange,
+        "artifact.delete_property",
+        lambda kept: {name: value for name, value in kept.items() if name != key},
+    )
+
+
+def artifact(exchange: Exchange) -> Entity:
+    """The artifact of `{namespace}` and `{artifact}`."""
+    return inside(namespace(exchange), "artifact", exchange.params["artifact"])
+
+
+def scoped(exchange: Exchange) -> Entity:
+    """The artifact of the path; with `scope=system` the platform's of that name."""
+    if exchange.one("scope").upper() == SYSTEM_SCOPE:
+        namespace(exchange)
+        return inside(SYSTEM, "artifact", exchange.params["artifact"])
+    return artifact(exchange)
+
+
+def check_version(version: str) -> None:
+    """Raises `Failure` 400 for what is no version."""
+    if not version or not _VERSION_CHARACTERS.issuperset(version):
+        raise bad(f"expected a version of letters, digits and `-._`, got {quoted(version)}")
+
+
+def versions_in(body: Mapping[str, object]) -> dict[str, Json]:
+    """What is kept of each version, by version; of one brought in from elsewhere a single one."""
+    found = body.get(VERSIONS)
+    return {SNAPSHOT: {}} if found is None else dict(cast("Mapping[str, Json]", found))
+
+
+def version_of(entity: Entity, body: Mapping[str, object], version: str) -> Json:
+    """What is kept of one version; raises `Failure` 404."""
+    kept = versions_in(body).get(version)
+    if kept is None:
+        raise not_found(f"{cdap.format_id(entity)}.{version}")
+    return kept
+
+
+def scope_of(entity: Entity) -> str:
+    """Whose the artifact is: the platform's, or the users'."""
+    return SYSTEM_SCOPE if namespace_of(entity) == SYSTEM else USER_SCOPE
+
+
+def _change(
+    exchange: Exchange, operation: str, change: Callable[[dict[str, str]], dict[str, str]]
+) -> Reply:
+    """Stores other properties of the version of the path."""
+    found, version = artifact(exchange), exchange.params["version"]
+
+    def task(transaction: WriteTransaction) -> None:
+        body = object_store.document_in(transaction, exchange.realm, found)
+        kept = version_of(found, body, version)
+        changed = {**kept, "properties": change(texts(kept.get("properties")))}
+        known = {**versions_in(body), version: changed}
+        object_store.put(transaction, exchange.realm, found, **{VERSIONS: known})
+
+    write(exchange, operation, found, task, told={"version": version})
+    return done()
+
+
+def _plugins(header: str) -> list[object]:
+    """The plugins that a header tells, as JSON; raises `BadInput`, `Failure` 400."""
+    if not header:
+        return []
+    try:
+        value = strict_json.read(header.encode("utf-8"))
+    except BadInput as error:
+        raise BadInput(error.message, where="Artifact-Plugins") from None
+    return convert(value, list[object], "Artifact-Plugins")
+
+
+def _row(entity: Entity, version: str) -> Json:
+    return {"name": last(entity), "version": version, "scope": scope_of(entity)}
+
+
+def _rows(entity: Entity, body: Mapping[str, object]) -> list[Json]:
+    return [_row(entity, version) for version in sorted(versions_in(body))]
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", PATH, "artifact.list", listed),
+    Route("DELETE", PATH, "artifact.clear_all", clear),
+    Route("POST", "/v3/namespaces/system/artifacts", "artifact.refresh_system", refresh),
+    Route("GET", ONE, "artifact.list", versions),
+    Route("POST", ONE, "artifact.add", add, body_limit=BYTES, accepts=ANY_TYPE),
+    Route("GET", VERSION, "artifact.get", get),
+    Route("DELETE", VERSION, "artifact.delete", delete),
+    Route("GET", f"{VERSION}/properties", "artifact.get_property", properties),
+    Route("PUT", f"{VERSION}/properties", "artifact.write_property", write_properties),
+    Route("DELETE", f"{VERSION}/properties", "artifact.delete_property", delete_properties),
+    Route("GET", f"{VERSION}/properties/{{key}}", "artifact.get_property", property_of),
+    Route(
+        *("PUT", f"{VERSION}/properties/{{key}}", "artifact.write_property", write_property),
+        accepts=ANY_TYPE,
+    ),
+    Route(
+        *("DELETE", f"{VERSION}/properties/{{key}}", "artifact.delete_property"), delete_property
+    ),
+)

@@ -1,0 +1,212 @@
+"""Calls about many programs of a namespace at once, each judged as by itself.
+
+What only reads of a history or of instances tells each element that it is denied, in a 200.
+Where status is asked, or something is started or stopped, the first denial turns the whole call
+down, and nothing was done. Programs that are not there, run already or do not run are told as
+the error of their element in either case.
+SOURCE: cdap reference 2.5 (batch calls), 4.7; cdapio/cdap, ProgramLifecycleHttpHandler at v5.1.2.
+AMBIGUOUS: CDAP has started what comes before the first denial; here all or nothing is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import object_store, programs, runs
+from lakewarden.systems.cdap.http.authorization import Ask, allow, require, write_all
+from lakewarden.systems.cdap.http.bodies import Body, Json, ok, present, read
+from lakewarden.systems.cdap.http.errors import Failure, bad
+from lakewarden.systems.cdap.http.history import shown
+from lakewarden.systems.cdap.http.ids import (
+    SHOWN,
+    inside,
+    last,
+    namespace,
+    of_application,
+    program_type,
+)
+
+PATH: Final = "/v3/namespaces/{namespace}"
+
+_DENIED: Final = 403
+
+
+class Element(Body, rename="camel"):
+    """A program, and what is said to one kind of call: a flowlet, or arguments to start with."""
+
+    app_id: str
+    program_type: str
+    program_id: str
+    runnable_id: str | None = None
+    runtimeargs: dict[str, str] | None = None
+
+
+class Asked(NamedTuple):
+    """An element of a call, and the program that it names."""
+
+    element: Element
+    program: Entity
+
+
+Outcome = Json | Failure
+"""What an element is answered with."""
+
+
+def statuses(exchange: Exchange) -> Reply:
+    """Whether each of the programs runs."""
+
+    def status(_: Asked, body: Json) -> Json:
+        return {"status": programs.status_of(body)}
+
+    return _read(exchange, "program.get_status", status, told=False)
+
+
+def instances(exchange: Exchange) -> Reply:
+    """How many instances each service, worker or flowlet has."""
+
+    def counted(asked: Asked, body: Json) -> Json:
+        type, flowlet = program_type(asked.program), asked.element.runnable_id
+        if type == programs.FLOW:
+            if flowlet is None:
+                raise bad("expected the flowlet of a flow as `runnableId`")
+            programs.check_flowlet(flowlet)
+        elif type not in programs.SCALED:
+            raise bad(f"programs of type '{SHOWN[type]}' have no instances")
+        wanted, there = programs.instances_of(body, flowlet if type == programs.FLOW else None)
+        return {"requested": wanted, "provisioned": there}
+
+    return _read(exchange, "program.get_instances", counted)
+
+
+def counts(exchange: Exchange) -> Reply:
+    """How often each of the programs was started."""
+    return _read(exchange, "program.get_history", lambda _, body: {"runCount": runs.count(body)})
+
+
+def histories(exchange: Exchange) -> Reply:
+    """The newest run of each of the programs."""
+
+    def newest_of(asked: Asked, _: Json) -> Json:
+        with exchange.service.reading() as reading:
+            newest = runs.latest(reading, exchange.realm, asked.program)
+        return {"runs": shown(exchange, asked.program, newest)}
+
+    return _read(exchange, "program.get_history", newest_of)
+
+
+def start(exchange: Exchange) -> Reply:
+    """Starts each of the programs."""
+
+    def started(transaction: WriteTransaction, asked: Asked) -> Json:
+        given = asked.element.runtimeargs or {}
+        return {"runId": programs.begin(exchange, transaction, asked.program, given)}
+
+    return _write(exchange, "program.start", started)
+
+
+def stop(exchange: Exchange) -> Reply:
+    """Stops each of the programs."""
+
+    def stopped(transaction: WriteTransaction, asked: Asked) -> Json:
+        runs.end(transaction, exchange.realm, asked.program)
+        return {}
+
+    return _write(exchange, "program.stop", stopped)
+
+
+def _read(
+    exchange: Exchange,
+    operation: str,
+    answer: Callable[[Asked, Json], Json],
+    *,
+    told: bool = True,
+) -> Reply:
+    """What each element is answered; `told`: also that it is denied, else that ends the call."""
+    asked = _asked(exchange)
+    refused = {one.program: _refusal(exchange, operation, one.program, told) for one in asked}
+    there = [program for program, failure in refused.items() if failure is None]
+    bodies = dict(zip(there, object_store.documents(exchange, there), strict=True))
+    rows = []
+    for one in asked:
+        try:
+            outcome: Outcome = refused[one.program] or answer(one, bodies[one.program])
+        except Failure as failure:
+            outcome = failure
+        rows.append(_row(one, outcome))
+    return ok(rows)
+
+
+def _refusal(exchange: Exchange, operation: str, program: Entity, told: bool) -> Failure | None:
+    try:
+        allow(exchange, operation, program)
+    except Failure as failure:
+        if failure.status == _DENIED and not told:
+            raise
+        return failure
+    return None
+
+
+def _write(
+    exchange: Exchange, operation: str, act: Callable[[WriteTransaction, Asked], Json]
+) -> Reply:
+    """Does something with each element, if it may be done with all of them."""
+    asked = _asked(exchange)
+    if not asked:
+        return ok([])
+
+    def task(transaction: WriteTransaction) -> list[Json]:
+        return [_row(one, _outcome(transaction, one)) for one in asked]
+
+    def _outcome(transaction: WriteTransaction, one: Asked) -> Outcome:
+        try:
+            require(transaction.realm(exchange.realm), one.program)
+            return act(transaction, one)
+        except Failure as failure:
+            return failure
+
+    asks = [Ask(operation, program) for program in dict.fromkeys(one.program for one in asked)]
+    return ok(write_all(exchange, asks, task, ahead=True))
+
+
+def _asked(exchange: Exchange) -> Sequence[Asked]:
+    """The elements of the call; raises `Failure` 400, or `BadInput`."""
+    space = namespace(exchange)
+    elements = read(exchange, list[Element])
+    most = exchange.services.batch_rows
+    if len(elements) > most:
+        raise bad(f"expected at most {most} programs")
+    return [
+        Asked(one, of_application(app, one.program_type, one.program_id))
+        for one in elements
+        for app in [inside(space, "application", one.app_id)]
+    ]
+
+
+def _row(asked: Asked, outcome: Outcome) -> Json:
+    element, program = asked
+    named = present(
+        appId=element.app_id,
+        programType=SHOWN[program_type(program)],
+        programId=last(program),
+        runnableId=element.runnable_id,
+    )
+    said: Mapping[str, object]
+    if isinstance(outcome, Failure):
+        said = {"statusCode": outcome.status, "error": outcome.message}
+    else:
+        said = {"statusCode": 200, **outcome}
+    return {**named, **said}
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("POST", f"{PATH}/status", "program.get_status", statuses),
+    Route("POST", f"{PATH}/start", "program.start", start),
+    Route("POST", f"{PATH}/stop", "program.stop", stop),
+    Route("POST", f"{PATH}/instances", "program.get_instances", instances),
+    Route("POST", f"{PATH}/runs", "program.get_history", histories),
+    Route("POST", f"{PATH}/runcount", "program.get_history", counts),
+)

@@ -1,0 +1,219 @@
+"""Dataset modules, and the dataset types that they bring along.
+
+A module has one class, and with it one type, which comes and goes with it. The types that are
+built in lie in the namespace `system`, all of them in one module; everybody is shown them.
+SOURCE: cdap reference 2.7, 2.11, 4.8, 4.10 (P5, P8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import artifacts, creating, object_store
+from lakewarden.systems.cdap.http.authorization import (
+    allow,
+    contents,
+    is_stored,
+    shown,
+    visible,
+    write,
+)
+from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, convert, done, ok
+from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, TYPE_NAME
+from lakewarden.systems.cdap.http.deleting import delete_all
+from lakewarden.systems.cdap.http.errors import bad, conflict, exists
+from lakewarden.systems.cdap.http.ids import SYSTEM, entity, inside, last, namespace, namespace_of
+
+MODULES: Final = "/v3/namespaces/{namespace}/data/modules"
+MODULE: Final = f"{MODULES}/{{dataset_module}}"
+TYPES: Final = "/v3/namespaces/{namespace}/data/types"
+TYPE: Final = f"{TYPES}/{{dataset_type}}"
+
+CLASS_NAME: Final = "className"
+CORE: Final = Entity("dataset_module", "system.core")
+"""The module of all types that are built in."""
+
+
+def modules(exchange: Exchange) -> Reply:
+    """The modules of a namespace that the caller is shown."""
+    found = _listed(exchange, "dataset_module.list", [CORE])
+    bodies = object_store.documents(exchange, found)
+    return ok([_module(one, body) for one, body in zip(found, bodies, strict=True)])
+
+
+def get_module(exchange: Exchange) -> Reply:
+    """One module."""
+    found = entity(exchange, "dataset_module")
+    _allow(exchange, "dataset_module.get", found, found == CORE)
+    return ok(_module(found, object_store.document(exchange, found)))
+
+
+def types(exchange: Exchange) -> Reply:
+    """The types of a namespace that the caller is shown."""
+    built_in = [inside(SYSTEM, "dataset_type", name) for name in BUILT_IN_TYPES]
+    return ok([shown_type(exchange, t) for t in _listed(exchange, "dataset_type.list", built_in)])
+
+
+def get_type(exchange: Exchange) -> Reply:
+    """One type."""
+    found = entity(exchange, "dataset_type")
+    _allow(exchange, "dataset_type.get", found, _is_built_in(found))
+    return ok(shown_type(exchange, found))
+
+
+def deploy(exchange: Exchange) -> Reply:
+    """A new module with its type; nothing of what is sent is run, or kept."""
+    new = entity(exchange, "dataset_module")
+
+    def task(transaction: WriteTransaction) -> None:
+        class_name = exchange.headers.get("x-class-name", "")
+        if not class_name:
+            raise bad("expected the header `X-Class-Name`")
+        brought = creating.type_of_module(new, class_name)
+        for one in (new, brought):
+            if is_stored(transaction.realm(exchange.realm), one):
+                raise exists(one)
+        if class_name in BUILT_IN_TYPES:
+            raise conflict(f"the type '{class_name}' is built in")
+        creating.put_module(exchange, transaction, "dataset_module.deploy", new, class_name)
+
+    write(exchange, "dataset_module.deploy", new, task, missing=None)
+    return done()
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Deletes a module with its type, of which no dataset may be."""
+    found = entity(exchange, "dataset_module")
+    write(
+        *(exchange, "dataset_module.delete", found),
+        lambda transaction: _delete(exchange, transaction, [found]),
+    )
+    return done()
+
+
+def delete_all_of(exchange: Exchange) -> Reply:
+    """Deletes all modules of a namespace."""
+
+    def task(transaction: WriteTransaction, found: Sequence[Entity]) -> None:
+        _delete(exchange, transaction, found)
+
+    space = namespace(exchange)
+    return delete_all(exchange, "dataset_module.delete_all", space, "dataset_module", task)
+
+
+def built_in_type(name: str) -> Json:
+    """A type that is built in, as replies show it."""
+    return {"name": name, "modules": [_module(CORE, {})]}
+
+
+def shown_type(exchange: Exchange, type: Entity) -> Json:
+    """A type with its modules, as replies show it."""
+    if _is_built_in(type):
+        return built_in_type(last(type))
+    names = _names(object_store.document(exchange, type), "modules")
+    found = [inside(namespace_of(type), "dataset_module", name) for name in names]
+    bodies = object_store.documents(exchange, found)
+    rows = [_module(one, body) for one, body in zip(found, bodies, strict=True)]
+    return {"name": last(type), "modules": rows}
+
+
+def _listed(exchange: Exchange, operation: str, built_in: Sequence[Entity]) -> list[Entity]:
+    """What is shown in a namespace; in `system`, what is built in comes first."""
+    space = namespace(exchange)
+    state = allow(exchange, operation, space)
+    if space != SYSTEM:
+        return shown(exchange, state, operation, space)
+    stored = contents(state, space, [built_in[0].type])
+    others = [one for one in stored if one not in built_in]
+    return visible(exchange, operation, [*built_in, *others])
+
+
+def _allow(exchange: Exchange, operation: str, found: Entity, is_built_in: bool) -> None:
+    if is_built_in:
+        allow(exchange, operation, found, missing=None)
+    else:
+        allow(exchange, operation, found)
+
+
+def _is_built_in(type: Entity) -> bool:
+    return namespace_of(type) == SYSTEM and last(type) in BUILT_IN_TYPES
+
+
+def _delete(exchange: Exchange, transaction: WriteTransaction, found: Sequence[Entity]) -> None:
+    """Takes modules of a namespace away with their types.
+
+    Raises `Failure` 409 where a dataset is of one of them.
+    """
+    bodies = object_store.documents_in(transaction.store, exchange.realm, found)
+    used = _types_in_use(exchange, transaction, namespace_of(found[0])) if found else {}
+    for module, body in zip(found, bodies, strict=True):
+        for name in _names(body, "types"):
+            if name in used:
+                raise conflict(
+                    f"'{cdap.format_id(module)}' could not be deleted:"
+                    f" '{cdap.format_id(used[name])}' is of its type '{name}'"
+                )
+            type = inside(namespace_of(module), "dataset_type", name)
+            object_store.drop(exchange, transaction, "dataset_type.delete", type)
+        object_store.drop(exchange, transaction, "dataset_module.delete", module)
+
+
+def _types_in_use(
+    exchange: Exchange, transaction: WriteTransaction, space: Entity
+) -> dict[str, Entity]:
+    """The names of the types of a namespace that datasets are of, each with one of those."""
+    state = transaction.realm(exchange.realm)
+    used: dict[str, Entity] = {}
+    for dataset, body in _datasets(exchange, transaction, space):
+        name = str(body.get(TYPE_NAME) or TABLE)
+        own = inside(namespace_of(dataset), "dataset_type", name)
+        if namespace_of(dataset) == space or not is_stored(state, own):
+            used.setdefault(name, dataset)
+    return used
+
+
+def _datasets(
+    exchange: Exchange, transaction: WriteTransaction, space: Entity
+) -> Iterable[tuple[Entity, Mapping[str, object]]]:
+    """The datasets that may be of types of a namespace: its own; for `system`, all there are."""
+    if space == SYSTEM:
+        return transaction.store.documents_of(exchange.realm, "dataset")
+    found = contents(transaction.realm(exchange.realm), space, ["dataset"])
+    return zip(
+        found, object_store.documents_in(transaction.store, exchange.realm, found), strict=True
+    )
+
+
+def _module(module: Entity, body: Json) -> Json:
+    name = last(module)
+    if module == CORE:
+        return {"name": name, CLASS_NAME: name, "types": list(BUILT_IN_TYPES)}
+    return {
+        "name": name,
+        CLASS_NAME: body.get(CLASS_NAME) or "",
+        "types": _names(body, "types"),
+    }
+
+
+def _names(body: Json, member: str) -> list[str]:
+    return convert(body.get(member) or [], list[str])
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", MODULES, "dataset_module.list", modules),
+    Route("DELETE", MODULES, "dataset_module.delete_all", delete_all_of),
+    Route("GET", MODULE, "dataset_module.get", get_module),
+    Route(
+        *("PUT", MODULE, "dataset_module.deploy", deploy),
+        body_limit=artifacts.BYTES,
+        accepts=ANY_TYPE,
+    ),
+    Route("DELETE", MODULE, "dataset_module.delete", delete),
+    Route("GET", TYPES, "dataset_type.list", types),
+    Route("GET", TYPE, "dataset_type.get", get_type),
+)

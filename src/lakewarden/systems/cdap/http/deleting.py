@@ -1,0 +1,149 @@
+"""Deleting everything of a kind at once, in both meanings.
+
+An operation that deletes several names, as its `filter`, the operation that each of them must
+pass. Where its effects say `each`, every entity is judged alone: what may go goes, the rest is
+told. Otherwise all of it goes or nothing does; the refusal names the first entity that stands
+in the way, and where there are several all of them after it.
+SOURCE: cdap reference 2.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import msgspec
+
+from lakewarden.http.exchange import Exchange, Reply
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.listing import filtered
+from lakewarden.kernel.request import Request
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.authorization import (
+    Ask,
+    asked,
+    contents,
+    event,
+    filter_of,
+    is_on,
+    refusal,
+    require,
+)
+from lakewarden.systems.cdap.http.bodies import Json, done
+from lakewarden.systems.cdap.http.errors import Failure
+from lakewarden.systems.cdap.http.refusals import MOST_TOLD, denied_all, refusal_text
+
+EACH: Final = "each"
+
+Task = Callable[[WriteTransaction, Sequence[Entity]], None]
+
+
+class Judged(NamedTuple):
+    """What may go, and what may not, with the question that was answered with no."""
+
+    allowed: list[Entity]
+    denied: list[Request]
+
+
+def delete_all(
+    exchange: Exchange, operation: str, within: Entity, type: str, task: Task | None = None
+) -> Reply:
+    """Deletes all entities of a type in a namespace: 200, 207 where something was left, or 403.
+
+    `task` deletes them, by `keeping.drop` unless it is given; what it raises leaves all as it was.
+    """
+
+    def plain(transaction: WriteTransaction, entities: Sequence[Entity]) -> None:
+        for entity in entities:
+            object_store.drop(
+                exchange,
+                transaction,
+                filter_of(transaction.realm(exchange.realm), operation),
+                entity,
+            )
+
+    def write(transaction: WriteTransaction) -> Judged | Failure:
+        state = transaction.realm(exchange.realm)
+        refused = _begin(exchange, transaction, operation, within)
+        if refused is not None:
+            return refused
+        judged = judge(exchange, state, operation, contents(state, within, [type]), transaction.now)
+        if judged.denied and EACH not in state.matrix.operation(operation).effects:
+            return refuse_all(exchange, transaction, state, judged)
+        record(exchange, transaction, operation, judged)
+        (task or plain)(transaction, judged.allowed)
+        return judged
+
+    outcome = exchange.write(write)
+    if isinstance(outcome, Failure):
+        raise outcome
+    return _told(exchange, outcome)
+
+
+def _begin(
+    exchange: Exchange, transaction: WriteTransaction, operation: str, within: Entity
+) -> Failure | None:
+    """Asks the operation itself; a refusal is recorded, and raises `Failure` 404."""
+    state = transaction.realm(exchange.realm)
+    request = asked(exchange, state, Ask(operation, within), transaction.now)
+    refused = refusal(exchange, state, request)
+    if refused is not None:
+        transaction.record(event(exchange, request, "deny", refused.message))
+        return refused
+    require(state, within)
+    transaction.record(event(exchange, request, "allow", "allowed"))
+    return None
+
+
+def judge(
+    exchange: Exchange, state: RealmState, operation: str, entities: Sequence[Entity], now: float
+) -> Judged:
+    """Which of the entities the operation's filter lets go."""
+    if not is_on(exchange) or not entities:
+        return Judged(list(entities), [])
+    question = asked(exchange, state, Ask(filter_of(state, operation)), now)
+    passing = set(filtered(state.matrix, question, entities))
+    denied = [replace(question, target=one) for at, one in enumerate(entities) if at not in passing]
+    return Judged([entities[at] for at in sorted(passing)], denied)
+
+
+def refuse_all(
+    exchange: Exchange, transaction: WriteTransaction, state: RealmState, judged: Judged
+) -> Failure:
+    """The refusal of all of it, recorded."""
+    ids = [cdap.format_id(request.target) for request in judged.denied]
+    first = refusal_text(state.matrix, judged.denied[0])
+    transaction.record(
+        event(exchange, judged.denied[0], "deny", first, {"missing": ids[:MOST_TOLD]})
+    )
+    return denied_all(first, ids)
+
+
+def record(
+    exchange: Exchange, transaction: WriteTransaction, operation: str, judged: Judged
+) -> None:
+    """Makes each deletion, and each that was refused, part of the audit trail."""
+    state = transaction.realm(exchange.realm)
+    filter = filter_of(state, operation)
+    for entity in judged.allowed:
+        request = asked(exchange, state, Ask(filter, entity), transaction.now)
+        transaction.record(event(exchange, request, "allow", f"by `{operation}`"))
+    for request in judged.denied:
+        text = refusal_text(state.matrix, request)
+        transaction.record(event(exchange, request, "deny", text))
+
+
+def _told(exchange: Exchange, judged: Judged) -> Reply:
+    if not judged.denied:
+        return done()
+    matrix = exchange.realm_state.matrix
+    errors: list[Json] = [
+        {"entity": cdap.format_id(one.target), "error": refusal_text(matrix, one)}
+        for one in judged.denied
+    ]
+    deleted = [cdap.format_id(one) for one in judged.allowed]
+    return Reply(207, msgspec.json.encode({"deleted": deleted, "errors": errors}))

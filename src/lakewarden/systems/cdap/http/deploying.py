@@ -1,0 +1,292 @@
+"""Deploying and updating applications, each version of them.
+
+All versions of an application are one entity; its programs are those of the version that was
+deployed last. To deploy over an application that is there is to update it.
+SOURCE: cdap reference 2.4, 2.9, 4.6, 4.10 (P2), K11, K25.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, cast
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import artifacts, deployment, object_store, owners
+from lakewarden.systems.cdap.http.authorization import Ask, is_stored, write_all
+from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Body, Json, convert, present, read, said
+from lakewarden.systems.cdap.http.errors import bad, exists, not_found
+from lakewarden.systems.cdap.http.ids import (
+    SYSTEM,
+    application,
+    inside,
+    last,
+    namespace,
+    namespace_of,
+)
+
+PATH: Final = "/v3/namespaces/{namespace}/apps"
+ONE: Final = f"{PATH}/{{app}}"
+VERSION: Final = f"{ONE}/versions/{{version}}"
+
+VERSIONS: Final = "versions"
+"""The member of an application's document: artifact and configuration of each version."""
+
+PRINCIPAL: Final = "principal"
+UNVERSIONED: Final = artifacts.SNAPSHOT
+
+
+class ArtifactBody(Body):
+    """Which artifact an application is made from."""
+
+    name: str
+    version: str | None = None
+    scope: str = artifacts.USER_SCOPE
+
+
+class AppBody(Body):
+    """What is deployed, or what an update changes."""
+
+    artifact: ArtifactBody | None = None
+    config: object = None
+    principal: str | None = None
+    description: str | None = None
+
+
+class Plan(NamedTuple):
+    """A deployment: the application and its version, from which artifact, and what it is made of.
+
+    `principal` is the owner that was said, `config` the configuration as text. None is known of
+    an artifact where the application was brought in from elsewhere.
+    """
+
+    app: Entity
+    version: str
+    artifact: Entity | None
+    artifact_version: str
+    config: str
+    wanted: deployment.Contents
+    principal: str | None
+    description: str | None
+
+
+def deploy(exchange: Exchange) -> Reply:
+    """Deploys an application from an artifact; over one that is there, updates it."""
+    return _deploy(exchange, UNVERSIONED)
+
+
+def create_version(exchange: Exchange) -> Reply:
+    """Deploys one version of an application; a fixed version once only."""
+    version = exchange.params["version"]
+    artifacts.check_version(version)
+    return _deploy(exchange, version)
+
+
+def _deploy(exchange: Exchange, version: str) -> Reply:
+    app = application(exchange)
+    body = read(exchange, AppBody)
+    if body.artifact is None or not body.artifact.version:
+        raise bad("expected the name and version of an `artifact`")
+    config = deployment.text_of_config(body.config)
+    plan = Plan(
+        app,
+        version,
+        _artifact(app, body.artifact),
+        body.artifact.version,
+        config,
+        deployment.read_contents(app, config),
+        body.principal,
+        body.description,
+    )
+
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        state = transaction.realm(exchange.realm)
+        operation = "application.redeploy" if is_stored(state, app) else "application.deploy"
+        return _asks(state, plan, operation)
+
+    write_all(
+        exchange, asks, lambda transaction: _settle(exchange, transaction, plan), missing=None
+    )
+    return said("Deploy Complete")
+
+
+def deploy_file(exchange: Exchange) -> Reply:
+    """Deploys an application together with its artifact: `name-version.jar` as the body.
+
+    The application is called as the configuration's `name` says, else as the artifact.
+    """
+    space = namespace(exchange)
+    name, version = _archive(exchange.headers.get("x-archive-name", ""))
+    exchange.headers = {**exchange.headers, "artifact-version": version}
+    _, file = artifacts.file_of(exchange)
+    config = exchange.headers.get("x-app-config", "")
+    artifact = inside(space, "artifact", name)
+    app = inside(space, "application", deployment.read_config(config).name or name)
+    plan = Plan(
+        app,
+        UNVERSIONED,
+        artifact,
+        version,
+        config,
+        deployment.read_contents(app, config),
+        exchange.headers.get("x-principal") or None,
+        None,
+    )
+
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        state = transaction.realm(exchange.realm)
+        found = list(_asks(state, plan, "application.deploy_with_artifact"))
+        if is_stored(state, app):
+            found.insert(1, _ask(plan, "application.update"))
+        return found
+
+    def task(transaction: WriteTransaction) -> None:
+        artifacts.put_version(exchange, transaction, artifact, version, file)
+        _settle(exchange, transaction, plan)
+
+    write_all(exchange, asks, task, missing=None)
+    return said("Deploy Complete")
+
+
+def update(exchange: Exchange) -> Reply:
+    """Changes an application: what is not said stays as it is."""
+    app = application(exchange)
+    body = read(exchange, AppBody)
+
+    def planned(transaction: WriteTransaction) -> Plan:
+        known = latest(object_store.document_in(transaction, exchange.realm, app))
+        used = cast("Json", known.get("artifact") or {})
+        given = body.artifact or convert(used, ArtifactBody) if used else body.artifact
+        config = str(known.get("configuration") or "")
+        if body.config is not None:
+            config = deployment.text_of_config(body.config)
+        return Plan(
+            app,
+            str(known.get("version") or UNVERSIONED),
+            None if given is None else _artifact(app, given),
+            (given.version if given is not None else None) or str(used.get("version", "")),
+            config,
+            deployment.read_contents(app, config),
+            body.principal,
+            body.description,
+        )
+
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        return _asks(transaction.realm(exchange.realm), planned(transaction), "application.update")
+
+    write_all(
+        exchange, asks, lambda transaction: _settle(exchange, transaction, planned(transaction))
+    )
+    return said("Update complete.")
+
+
+def _asks(state: RealmState, plan: Plan, operation: str) -> Sequence[Ask]:
+    """The operation itself, the owner, and each thing that the deployment would create."""
+    owner = owners.effective(state, plan.app, plan.principal)
+    return [
+        _ask(plan, operation),
+        *owners.asks(owner),
+        *deployment.asks(state, plan.wanted, owner),
+    ]
+
+
+def _ask(plan: Plan, operation: str) -> Ask:
+    targets = {} if plan.artifact is None else {"artifact": plan.artifact}
+    return Ask(operation, plan.app, {"targets": targets})
+
+
+def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> None:
+    """Makes the application what the plan says, once it was asked for."""
+    realm = exchange.realm
+    body = object_store.document_in(transaction, realm, plan.app)
+    is_new = not is_stored(transaction.realm(realm), plan.app)
+    versions = {} if is_new else versions_in(body)
+    kept: Json = present(
+        version=plan.version,
+        artifact=_used(transaction, realm, plan),
+        configuration=plan.config,
+        description=plan.description,
+        datasets=[last(one) for one in plan.wanted.datasets],
+        streams=[last(one) for one in plan.wanted.streams],
+        deployed=transaction.now,
+    )
+    after = {VERSIONS: {**versions, plan.version: kept}}
+    if not is_new:
+        owners.check_same("application.redeploy", plan.app, body.get(PRINCIPAL), plan.principal)
+        if plan.version in versions and not plan.version.endswith(UNVERSIONED):
+            raise exists(f"{cdap.format_id(plan.app)}.{plan.version}")
+        object_store.put(transaction, realm, plan.app, **after)
+    else:
+        new = present(**after, **{PRINCIPAL: plan.principal})
+        object_store.add(exchange, transaction, "application.deploy", plan.app, new)
+    owner = owners.effective(transaction.realm(realm), plan.app, plan.principal)
+    deployment.bring_about(exchange, transaction, plan.app, plan.wanted, owner)
+
+
+def _used(transaction: WriteTransaction, realm: str, plan: Plan) -> Json | None:
+    """The artifact as replies show it, which is there in that version; raises `Failure` 404."""
+    if plan.artifact is None:
+        return None
+    if not is_stored(transaction.realm(realm), plan.artifact):
+        raise not_found(plan.artifact)
+    body = object_store.document_in(transaction, realm, plan.artifact)
+    artifacts.version_of(plan.artifact, body, plan.artifact_version)
+    return {
+        "name": last(plan.artifact),
+        "version": plan.artifact_version,
+        "scope": artifacts.scope_of(plan.artifact),
+    }
+
+
+def versions_in(body: Mapping[str, object]) -> dict[str, Json]:
+    """What is kept of each version, by version; of one brought in from elsewhere a single one."""
+    found = body.get(VERSIONS)
+    return {UNVERSIONED: {}} if found is None else dict(cast("Mapping[str, Json]", found))
+
+
+def version_of(app: Entity, body: Mapping[str, object], version: str) -> Json:
+    """What is kept of one version; raises `Failure` 404."""
+    kept = versions_in(body).get(version)
+    if kept is None:
+        raise not_found(f"{cdap.format_id(app)}.{version}")
+    return kept
+
+
+def latest(body: Mapping[str, object]) -> Json:
+    """The version that was deployed last; empty where nothing is kept of any."""
+    found = sorted(versions_in(body).values(), key=lambda kept: str(kept.get("deployed")))
+    return found[-1] if found else {}
+
+
+def _artifact(app: Entity, given: ArtifactBody) -> Entity:
+    scope = given.scope.upper()
+    if scope not in (artifacts.USER_SCOPE, artifacts.SYSTEM_SCOPE):
+        raise bad(f"unknown scope of the artifact `{given.scope}`; expected USER or SYSTEM")
+    space = SYSTEM if scope == artifacts.SYSTEM_SCOPE else namespace_of(app)
+    return inside(space, "artifact", given.name)
+
+
+def _archive(header: str) -> tuple[str, str]:
+    """Name and version of `name-version.jar`; raises `Failure` 400."""
+    name, dash, version = header.removesuffix(".jar").partition("-")
+    while dash and version and not version[0].isdigit():
+        more, dash, version = version.partition("-")
+        name = f"{name}-{more}"
+    if not name or not version:
+        raise bad("expected `name-version.jar` in the header `X-Archive-Name`")
+    return name, version
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route(
+        *("POST", PATH, "application.deploy_with_artifact", deploy_file),
+        body_limit=artifacts.BYTES,
+        accepts=ANY_TYPE,
+    ),
+    Route("PUT", ONE, "application.deploy", deploy),
+    Route("POST", f"{ONE}/update", "application.update", update),
+    Route("POST", f"{VERSION}/create", "application.deploy", create_version),
+)

@@ -1,0 +1,187 @@
+"""What an application is made of: read from its configuration, asked for, and brought into being.
+
+    {"programs": [{"type": "workflow", "name": "nightly"}],
+     "datasets": ["t1", {"name": "t2", "type": "com.acme.Cube"}],
+     "streams": ["s1"],
+     "modules": [{"name": "cubes", "className": "com.acme.Cube"}]}
+
+Datasets, streams, modules and types that are not there yet are created by the deployment, and
+each is asked for. Programs go with their application.
+SOURCE: cdap reference 2.4, 3.4, 4.10 (P2, P8), K11, K21.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from lakewarden.http import strict_json
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import Principal
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import creating, object_store, owners, scheduled
+from lakewarden.systems.cdap.http.authorization import Ask, contents, is_stored
+from lakewarden.systems.cdap.http.bodies import Body, convert
+from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, Said
+from lakewarden.systems.cdap.http.errors import conflict, not_found
+from lakewarden.systems.cdap.http.ids import SYSTEM, inside, namespace_of, of_application
+from lakewarden.systems.cdap.http.running import running
+
+CONTENTS: Final = "application.deploy_contents"
+
+
+class ProgramSpec(Body):
+    """A program, as a configuration declares it."""
+
+    type: str
+    name: str
+    description: str | None = None
+
+
+class DatasetSpec(Body):
+    """A dataset of a type of its own."""
+
+    name: str
+    type: str = TABLE
+
+
+class ModuleSpec(Body, rename="camel"):
+    """A dataset module; its one type is named as its class."""
+
+    name: str
+    class_name: str
+
+
+class Config(Body):
+    """The part of a configuration that says what an application is made of."""
+
+    name: str | None = None
+    programs: list[ProgramSpec] = msgspec.field(default_factory=list)
+    datasets: list[str | DatasetSpec] = msgspec.field(default_factory=list)
+    streams: list[str] = msgspec.field(default_factory=list)
+    modules: list[ModuleSpec] = msgspec.field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an application is made of: entities, and what is said of them."""
+
+    programs: dict[Entity, str | None]
+    datasets: dict[Entity, str]
+    streams: tuple[Entity, ...]
+    modules: dict[Entity, str]
+
+
+def text_of_config(config: object) -> str:
+    """A configuration as the text that replies show: objects are written out."""
+    if config is None:
+        return ""
+    return config if isinstance(config, str) else json.dumps(config, separators=(",", ":"))
+
+
+def read_config(config: str) -> Config:
+    """A configuration's text; raises `Failure` 400, or `BadInput`, where it cannot be read."""
+    value = strict_json.read(config.encode("utf-8", "surrogatepass")) if config.strip() else {}
+    return convert(value, Config, "config")
+
+
+def read_contents(application: Entity, config: str) -> Contents:
+    """What an application with this configuration is made of. Raises as `read_config`."""
+    found = read_config(config)
+    space = namespace_of(application)
+    datasets = [DatasetSpec(one) if isinstance(one, str) else one for one in found.datasets]
+    return Contents(
+        programs={
+            of_application(application, one.type, one.name): one.description
+            for one in found.programs
+        },
+        datasets={inside(space, "dataset", one.name): one.type for one in datasets},
+        streams=tuple(dict.fromkeys(inside(space, "stream", one) for one in found.streams)),
+        modules={inside(space, "dataset_module", m.name): m.class_name for m in found.modules},
+    )
+
+
+def asks(state: RealmState, wanted: Contents, owner: str | None) -> Sequence[Ask]:
+    """What is asked for what the deployment would create.
+
+    Of the effective owner, as whom it is created; of the caller where there is none, or where
+    the operation gives what was created to its creator.
+    """
+    gives = object_store.HOLDS in state.matrix.operation(CONTENTS).effects
+    who = None if gives else owners.person(state, owner)
+    new = [Ask(CONTENTS, entity, who=who) for entity in _new(state, wanted)]
+    return [*new, *_types_in_use(state, wanted, who)]
+
+
+def _new(state: RealmState, wanted: Contents) -> Iterator[Entity]:
+    """What the deployment would create, other than programs."""
+    types = (creating.type_of_module(m, name) for m, name in wanted.modules.items())
+    for entity in (*wanted.modules, *types, *wanted.datasets, *wanted.streams):
+        if not is_stored(state, entity):
+            yield entity
+
+
+def _types_in_use(state: RealmState, wanted: Contents, who: Principal | None) -> Iterator[Ask]:
+    """What is asked of custom types of new datasets, beside those that come along."""
+    brought = set(wanted.modules.values())
+    for dataset, type in wanted.datasets.items():
+        if not is_stored(state, dataset) and type not in brought and type not in BUILT_IN_TYPES:
+            yield Ask("dataset_type.use", type_entity(state, dataset, type), who=who)
+
+
+def type_entity(state: RealmState, dataset: Entity, type: str) -> Entity:
+    """The type of that name: one of the dataset's namespace, else the platform's."""
+    own = inside(namespace_of(dataset), "dataset_type", type)
+    shared = inside(SYSTEM, "dataset_type", type)
+    return shared if is_stored(state, shared) and not is_stored(state, own) else own
+
+
+def bring_about(
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    application: Entity,
+    wanted: Contents,
+    owner: str | None,
+) -> None:
+    """Creates what is not there yet, and takes programs away that are declared no more.
+
+    Raises `Failure` 404 for a type that is not there, 409 for a program that runs and would go.
+    """
+    for module, class_name in wanted.modules.items():
+        if not is_stored(transaction.realm(exchange.realm), module):
+            creating.put_module(exchange, transaction, CONTENTS, module, class_name)
+    for dataset, type in wanted.datasets.items():
+        state = transaction.realm(exchange.realm)
+        if not is_stored(state, dataset):
+            kind = type_entity(state, dataset, type)
+            if type not in BUILT_IN_TYPES and not is_stored(state, kind):
+                raise not_found(kind)
+            creating.put_dataset(
+                exchange, transaction, CONTENTS, dataset, type, Said(principal=owner)
+            )
+    for stream in wanted.streams:
+        if not is_stored(transaction.realm(exchange.realm), stream):
+            creating.put_stream(exchange, transaction, CONTENTS, stream, Said(principal=owner))
+    _settle_programs(exchange, transaction, application, wanted)
+
+
+def _settle_programs(
+    exchange: Exchange, transaction: WriteTransaction, application: Entity, wanted: Contents
+) -> None:
+    known = contents(transaction.realm(exchange.realm), application, ["program"])
+    still = set(running(transaction, exchange.realm, application))
+    for program in known:
+        if program not in wanted.programs:
+            if program in still:
+                raise conflict(f"'program:{program.name}' is still running")
+            object_store.drop(exchange, transaction, "application.delete", program)
+            scheduled.forget(transaction, exchange.realm, application, [program])
+    for program, description in wanted.programs.items():
+        if program not in known:
+            creating.put_program(exchange, transaction, program, description)

@@ -1,0 +1,130 @@
+"""What goes wrong, as CDAP says it: a status and one text.
+
+Handlers raise `Failure`, made by one of the functions here, or let an error of the lower layers
+through; `failure_of` turns either into what is answered. The body is the plain text, but for
+401, which is JSON. Anything unforeseen is a 500 that tells nothing.
+SOURCE: cdap reference 4.1 and 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from lakewarden.http.exchange import Refused, Reply
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import (
+    BadInput,
+    Conflict,
+    LimitExceeded,
+    StaleSnapshot,
+    Unavailable,
+    Unknown,
+    WardenError,
+)
+from lakewarden.service.decision_service import StaleRevision
+from lakewarden.systems.cdap import names as cdap
+
+TEXT: Final = "text/plain; charset=utf-8"
+
+NO_CREDENTIALS: Final = "credentials are required"
+"""What the server says of a request that brings none."""
+
+
+class Failure(WardenError):
+    """An answer that is not a success: HTTP status and text."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+def bad(message: str) -> Failure:
+    """400."""
+    return Failure(400, message)
+
+
+def forbidden(message: str) -> Failure:
+    """403."""
+    return Failure(403, message)
+
+
+def not_found(what: Entity | str) -> Failure:
+    """404, for an entity, or for the id of something that is none.
+
+    >>> not_found(Entity("dataset", "sales.t1")).message
+    "'dataset:sales.t1' was not found."
+    """
+    return Failure(404, f"'{_id(what)}' was not found.")
+
+
+def exists(what: Entity | str) -> Failure:
+    """409: what should be created is there already."""
+    return Failure(409, f"'{_id(what)}' already exists.")
+
+
+def conflict(message: str) -> Failure:
+    """409, for any other reason."""
+    return Failure(409, message)
+
+
+def not_enabled(feature: str, key: str) -> Failure:
+    """501: a switch is off."""
+    return Failure(
+        501,
+        f"Feature '{feature}' is not enabled. Please set '{key}' to 'true' in the"
+        " 'cdap-site.xml' to enable this feature.",
+    )
+
+
+def _id(what: Entity | str) -> str:
+    return what if isinstance(what, str) else cdap.format_id(what)
+
+
+def failure_of(error: Exception) -> Failure:
+    """The failure that an error of any layer is answered with."""
+    match error:
+        case Failure():
+            return error
+        case Refused(status=status):
+            return Failure(status, str(error))
+        case BadInput() | Unknown() | LimitExceeded():
+            return bad(str(error))
+        case StaleRevision() | Conflict():
+            return Failure(409, str(error))
+        case Unavailable(public=public):
+            return Failure(503, public)
+        case StaleSnapshot():
+            return Failure(503, Unavailable.public)
+        case _:
+            return Failure(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error")
+
+
+def reply_of(failure: Failure) -> Reply:
+    """The text that says it."""
+    return Reply(failure.status, failure.message.encode(), TEXT)
+
+
+def unauthorized(why: str, announced: Sequence[str]) -> Reply:
+    """401: where tokens come from, and why the one that was sent is not good.
+
+    SOURCE: cdap reference 4.1.
+    """
+    body: dict[str, object] = {"auth_uri": list(announced)}
+    challenge = 'Bearer realm="cdap"'
+    if why != NO_CREDENTIALS:
+        said = {"error": "invalid_token", "error_description": why}
+        body |= said
+        told = ", ".join(f'{key}="{_in_quotes(value)}"' for key, value in said.items())
+        challenge = f"{challenge}, {told}"
+    return Reply(401, msgspec.json.encode(body), headers={"WWW-Authenticate": challenge})
+
+
+def _in_quotes(text: str) -> str:
+    """The text as a quoted string of a header may hold it."""
+    plain = text.encode("ascii", "replace").decode("ascii")
+    return plain.replace("\\", "'").replace('"', "'")

@@ -1,0 +1,139 @@
+"""What programs ran: their runs one by one, how many, and the log levels of those that run.
+
+With what arguments a run was started is told to those only who may read the program's arguments.
+SOURCE: cdap reference 2.5, 4.7; cdapio/cdap, ProgramLifecycleHttpHandler at v5.1.2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from lakewarden.http import strict_json
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.service.effect import ValueRow
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import object_store, runs
+from lakewarden.systems.cdap.http.authorization import allow, may, write
+from lakewarden.systems.cdap.http.bodies import Json, convert, done, ok, read, texts
+from lakewarden.systems.cdap.http.errors import bad
+from lakewarden.systems.cdap.http.ids import program, program_type
+from lakewarden.systems.cdap.http.running import RUNNING
+
+PATH: Final = "/v3/namespaces/{namespace}/apps/{app}/{kind}/{program}"
+RUN: Final = f"{PATH}/runs/{{run}}"
+
+LEVELS: Final = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF")
+
+LEVELLED: Final = ("flow", "service", "worker")
+"""Types of programs whose log levels are set while they run."""
+
+_PAGE: Final = 100
+_ALL: Final = "ALL"
+
+
+def listed(exchange: Exchange) -> Reply:
+    """The runs of a program, the newest first, by status and time."""
+    found = program(exchange)
+    allow(exchange, "program.get_history", found)
+    status = (exchange.one("status") or _ALL).upper()
+    if status not in runs.STATUSES:
+        expected = ", ".join(runs.STATUSES)
+        raise bad(f"unknown status {quoted(exchange.one('status'))}; expected one of: {expected}")
+    first, last = _seconds(exchange, "start", 0), _seconds(exchange, "end", _LATE)
+    limit = _seconds(exchange, "limit", _PAGE)
+    with exchange.service.reading() as reading:
+        rows = runs.of_program(reading, exchange.realm, found, first * 1_000, last * 1_000 - 1)
+    fitting = [row for row in rows if status in (_ALL, row.body["status"])]
+    return ok(shown(exchange, found, fitting[:limit]))
+
+
+def one(exchange: Exchange) -> Reply:
+    """One run."""
+    found = program(exchange)
+    allow(exchange, "program.get_history", found)
+    with exchange.service.reading() as reading:
+        row = runs.require(reading, exchange.realm, found, exchange.params["run"])
+    return ok(shown(exchange, found, [row])[0])
+
+
+def count(exchange: Exchange) -> Reply:
+    """How often the program was started."""
+    found = program(exchange)
+    allow(exchange, "program.get_history", found)
+    return ok(runs.count(object_store.document(exchange, found)))
+
+
+def shown(exchange: Exchange, found: Entity, rows: Sequence[ValueRow]) -> list[Json]:
+    """Runs of a program as the caller is told of them."""
+    if not may(exchange, "program.get_runtime_args", found):
+        return [runs.shown(row, {}) for row in rows]
+    return [
+        runs.shown(row, {"runtimeArgs": json.dumps(texts(row.body.get("arguments")))})
+        for row in rows
+    ]
+
+
+def set_levels(exchange: Exchange) -> Reply:
+    """Sets the levels of some loggers of a run that has not ended."""
+
+    def changed(levels: dict[str, str]) -> dict[str, str]:
+        wanted = read(exchange, dict[str, str])
+        unknown = [level for level in wanted.values() if level not in LEVELS]
+        if unknown:
+            raise bad(f"unknown level {quoted(unknown[0])}; expected one of: {', '.join(LEVELS)}")
+        return levels | wanted
+
+    return _levels(exchange, changed)
+
+
+def reset_levels(exchange: Exchange) -> Reply:
+    """Takes back what was set of the loggers that are named, or of all."""
+
+    def changed(levels: dict[str, str]) -> dict[str, str]:
+        named = convert(strict_json.read(exchange.body or b"[]"), list[str])
+        return {name: level for name, level in levels.items() if named and name not in named}
+
+    return _levels(exchange, changed)
+
+
+def _levels(exchange: Exchange, changed: Callable[[dict[str, str]], dict[str, str]]) -> Reply:
+    found, run = program(exchange), exchange.params["run"]
+
+    def task(transaction: WriteTransaction) -> None:
+        row = runs.require(transaction.store, exchange.realm, found, run)
+        if program_type(found) not in LEVELLED:
+            raise bad(f"the log levels of '{cdap.format_id(found)}' cannot be set")
+        if row.body["status"] != RUNNING:
+            raise bad(f"the run '{run}' of '{cdap.format_id(found)}' is not running")
+        levels = changed(texts(row.body.get("levels")))
+        runs.change(transaction, exchange.realm, found, run, levels=levels or None)
+
+    write(exchange, "program.set_log_levels", found, task, told={"run": run})
+    return done()
+
+
+_LATE: Final = 10**11
+
+
+def _seconds(exchange: Exchange, name: str, otherwise: int) -> int:
+    """A number of the query; raises `Failure` 400."""
+    text = exchange.one(name)
+    if not text:
+        return otherwise
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(_LATE))):
+        raise bad(f"expected a number as `{name}`, not {quoted(text)}")
+    return min(int(text), _LATE)
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", f"{PATH}/runs", "program.get_history", listed),
+    Route("GET", f"{PATH}/runcount", "program.get_history", count),
+    Route("GET", RUN, "program.get_history", one),
+    Route("PUT", f"{RUN}/loglevels", "program.set_log_levels", set_levels),
+    Route("POST", f"{RUN}/resetloglevels", "program.set_log_levels", reset_levels),
+)

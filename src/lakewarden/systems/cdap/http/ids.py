@@ -1,0 +1,104 @@
+"""The entities that paths name, and how their last parts are told in replies.
+
+Each parameter is checked by itself before the parts are put together, so that no dot of one
+part turns into the border between two. Raises `BadInput` for what is no name.
+SOURCE: cdap reference 1.2 and 4.7.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http.errors import not_found
+
+SYSTEM: Final = Entity("namespace", "system")
+"""The namespace of the platform itself. It is always there, and not listed."""
+
+DEFAULT: Final = Entity("namespace", "default")
+"""The namespace that is always there."""
+
+BY_WORD: Final = {
+    "flows": "flow",
+    "mapreduce": "mapreduce",
+    "services": "service",
+    "spark": "spark",
+    "workers": "worker",
+    "workflows": "workflow",
+}
+"""The words for types of programs in paths, and those in names."""
+
+SHOWN: Final = {word: word.capitalize() for word in cdap.PROGRAM_TYPES}
+"""Types of programs as replies write them."""
+
+
+def instance(exchange: Exchange) -> Entity:
+    """The instance as which this server goes."""
+    return Entity("instance", exchange.services.cdap.instance)
+
+
+def namespace(exchange: Exchange) -> Entity:
+    """The namespace of `{namespace}`."""
+    return cdap.parse("namespace", exchange.params["namespace"])
+
+
+def inside(namespace: Entity, type: str, name: str) -> Entity:
+    """The entity of that type and name in a namespace."""
+    return cdap.parse(type, f"{namespace.name}.{name}")
+
+
+def entity(exchange: Exchange, type: str) -> Entity:
+    """The entity of `{namespace}` and the parameter that is called as the type."""
+    return inside(namespace(exchange), type, exchange.params[type])
+
+
+def application(exchange: Exchange) -> Entity:
+    """The application of `{namespace}` and `{app}`."""
+    return inside(namespace(exchange), "application", exchange.params["app"])
+
+
+def program(exchange: Exchange) -> Entity:
+    """The program of `{namespace}`, `{app}`, `{kind}` and `{program}`.
+
+    Raises `Failure` 404 for a word that is no type of programs.
+    """
+    word = BY_WORD.get(exchange.params["kind"])
+    if word is None:
+        raise not_found(exchange.params["kind"])
+    return of_application(application(exchange), word, exchange.params["program"])
+
+
+def of_application(application: Entity, type: str, name: str) -> Entity:
+    """The program of that type (in any case) and name of an application."""
+    if "." in type or "." in name:
+        raise BadInput(f"the program name {quoted(name)} holds `.`")
+    return cdap.parse("program", f"{application.name}.{type}.{name}")
+
+
+def namespace_of(entity: Entity) -> Entity:
+    """The namespace in which the entity lies, or that it is."""
+    above = cdap.parent(entity)
+    return entity if above is None else namespace_of(above)
+
+
+def last(entity: Entity) -> str:
+    """What the entity is called in its container.
+
+    >>> last(Entity("program", "sales.ingest.workflow.nightly"))
+    'nightly'
+    """
+    part = cdap.parts(entity)[-1]
+    return part.partition(".")[2] if entity.type == "program" else part
+
+
+def program_type(program: Entity) -> str:
+    """The type of a program as names spell it.
+
+    >>> program_type(Entity("program", "sales.ingest.workflow.nightly"))
+    'workflow'
+    """
+    return cdap.parts(program)[-1].partition(".")[0]

@@ -1,0 +1,186 @@
+"""Lineage: which programs work on which datasets and streams, as applications declare it.
+
+An application says what it is made of; each of its programs is taken to work on each dataset and
+stream that it declares, from its deployment on. What a program does with them is not known, as
+nothing is executed: the access is told as `unknown`. A step of the way goes from data to the
+programs that work on it, and from there to all else that they work on; nothing that the caller
+is not shown is told or stepped through.
+SOURCE: cdap reference 2.6, 2.7, 4.9; cdapio/cdap, LineageHandler at v5.1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, cast
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.service.ports import Reading
+from lakewarden.systems.cdap.http import ids, object_store, runs
+from lakewarden.systems.cdap.http.authorization import allow, contents, passing, visible
+from lakewarden.systems.cdap.http.bodies import Json, ok
+from lakewarden.systems.cdap.http.deploying import latest
+from lakewarden.systems.cdap.http.errors import bad
+from lakewarden.systems.cdap.http.ids import inside, last, namespace_of, program_type
+from lakewarden.systems.cdap.http.moments import Span, span
+from lakewarden.systems.cdap.http.subjects import SPACE, Subject
+
+LEVELS: Final = 10
+"""So many steps are gone unless it is said."""
+
+_MOST_LEVELS: Final = 100
+_UNKNOWN: Final = "unknown"
+
+
+class Edge(NamedTuple):
+    """That a program works on a dataset or stream."""
+
+    data: Entity
+    program: Entity
+
+
+@dataclass(slots=True)
+class _Graph:
+    """What the caller is shown of a namespace: programs by data, and the other way round."""
+
+    programs: dict[Entity, list[Entity]] = field(default_factory=dict)
+    data: dict[Entity, list[Entity]] = field(default_factory=dict)
+
+    def around(self, start: Entity, levels: int) -> set[Edge]:
+        """The edges within so many steps."""
+        edges: set[Edge] = set()
+        front, seen = [start], {start}
+        for _ in range(levels):
+            new = {Edge(data, one) for data in front for one in self.programs.get(data, ())}
+            new |= {Edge(data, edge.program) for edge in new for data in self.data[edge.program]}
+            edges |= new
+            front = sorted({edge.data for edge in new} - seen)
+            seen.update(front)
+            if not front:
+                break
+        return edges
+
+
+def of_dataset(exchange: Exchange) -> Reply:
+    """The lineage of a dataset."""
+    return _lineage(exchange, ids.entity(exchange, "dataset"))
+
+
+def of_stream(exchange: Exchange) -> Reply:
+    """The lineage of a stream."""
+    return _lineage(exchange, ids.entity(exchange, "stream"))
+
+
+def _lineage(exchange: Exchange, start: Entity) -> Reply:
+    allow(exchange, f"{start.type}.view_lineage", start)
+    within, levels = span(exchange), _levels(exchange)
+    edges = sorted(_graph(exchange, namespace_of(start), within).around(start, levels))
+    programs = sorted({edge.program for edge in edges})
+    ran = _runs(exchange, programs, within)
+    return ok(
+        {
+            "start": within.start // 1_000,
+            "end": within.end // 1_000,
+            "relations": [
+                {
+                    "data": _key(edge.data),
+                    "program": _key(edge.program),
+                    "access": _UNKNOWN,
+                    "runs": ran.get(edge.program, []),
+                    "components": [],
+                }
+                for edge in edges
+            ],
+            "programs": _nodes(programs),
+            "data": _nodes({start, *(edge.data for edge in edges)}),
+        }
+    )
+
+
+def _graph(exchange: Exchange, space: Entity, within: Span) -> _Graph:
+    """What the applications of a namespace declared before the span ends."""
+    state = exchange.realm_state
+    apps = contents(state, space, ["application"])
+    found = _Graph()
+    shown = frozenset(visible(exchange, "program.list", contents(state, space, ["program"])))
+    data = _data_shown(exchange, space)
+    for app, body in zip(apps, object_store.documents(exchange, apps), strict=True):
+        if _deployed(body) >= within.end:
+            continue
+        declared = [one for one in _declared(space, latest(body)) if one in data]
+        for program in contents(state, app, ["program"]):
+            if program in shown:
+                found.data[program] = declared
+                for one in declared:
+                    found.programs.setdefault(one, []).append(program)
+    return found
+
+
+def _data_shown(exchange: Exchange, space: Entity) -> frozenset[Entity]:
+    state = exchange.realm_state
+    return frozenset(
+        one
+        for type in ("dataset", "stream")
+        for one in visible(exchange, f"{type}.list", contents(state, space, [type]))
+    )
+
+
+def _deployed(body: Json) -> int:
+    """When an application was deployed, in milliseconds; 0 where that is not known."""
+    found = latest(body).get("deployed")
+    return int(found * 1_000) if isinstance(found, int | float) else 0
+
+
+def _declared(space: Entity, kept: Json) -> list[Entity]:
+    names = (("dataset", "datasets"), ("stream", "streams"))
+    return [
+        inside(space, type, name)
+        for type, member in names
+        for name in cast("list[str]", kept.get(member) or [])
+    ]
+
+
+def _runs(exchange: Exchange, programs: Sequence[Entity], within: Span) -> dict[Entity, list[str]]:
+    """The runs that went on in the span, of the programs of which the caller may know them."""
+    told = passing(exchange, "program.get_history", programs)
+    with exchange.service.reading() as reading:
+        return {one: _went_on(reading, exchange.realm, one, within) for one in told}
+
+
+def _went_on(reading: Reading, realm: str, program: Entity, within: Span) -> list[str]:
+    rows = runs.of_program(reading, realm, program, last=within.end - 1)
+    ended = ((row.mark, cast("int | None", row.body.get("end"))) for row in rows)
+    return sorted(mark for mark, end in ended if end is None or end >= within.start)
+
+
+def _nodes(entities: Iterable[Entity]) -> Json:
+    return {_key(one): {"entityId": Subject(one).id()} for one in sorted(entities)}
+
+
+def _key(entity: Entity) -> str:
+    """How a reply names a node.
+
+    >>> _key(Entity("program", "sales.shop.workflow.nightly"))
+    'workflow.sales.shop.nightly'
+    """
+    if entity.type != "program":
+        return f"{entity.type}.{entity.name}"
+    space, app, _ = entity.name.split(".", 2)
+    return f"{program_type(entity)}.{space}.{app}.{last(entity)}"
+
+
+def _levels(exchange: Exchange) -> int:
+    text = exchange.one("levels", str(LEVELS))
+    good = text.isascii() and text.isdecimal() and len(text) <= 4
+    if not good or not 1 <= int(text) <= _MOST_LEVELS:
+        raise bad(f"expected a number from 1 to {_MOST_LEVELS} as `levels`, got {quoted(text)}")
+    return int(text)
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", f"{SPACE}/datasets/{{dataset}}/lineage", "dataset.view_lineage", of_dataset),
+    Route("GET", f"{SPACE}/data/datasets/{{dataset}}/lineage", "dataset.view_lineage", of_dataset),
+    Route("GET", f"{SPACE}/streams/{{stream}}/lineage", "stream.view_lineage", of_stream),
+)

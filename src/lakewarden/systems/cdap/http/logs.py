@@ -1,0 +1,187 @@
+"""Logs of programs: lines that are really kept, the newest of them.
+
+A line that is sent to a program goes to its run, where one is going on. Lines are told as they
+came; where a stretch of them is asked for by its end, each comes with the place from which the
+next stretch begins. How many are kept, and taken at once, is a setting (`CdapLimits`).
+SOURCE: cdap reference 2.5 (K14, K23), 4.7, 4.10 (P7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Final, NamedTuple, cast
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.service import timeseries
+from lakewarden.service.effect import ValueChanged
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import object_store, runs
+from lakewarden.systems.cdap.http.authorization import allow, write
+from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, done, is_on, ok, text_of
+from lakewarden.systems.cdap.http.errors import TEXT, bad
+from lakewarden.systems.cdap.http.ids import program
+from lakewarden.systems.cdap.http.moments import LAST, Span, span
+from lakewarden.systems.cdap.http.subjects import PROGRAM
+
+LINES: Final = "cdapLogLines"
+"""Under which the lines of a program are kept, as values in time."""
+
+_USUAL: Final = 50
+_REVISIONS: Final = 10**12 - 1
+_INDEXES: Final = 10**6 - 1
+_MARK_LENGTH: Final = 18
+
+
+class Line(NamedTuple):
+    """A line: when it came, which of that moment it is (the later the less), and of which run."""
+
+    time: int
+    mark: str
+    text: str
+    run: str | None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What lines are in order of."""
+        return self.time, -int(self.mark)
+
+    @property
+    def offset(self) -> str:
+        """The place, as requests and replies write it."""
+        return f"{self.mark}.{self.time}"
+
+
+def emit(exchange: Exchange) -> Reply:
+    """Keeps the lines of the body."""
+    entity, run = program(exchange), exchange.params.get("run")
+    limits = exchange.services.cdap.limits
+
+    def task(transaction: WriteTransaction) -> None:
+        lines = text_of(exchange).splitlines()
+        if not lines:
+            raise bad("expected lines of text as the body")
+        if len(lines) > limits.batch_lines:
+            raise bad(f"at most {limits.batch_lines} lines are taken at once")
+        if max(map(len, lines)) > limits.line_characters:
+            raise bad(f"a line has at most {limits.line_characters} characters")
+        of = _run_of_lines(exchange, transaction, entity, run)
+        time, revision = _next_time(transaction, exchange.realm, entity), transaction.store.revision
+        changes = (
+            ValueChanged(entity, LINES, time, _mark(revision, at), {"line": line, "run": of})
+            for at, line in enumerate(lines)
+        )
+        transaction.change(exchange.realm, *changes)
+        timeseries.trimmed(transaction, exchange.realm, entity, LINES, limits.log_lines)
+
+    write(exchange, "program.emit_logs", entity, task)
+    return done()
+
+
+def _next_time(transaction: WriteTransaction, realm: str, entity: Entity) -> int:
+    """Now, or the time of the newest line where the clock went back: lines keep their order."""
+    newest = transaction.store.values(realm, entity, LINES, 0, LAST, 1)
+    return max(int(transaction.now * 1_000), *(row.time for row in newest), 0)
+
+
+def _mark(revision: int, index: int) -> str:
+    """What tells lines of one moment apart: of two the later one has the lesser mark.
+
+    The store gives values of one moment in order of their marks, and the newest values first.
+    """
+    return f"{_REVISIONS - revision:012}{_INDEXES - index:06}"
+
+
+def view(exchange: Exchange) -> Reply:
+    """The lines between `start` and `stop`, as text, the oldest first."""
+    found = _lines(exchange, span(exchange, "start", "stop"))
+    return Reply(200, "".join(f"{_shown(exchange, one)}\n" for one in found).encode(), TEXT)
+
+
+def following(exchange: Exchange) -> Reply:
+    """The lines behind `fromOffset`; without it the newest."""
+    most, after = _number(exchange), _offset(exchange)
+    if after is None:
+        return _told(exchange, _lines(exchange, Span())[-most:])
+    found = _lines(exchange, Span(after[0]))
+    return _told(exchange, [one for one in found if one.place > after][:most])
+
+
+def preceding(exchange: Exchange) -> Reply:
+    """The lines before `fromOffset`; without it the newest."""
+    most, before = _number(exchange), _offset(exchange)
+    found = _lines(exchange, Span() if before is None else Span(0, before[0] + 1))
+    if before is not None:
+        found = [one for one in found if one.place < before]
+    return _told(exchange, found[-most:])
+
+
+def _lines(exchange: Exchange, within: Span) -> list[Line]:
+    """The lines of a span that the caller asks for, the oldest first; raises as `allow` does."""
+    entity, run = program(exchange), exchange.params.get("run")
+    allow(exchange, "program.view_logs", entity)
+    with exchange.service.reading() as reading:
+        if run is not None:
+            runs.require(reading, exchange.realm, entity, run)
+        first, last = within.start, within.end - 1
+        kept = exchange.services.cdap.limits.log_lines
+        rows = reading.values(exchange.realm, entity, LINES, first, last, kept)
+    found = [
+        Line(row.time, row.mark, str(row.body["line"]), cast("str | None", row.body.get("run")))
+        for row in reversed(rows)
+    ]
+    return found if run is None else [one for one in found if one.run == run]
+
+
+def _run_of_lines(
+    exchange: Exchange, transaction: WriteTransaction, entity: Entity, run: str | None
+) -> str | None:
+    """The run that the request names, else the one that was started last and goes on."""
+    if run is not None:
+        return runs.require(transaction.store, exchange.realm, entity, run).mark
+    active = object_store.document_in(transaction, exchange.realm, entity).get(runs.ACTIVE)
+    return str(active[-1]) if isinstance(active, list) and active else None
+
+
+def _told(exchange: Exchange, lines: Sequence[Line]) -> Reply:
+    told: list[Json] = [{"log": _shown(exchange, one), "offset": one.offset} for one in lines]
+    return ok(told)
+
+
+def _shown(exchange: Exchange, line: Line) -> str:
+    return escape(line.text) if is_on(exchange, "escape") else line.text
+
+
+def _number(exchange: Exchange) -> int:
+    text = exchange.one("max", str(_USUAL))
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9:
+        raise bad(f"expected a number as `max`, got {quoted(text)}")
+    return max(1, int(text))
+
+
+def _offset(exchange: Exchange) -> tuple[int, int] | None:
+    """The place that a request names; raises `Failure` 400 for what is none."""
+    text = exchange.one("fromOffset")
+    if not text:
+        return None
+    mark, dot, time = text.partition(".")
+    good = len(mark) == _MARK_LENGTH and dot and (mark + time).isascii()
+    if not good or not mark.isdecimal() or not time.isdecimal() or len(time) > 16:
+        raise bad(f"expected the `offset` of a line as `fromOffset`, got {quoted(text)}")
+    return min(int(time), LAST - 1), -int(mark)
+
+
+_RUN: Final = f"{PROGRAM}/runs/{{run}}"
+
+ROUTES: Final[Sequence[Route]] = tuple(
+    route
+    for path in (PROGRAM, _RUN)
+    for route in (
+        Route("POST", f"{path}/logs", "program.emit_logs", emit, accepts=ANY_TYPE),
+        Route("GET", f"{path}/logs", "program.view_logs", view),
+        Route("GET", f"{path}/logs/next", "program.view_logs", following),
+        Route("GET", f"{path}/logs/prev", "program.view_logs", preceding),
+    )
+)

@@ -1,0 +1,218 @@
+"""Metadata: properties and tags that users put on things, and those that the platform knows.
+
+What users said is kept (scope `user`); what the platform says is made from what is stored
+(scope `system`) and cannot be written. Reading asks one operation and writing another, of the
+entity or of that to which a part belongs.
+SOURCE: cdap reference 2 (K10), 4.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from lakewarden.http import strict_json
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.names.canonical import WORD, quoted
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import ids, object_store
+from lakewarden.systems.cdap.http.authorization import allow, write
+from lakewarden.systems.cdap.http.bodies import Json, convert, done, ok, texts
+from lakewarden.systems.cdap.http.deploying import latest
+from lakewarden.systems.cdap.http.errors import bad
+from lakewarden.systems.cdap.http.subjects import KINDS, METADATA, Kind, Subject
+
+USER: Final = "USER"
+SYSTEM: Final = "SYSTEM"
+SCOPES: Final = (USER, SYSTEM)
+
+ENTITY_NAME: Final = "entity-name"
+
+MOST: Final = 1_000
+"""An entity has at most so many properties, and so many tags."""
+
+_WORD_LENGTH: Final = 50
+_VALUE_LENGTH: Final = 4_096
+_CHARACTERS: Final = WORD | {"-"}
+_RESERVED: Final = "tags"
+
+
+class Record(NamedTuple):
+    """The metadata of one scope."""
+
+    properties: Mapping[str, str] = {}
+    tags: tuple[str, ...] = ()
+
+    def body(self) -> Json:
+        """As replies and documents have it."""
+        return {"properties": dict(self.properties), "tags": list(self.tags)}
+
+
+def of_users(kept: Json) -> Record:
+    """What users said, as a document or a part of it keeps it."""
+    found = kept.get(METADATA)
+    if not isinstance(found, Mapping):
+        return Record()
+    tags = found.get("tags")
+    told = sorted(str(tag) for tag in tags) if isinstance(tags, list) else []
+    return Record(texts(found.get("properties")), tuple(told))
+
+
+def of_platform(subject: Subject, kept: Json) -> Record:
+    """What the platform knows, from name and document."""
+    properties = {ENTITY_NAME: subject.name}
+    is_application = subject.entity.type == "application" and subject.part is None
+    told = latest(kept) if is_application else kept
+    for member, name in (("description", "description"), ("typeName", "type")):
+        if told.get(member):
+            properties[name] = str(told[member])
+    is_program = subject.entity.type == "program"
+    tags = (ids.SHOWN[ids.program_type(subject.entity)],) if is_program else ()
+    return Record(properties, tags)
+
+
+def records(subject: Subject, body: Json) -> dict[str, Record]:
+    """The metadata of a subject by scope; raises `Failure` 404 for a part that is not there."""
+    kept = subject.kept(body)
+    return {USER: of_users(kept), SYSTEM: of_platform(subject, kept)}
+
+
+class _Served(NamedTuple):
+    """The handlers of one kind of subjects."""
+
+    kind: Kind
+
+    def all(self, exchange: Exchange) -> Reply:
+        """All metadata, a record for each scope."""
+        subject, found = self._found(exchange)
+        id = subject.id()
+        return ok([{"entityId": id, "scope": s, **one.body()} for s, one in found.items()])
+
+    def properties(self, exchange: Exchange) -> Reply:
+        """The properties, of both scopes unless one is asked for; users win."""
+        found = self._found(exchange)[1]
+        merged: dict[str, str] = {}
+        for scope in reversed(list(found)):
+            merged |= found[scope].properties
+        return ok(merged)
+
+    def tags(self, exchange: Exchange) -> Reply:
+        """The tags, of both scopes unless one is asked for."""
+        found = self._found(exchange)[1]
+        return ok(sorted({tag for one in found.values() for tag in one.tags}))
+
+    def _found(self, exchange: Exchange) -> tuple[Subject, dict[str, Record]]:
+        subject = self.kind.named(exchange)
+        allow(exchange, self.kind.reads, subject.entity)
+        wanted = scopes_of(exchange)
+        found = records(subject, object_store.document(exchange, subject.entity))
+        return subject, {scope: found[scope] for scope in wanted}
+
+    def add_properties(self, exchange: Exchange) -> Reply:
+        """Sets properties; those that are not named stay."""
+
+        def change(old: Record) -> Record:
+            given = convert(strict_json.read(exchange.body), dict[str, str])
+            for key, value in given.items():
+                _check_word("property", key)
+                if key.lower() == _RESERVED:
+                    raise bad("a property cannot be called `tags`")
+                if len(value) > _VALUE_LENGTH:
+                    raise bad(f"the value of {quoted(key)} is too long")
+            return old._replace(properties={**old.properties, **given})
+
+        return self._change(exchange, change)
+
+    def add_tags(self, exchange: Exchange) -> Reply:
+        """Adds tags."""
+
+        def change(old: Record) -> Record:
+            given = convert(strict_json.read(exchange.body), list[str])
+            for tag in given:
+                _check_word("tag", tag)
+            return old._replace(tags=tuple(sorted({*old.tags, *given})))
+
+        return self._change(exchange, change)
+
+    def remove_all(self, exchange: Exchange) -> Reply:
+        """Removes all that users said."""
+        return self._change(exchange, lambda _: Record())
+
+    def remove_properties(self, exchange: Exchange) -> Reply:
+        """Removes all properties."""
+        return self._change(exchange, lambda old: old._replace(properties={}))
+
+    def remove_tags(self, exchange: Exchange) -> Reply:
+        """Removes all tags."""
+        return self._change(exchange, lambda old: old._replace(tags=()))
+
+    def remove_property(self, exchange: Exchange) -> Reply:
+        """Removes one property; one that is not there is no error."""
+        key = exchange.params["key"]
+
+        def change(old: Record) -> Record:
+            left = {name: value for name, value in old.properties.items() if name != key}
+            return old._replace(properties=left)
+
+        return self._change(exchange, change)
+
+    def remove_tag(self, exchange: Exchange) -> Reply:
+        """Removes one tag; one that is not there is no error."""
+        gone = exchange.params["tag"]
+        return self._change(
+            exchange, lambda old: old._replace(tags=tuple(tag for tag in old.tags if tag != gone))
+        )
+
+    def _change(self, exchange: Exchange, change: Callable[[Record], Record]) -> Reply:
+        subject = self.kind.named(exchange)
+
+        def task(transaction: WriteTransaction) -> None:
+            if USER not in scopes_of(exchange):
+                raise bad("metadata of the scope `system` cannot be written")
+            body = object_store.document_in(transaction, exchange.realm, subject.entity)
+            new = change(of_users(subject.kept(body)))
+            if max(len(new.properties), len(new.tags)) > MOST:
+                raise bad(f"at most {MOST} properties and {MOST} tags are kept of an entity")
+            members = subject.changed(body, new.body())
+            object_store.put(transaction, exchange.realm, subject.entity, **members)
+
+        write(exchange, self.kind.writes, subject.entity, task, told=_told(subject))
+        return done()
+
+    def routes(self) -> Iterator[Route]:
+        """The routes of this kind."""
+        reads, writes, path = self.kind.reads, self.kind.writes, f"{self.kind.path}/metadata"
+        yield Route("GET", path, reads, self.all)
+        yield Route("DELETE", path, writes, self.remove_all)
+        yield Route("GET", f"{path}/properties", reads, self.properties)
+        yield Route("POST", f"{path}/properties", writes, self.add_properties)
+        yield Route("DELETE", f"{path}/properties", writes, self.remove_properties)
+        yield Route("DELETE", f"{path}/properties/{{key}}", writes, self.remove_property)
+        yield Route("GET", f"{path}/tags", reads, self.tags)
+        yield Route("POST", f"{path}/tags", writes, self.add_tags)
+        yield Route("DELETE", f"{path}/tags", writes, self.remove_tags)
+        yield Route("DELETE", f"{path}/tags/{{tag}}", writes, self.remove_tag)
+
+
+def scopes_of(exchange: Exchange) -> tuple[str, ...]:
+    """The scopes that a request asks for; raises `Failure` 400 for one that there is not."""
+    wanted = exchange.one("scope").upper()
+    if wanted and wanted not in SCOPES:
+        raise bad(f"unknown scope {quoted(exchange.one('scope'))}; expected `user` or `system`")
+    return (wanted,) if wanted else SCOPES
+
+
+def _check_word(what: str, text: str) -> None:
+    """Raises `Failure` 400 for what is no name of a property and no tag."""
+    if not 0 < len(text) <= _WORD_LENGTH or not _CHARACTERS.issuperset(text):
+        raise bad(
+            f"expected up to {_WORD_LENGTH} letters, digits, `_` and `-` for a {what},"
+            f" got {quoted(text)}"
+        )
+
+
+def _told(subject: Subject) -> dict[str, object] | None:
+    return None if subject.part is None else {subject.part.member: subject.part.name}
+
+
+ROUTES: Final[Sequence[Route]] = tuple(route for kind in KINDS for route in _Served(kind).routes())

@@ -1,0 +1,252 @@
+"""Queries over metrics: sums over all that the tags name and the caller may view.
+
+Tags that name one program, dataset or stream ask about it alone, and are refused as viewing it
+would be. Tags that name less (a namespace, an application, `*`) sum over what they hold, as far
+as the caller may view it.
+SOURCE: cdap reference 4.7 (K23); cdapio/cdap, MetricsHandler at v5.1.2.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.service.effect import ValueRow
+from lakewarden.service.ports import Reading
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http.authorization import allow, contents, passing
+from lakewarden.systems.cdap.http.bodies import Body, Json, ok, read
+from lakewarden.systems.cdap.http.errors import bad
+from lakewarden.systems.cdap.http.ids import DEFAULT, inside, last, of_application, program_type
+from lakewarden.systems.cdap.http.metrics import MINUTE, MINUTES, TOTALS, Number, counted, number_of
+from lakewarden.systems.cdap.http.moments import LAST, read_seconds
+
+TYPES: Final = ("program", "dataset", "stream")
+ANY: Final = "*"
+
+_WHOLE: Final = "2147483647s"
+_RESOLUTIONS: Final = {"auto": 60, "1s": 60, "1m": 60, "60s": 60, "1h": 3_600, "3600s": 3_600}
+"""Seconds in a step, by the word for it; nothing finer than a minute is kept."""
+
+
+class RangeBody(Body):
+    """The span of time of a query."""
+
+    start: str | int | None = None
+    end: str | int | None = None
+    resolution: str | None = None
+    aggregate: bool | None = None
+
+
+class QueryBody(Body, rename="camel"):
+    """One query: what its tags are, which metrics of it, and by which tags it is split."""
+
+    tags: dict[str, str] = msgspec.field(default_factory=dict)
+    metrics: list[str] = msgspec.field(default_factory=list)
+    group_by: list[str] = msgspec.field(default_factory=list)
+    time_range: RangeBody = msgspec.field(default_factory=RangeBody)
+
+
+class Steps(NamedTuple):
+    """The times of a query in seconds; a step of 0: one sum over all of it."""
+
+    start: int
+    end: int
+    step: int
+
+    def step_of(self, time: int) -> int:
+        """The step in which a time in milliseconds lies."""
+        return time // 1_000 // self.step * self.step if self.step else 0
+
+    @property
+    def is_ever(self) -> bool:
+        """Whether it is about all that was ever counted."""
+        return (self.start, self.end) == (0, LAST // 1_000)
+
+
+def query(exchange: Exchange) -> Reply:
+    """One query by parameters, or several by name in the body."""
+    if exchange.query.get("metric") or exchange.query.get("tag"):
+        return ok(_answer(exchange, _of_parameters(exchange)))
+    queries = read(exchange, dict[str, QueryBody])
+    most = exchange.services.cdap.limits.metric_queries
+    if not queries or len(queries) > most:
+        raise bad(f"expected `tag` and `metric` as parameters, or 1 to {most} queries as the body")
+    return ok({name: _answer(exchange, one) for name, one in queries.items()})
+
+
+def search(exchange: Exchange) -> Reply:
+    """What there is to query: the metrics of what the tags name, or the tags that split it."""
+    tags, target = _tags(exchange), exchange.one("target")
+    if target not in ("metric", "tag"):
+        raise bad(f"expected `metric` or `tag` as `target`, got {quoted(target)}")
+    entities = _entities(exchange, tags)
+    if target == "tag":
+        return ok([{"name": key, "value": value} for key, value in _next_tags(entities, tags)])
+    with exchange.service.reading() as reading:
+        found = {row.mark for row in counted(reading, exchange.realm, entities, TOTALS)}
+    return ok(sorted(found))
+
+
+def _next_tags(entities: Iterable[Entity], tags: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The first tag of each entity that is not given yet, in order."""
+    left = ([pair for pair in tags_of(one).items() if pair[0] not in tags] for one in entities)
+    return sorted({pairs[0] for pairs in left if pairs})
+
+
+def _tags(exchange: Exchange) -> dict[str, str]:
+    """The tags that the parameters give; raises `Failure` 400."""
+    tags: dict[str, str] = {}
+    for text in exchange.query.get("tag", ()):
+        key, colon, value = text.partition(":")
+        if not colon or not key or not value:
+            raise bad(f"expected `name:value` as `tag`, got {quoted(text)}")
+        tags[key] = value
+    return tags
+
+
+def _of_parameters(exchange: Exchange) -> QueryBody:
+    split = [one for text in exchange.query.get("groupBy", ()) for one in text.split(",") if one]
+    whole = exchange.one("aggregate").lower()
+    times = RangeBody(
+        exchange.one("start") or None,
+        exchange.one("end") or None,
+        exchange.one("resolution") or None,
+        whole == "true" if whole else None,
+    )
+    return QueryBody(_tags(exchange), list(exchange.query.get("metric", ())), split, times)
+
+
+def _answer(exchange: Exchange, wanted: QueryBody) -> Json:
+    if not wanted.metrics:
+        raise bad("expected the name of a metric at least")
+    times = _steps(exchange, wanted.time_range)
+    entities = _entities(exchange, wanted.tags)
+    sums: dict[tuple[str, tuple[str, ...]], dict[int, Number]] = {}
+    with exchange.service.reading() as reading:
+        for row in _counted(reading, exchange.realm, entities, times):
+            if row.mark in wanted.metrics:
+                tags = tags_of(row.entity)
+                group = tuple(tags.get(key, "") for key in wanted.group_by)
+                line = sums.setdefault((row.mark, group), defaultdict(int))
+                line[times.step_of(row.time)] += number_of(row)
+    return {
+        "startTime": 0 if times.is_ever else times.start,
+        "endTime": 0 if times.is_ever else times.end,
+        "series": list(_series(sums, wanted)),
+        "resolution": f"{times.step}s" if times.step else _WHOLE,
+    }
+
+
+def _series(
+    sums: Mapping[tuple[str, tuple[str, ...]], Mapping[int, Number]], wanted: QueryBody
+) -> Iterator[Json]:
+    for (name, group), line in sorted(sums.items()):
+        pairs = zip(wanted.group_by, group, strict=True)
+        yield {
+            "metricName": name,
+            "grouping": {key: value for key, value in pairs if value},
+            "data": [{"time": at, "value": number} for at, number in sorted(line.items())],
+        }
+
+
+def _counted(
+    reading: Reading, realm: str, entities: Sequence[Entity], times: Steps
+) -> Iterator[ValueRow]:
+    """What the entities counted in a span."""
+    if times.is_ever and not times.step:
+        return counted(reading, realm, entities, TOTALS)
+    first = times.start * 1_000 // MINUTE * MINUTE
+    return counted(reading, realm, entities, MINUTES, first, times.end * 1_000 - 1)
+
+
+def _steps(exchange: Exchange, given: RangeBody) -> Steps:
+    word = given.resolution or "auto"
+    if word not in _RESOLUTIONS:
+        raise bad(f"unknown resolution {quoted(word)}; expected `1m`, `1h` or `auto`")
+
+    def seconds(value: str | int | None, name: str, otherwise: int) -> int:
+        return otherwise if value is None else read_seconds(str(value), name, exchange.now)
+
+    start = seconds(given.start, "start", 0)
+    end = seconds(given.end, "end", LAST // 1_000)
+    if start > end:
+        raise bad("`start` is later than `end`")
+    is_open = given.start is None and given.end is None and given.resolution is None
+    is_whole = is_open if given.aggregate is None else given.aggregate
+    return Steps(start, end, 0 if is_whole else _RESOLUTIONS[word])
+
+
+def tags_of(entity: Entity) -> dict[str, str]:
+    """The tags that name an entity.
+
+    >>> tags_of(Entity("program", "sales.shop.workflow.nightly"))
+    {'namespace': 'sales', 'app': 'shop', 'workflow': 'nightly'}
+    """
+    parts = cdap.parts(entity)
+    if entity.type == "program":
+        return {"namespace": parts[0], "app": parts[1], program_type(entity): last(entity)}
+    return {"namespace": parts[0], entity.type: parts[1]}
+
+
+def _entities(exchange: Exchange, tags: Mapping[str, str]) -> list[Entity]:
+    """What the tags name, as far as the caller may view its metrics."""
+    exact = _exact(tags)
+    if exact is not None:
+        allow(exchange, f"{exact.type}.view_metrics", exact)
+        return [exact]
+    found = [one for one in _all(exchange, tags) if _fits(tags_of(one), tags)]
+    return [
+        one
+        for type in TYPES
+        for one in passing(exchange, _view(type), [e for e in found if e.type == type])
+    ]
+
+
+def _view(type: str) -> str:
+    return f"{type}.view_metrics"
+
+
+def _exact(tags: Mapping[str, str]) -> Entity | None:
+    """The one thing that the tags name; None where they name less or something else."""
+    given = dict(tags)
+    if ANY in given.values():
+        return None
+    space = given.pop("namespace", None)
+    app = given.pop("app", None)
+    if space is None or len(given) != 1:
+        return None
+    ((word, name),) = given.items()
+    namespace = cdap.parse("namespace", space)
+    if app is None:
+        return inside(namespace, word, name) if word in ("dataset", "stream") else None
+    if word not in cdap.PROGRAM_TYPES:
+        return None
+    return of_application(inside(namespace, "application", app), word, name)
+
+
+def _fits(has: Mapping[str, str], tags: Mapping[str, str]) -> bool:
+    return all(key in has and value in (ANY, has[key]) for key, value in tags.items())
+
+
+def _all(exchange: Exchange, tags: Mapping[str, str]) -> Iterable[Entity]:
+    """All that has counters in the namespace of the tags, or in all of them."""
+    state = exchange.realm_state
+    snapshot = state.matrix.snapshot
+    named = tags.get("namespace", ANY)
+    if named != ANY:
+        return contents(state, cdap.parse("namespace", named), TYPES)
+    spaces = {snapshot.coded.tree.entity(id) for id in snapshot.of_type("namespace")} | {DEFAULT}
+    return [one for space in sorted(spaces) for one in contents(state, space, TYPES)]
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("POST", "/v3/metrics/query", "program.view_metrics", query),
+    Route("POST", "/v3/metrics/search", "program.view_metrics", search),
+)

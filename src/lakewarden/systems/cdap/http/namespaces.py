@@ -1,0 +1,241 @@
+"""Namespaces: listed, made, configured, and deleted with all that is in them.
+
+The namespaces `default` and `system` are always there; `default` is emptied where others are
+deleted. A namespace may be made with an owner principal, as which its programs run: that is a
+fact (`owners.RELATION`), wherever it came from, and replies show the fact, not a copy of it.
+SOURCE: cdap reference 2.2, 2.11, 4.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.change import RelationChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import RelationRow
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import object_store, owners
+from lakewarden.systems.cdap.http.authorization import (
+    Ask,
+    allow,
+    contents,
+    event,
+    is_stored,
+    passing,
+    refusal,
+    require,
+    visible,
+    write,
+    write_all,
+)
+from lakewarden.systems.cdap.http.authorization import asked as question
+from lakewarden.systems.cdap.http.bodies import (
+    Body,
+    Json,
+    convert,
+    done,
+    ok,
+    present,
+    read,
+    read_optional,
+    said,
+)
+from lakewarden.systems.cdap.http.deleting import delete_all, judge, record, refuse_all
+from lakewarden.systems.cdap.http.errors import Failure, bad
+from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM, instance, last, namespace
+from lakewarden.systems.cdap.http.refusals import irrevocable
+from lakewarden.systems.cdap.http.running import refuse_running
+
+PATH: Final = "/v3/namespaces/{namespace}"
+
+RESERVED: Final = ("default", "system", "cdap")
+"""Names that nobody gives to a namespace."""
+
+PRINCIPAL: Final = "principal"
+KEYTAB: Final = "keytabURI"
+QUEUE: Final = "scheduler.queue.name"
+AS_PRINCIPAL: Final = "explore.as.principal"
+_MAPPINGS: Final = ("root.directory", "hbase.namespace", "hive.database", PRINCIPAL)
+"""What a namespace keeps as it was made with."""
+
+_KEYS: Final = (QUEUE, KEYTAB, *_MAPPINGS)
+
+
+class NamespaceBody(Body):
+    """What a namespace is made of."""
+
+    description: str | None = None
+    config: Json | None = None
+
+
+def listed(exchange: Exchange) -> Reply:
+    """The namespaces that the caller is shown; of those that he may not get, the names alone."""
+    state = allow(exchange, "namespace.list")
+    snapshot = state.matrix.snapshot
+    tree = snapshot.coded.tree
+    stored = {tree.entity(id) for id in snapshot.of_type("namespace")}
+    found = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
+    told = passing(exchange, "namespace.get", found)
+    bodies = dict(zip(told, object_store.documents(exchange, told), strict=True))
+    return ok([_shown(state, one, bodies[one]) if one in bodies else _named(one) for one in found])
+
+
+def get(exchange: Exchange) -> Reply:
+    """One namespace."""
+    found = namespace(exchange)
+    state = allow(exchange, "namespace.get", found)
+    return ok(_shown(state, found, object_store.document(exchange, found)))
+
+
+def create(exchange: Exchange) -> Reply:
+    """A new namespace; one that is there already stays as it is."""
+    new = namespace(exchange)
+    name = last(new)
+    if name in RESERVED:
+        raise bad(f"the namespace '{name}' is reserved")
+    body = read_optional(exchange, NamespaceBody)
+    config = _config(body.config or {})
+    owner = config.get(PRINCIPAL)
+    if (owner is None) is not (config.get(KEYTAB) is None):
+        raise bad(f"expected both of `{PRINCIPAL}` and `{KEYTAB}`, or neither")
+    targets = {"targets": {"instance": instance(exchange)}}
+
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        if is_stored(transaction.realm(exchange.realm), new):
+            return [Ask("namespace.recreate", new, targets)]
+        return [Ask("namespace.create", new, targets), *owners.asks(_text(owner))]
+
+    def task(transaction: WriteTransaction) -> str:
+        if is_stored(transaction.realm(exchange.realm), new):
+            return f"Namespace '{name}' already exists."
+        settings = {key: value for key, value in config.items() if key != PRINCIPAL}
+        kept: Json = {"description": body.description or "", "config": settings}
+        object_store.add(exchange, transaction, "namespace.create", new, kept)
+        if owner is not None:
+            row = RelationRow(owners.RELATION, new, owners.principal_entity(str(owner)))
+            transaction.change(exchange.realm, RelationChanged(row, True))
+        return f"Namespace '{name}' created successfully."
+
+    return said(write_all(exchange, asks, task, missing=None))
+
+
+def update(exchange: Exchange) -> Reply:
+    """Another description or other settings; what a namespace is mapped to stays as it is."""
+    found = namespace(exchange)
+    body = read(exchange, NamespaceBody)
+    wanted = _config(body.config or {})
+
+    def task(transaction: WriteTransaction) -> None:
+        known = object_store.document_in(transaction, exchange.realm, found)
+        config = _known(transaction.realm(exchange.realm), found, known)
+        for key in _MAPPINGS:
+            if key in wanted and wanted[key] != config.get(key):
+                raise bad(f"`{key}` of a namespace cannot be changed")
+        if KEYTAB in wanted and config.get(PRINCIPAL) is None:
+            raise bad(f"a namespace without `{PRINCIPAL}` has no `{KEYTAB}`")
+        description = body.description if body.description is not None else known.get("description")
+        kept = {key: value for key, value in {**config, **wanted}.items() if key != PRINCIPAL}
+        object_store.put(transaction, exchange.realm, found, description=description, config=kept)
+
+    write(exchange, "namespace.update", found, task)
+    return said(f"Updated properties for namespace '{last(found)}'.")
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Deletes a namespace with all that is in it, if all of it may go."""
+    found = namespace(exchange)
+    _check_reset(exchange, "namespace.delete", found)
+
+    def task(transaction: WriteTransaction) -> Failure | None:
+        state = transaction.realm(exchange.realm)
+        asked = question(exchange, state, Ask("namespace.delete", found), transaction.now)
+        refused = refusal(exchange, state, asked)
+        judged = judge(exchange, state, "namespace.delete", contents(state, found), transaction.now)
+        if refused is not None:
+            transaction.record(event(exchange, asked, "deny", refused.message))
+            return refused
+        if judged.denied:
+            return refuse_all(exchange, transaction, state, judged)
+        require(state, found)
+        if found == SYSTEM:
+            raise bad("the namespace 'system' cannot be deleted")
+        refuse_running(transaction, exchange.realm, [found])
+        transaction.record(event(exchange, asked, "allow", "allowed"))
+        record(exchange, transaction, "namespace.delete", judged)
+        if found == DEFAULT:
+            object_store.empty(exchange, transaction, "namespace.delete", found)
+        else:
+            object_store.drop(exchange, transaction, "namespace.delete", found)
+        return None
+
+    failure = exchange.write(task)
+    if failure is not None:
+        raise failure
+    return done()
+
+
+def drop_datasets(exchange: Exchange) -> Reply:
+    """Drops all datasets of a namespace."""
+    found = namespace(exchange)
+    _check_reset(exchange, "dataset.drop_all", found)
+    return delete_all(exchange, "dataset.drop_all", found, "dataset")
+
+
+def _check_reset(exchange: Exchange, operation: str, namespace: Entity) -> None:
+    if not exchange.services.cdap.unrecoverable_reset:
+        raise irrevocable(operation, namespace)
+
+
+def _config(given: Json) -> Json:
+    """The settings of a namespace that are known; others are ignored, as everywhere."""
+    found: Json = {}
+    for key in _KEYS:
+        if given.get(key) is not None:
+            found[key] = convert(given[key], str, f"config.{key}")
+    if given.get(AS_PRINCIPAL) is not None:
+        found[AS_PRINCIPAL] = convert(given[AS_PRINCIPAL], bool, f"config.{AS_PRINCIPAL}")
+    if PRINCIPAL in found:
+        owners.principal_entity(str(found[PRINCIPAL]))
+    return found
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _known(state: RealmState, entity: Entity, body: Json) -> Json:
+    """The settings of a namespace: those of its document, and its owner, if it has one.
+
+    A keytab that was kept for an owner is none without him.
+    """
+    config = convert(body.get("config") or {}, Json)
+    owner = owners.of_namespace(state, entity)
+    config.pop(PRINCIPAL, None)
+    if owner is None:
+        config.pop(KEYTAB, None)
+    return {**config, **present(**{PRINCIPAL: owner})}
+
+
+def _named(entity: Entity) -> Json:
+    return {"name": last(entity), "description": "", "config": {}}
+
+
+def _shown(state: RealmState, entity: Entity, body: Json) -> Json:
+    description = body.get("description") or ""
+    return {**_named(entity), "description": description, "config": _known(state, entity, body)}
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", "/v3/namespaces", "namespace.list", listed),
+    Route("GET", PATH, "namespace.get", get),
+    Route("PUT", PATH, "namespace.create", create),
+    Route("PUT", f"{PATH}/properties", "namespace.update", update),
+    Route("DELETE", "/v3/unrecoverable/namespaces/{namespace}", "namespace.delete", delete),
+    Route(
+        *("DELETE", "/v3/unrecoverable/namespaces/{namespace}/datasets", "dataset.drop_all"),
+        drop_datasets,
+    ),
+)

@@ -1,0 +1,132 @@
+"""How things are kept: an entity in the kernel's tree, the rest in a document beside it.
+
+A document has one member for each thing that is kept of an entity (`config`, `preferences`,
+…); each module owns the members that it names. What goes along with a creation or a deletion is
+what its operation declares: `holds` gives the creator every action, `drop` takes away what
+anybody holds on what is gone. Where an operation does not say so, grants stay as they are.
+SOURCE: cdap reference 2 (K12, K25) and 1.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.change import EntityAdded, EntityDropped
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.ports import Reading
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http.authorization import contents, is_on, is_stored
+from lakewarden.systems.cdap.http.bodies import Json
+from lakewarden.systems.cdap.http.errors import not_found
+from lakewarden.systems.cdap.use_cases import pattern_grants
+
+HOLDS = "holds"
+DROP = "drop"
+
+
+def documents(exchange: Exchange, entities: Sequence[Entity]) -> list[Json]:
+    """The documents of the entities, in their order; empty where there is none."""
+    if not entities:
+        return []
+    with exchange.service.reading() as reading:
+        return documents_in(reading, exchange.realm, entities)
+
+
+def document(exchange: Exchange, entity: Entity) -> Json:
+    """The document of one entity."""
+    return documents(exchange, [entity])[0]
+
+
+def documents_in(reading: Reading, realm: str, entities: Sequence[Entity]) -> list[Json]:
+    """The same, as a reading or a write has them."""
+    found = reading.documents(realm, list(entities))
+    return [dict(found.get(entity) or {}) for entity in entities]
+
+
+def document_in(transaction: WriteTransaction, realm: str, entity: Entity) -> Json:
+    """The document of one entity, as a write has it."""
+    return documents_in(transaction.store, realm, [entity])[0]
+
+
+def add(
+    exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity, body: Json
+) -> None:
+    """Stores a new entity with its document; its creator holds what the operation says.
+
+    Raises `Failure` 404 where that in which it would lie is not there.
+    """
+    above = cdap.parent(entity)
+    if above is not None:
+        if not is_stored(transaction.realm(exchange.realm), above):
+            raise not_found(above)
+        ensure(transaction, exchange.realm, above)
+    transaction.change(exchange.realm, EntityAdded(entity, above), DocumentChanged(entity, body))
+    state = transaction.realm(exchange.realm)
+    if is_on(exchange) and HOLDS in state.matrix.operation(operation).effects:
+        creator = exchange.actor.principal(state.realm, state.system)
+        every = pattern_grants.grantable(state.system.model)
+        pattern_grants.give(transaction, exchange.realm, creator, entity, every)
+
+
+def ensure(transaction: WriteTransaction, realm: str, entity: Entity) -> None:
+    """Stores what is there without having been created, once something hangs on it."""
+    if not transaction.realm(realm).matrix.snapshot.coded.is_known(entity):
+        transaction.change(realm, EntityAdded(entity, cdap.parent(entity)))
+
+
+def put(transaction: WriteTransaction, realm: str, entity: Entity, **members: object) -> None:
+    """Sets members of the entity's document; one that is None is gone."""
+    ensure(transaction, realm, entity)
+    body = {**document_in(transaction, realm, entity), **members}
+    kept = {name: value for name, value in body.items() if value is not None}
+    transaction.change(realm, DocumentChanged(entity, kept))
+
+
+def drop(exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity) -> None:
+    """Takes an entity away with all that is in it, what lies deepest first.
+
+    Grants on all of it, also on names in it that were never stored, go along if the operation
+    says so.
+    """
+    realm = exchange.realm
+    empty(exchange, transaction, operation, entity)
+    if transaction.realm(realm).matrix.snapshot.coded.is_known(entity):
+        transaction.change(realm, EntityDropped(entity))
+    if DROP in transaction.realm(realm).matrix.operation(operation).effects:
+        pattern_grants.forget(transaction, realm, lambda one: one == entity)
+
+
+def empty(
+    exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity
+) -> None:
+    """Takes away all that is in an entity, and leaves the entity."""
+    realm = exchange.realm
+    below = contents(transaction.realm(realm), entity)
+    for one in sorted(below, key=lambda one: -_depth(one)):
+        transaction.change(realm, EntityDropped(one))
+    if DROP in transaction.realm(realm).matrix.operation(operation).effects:
+        pattern_grants.forget(
+            transaction, realm, lambda one: one != entity and is_inside(one, entity)
+        )
+
+
+def is_inside(entity: Entity, container: Entity) -> bool:
+    """Whether the entity, by its name, is the container or lies in it.
+
+    >>> is_inside(Entity("program", "sales.a.flow.f"), Entity("namespace", "sales"))
+    True
+    """
+    at: Entity | None = entity
+    while at is not None:
+        if at == container:
+            return True
+        at = cdap.parent(at)
+    return False
+
+
+def _depth(entity: Entity) -> int:
+    above = cdap.parent(entity)
+    return 0 if above is None else 1 + _depth(above)

@@ -1,0 +1,62 @@
+"""Owner principals: as whom the programs of something run, and who may say so.
+
+What is created with an owner asks for the right to make that principal an owner, besides the
+creation itself. The effective owner is the one that the request names, else the principal of the
+namespace, which the namespace `system` does not have.
+SOURCE: cdap reference 2.9, 3.4, 4.10 (P9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.service.state import RealmState
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http.authorization import Ask
+from lakewarden.systems.cdap.http.ids import SYSTEM, namespace_of
+from lakewarden.systems.cdap.http.refusals import of_another_owner
+
+RELATION: Final = "owner_principal"
+"""From a namespace to the principal as which its programs run."""
+
+
+def principal_entity(name: str) -> Entity:
+    """The principal of that name; raises `BadInput` for what is none."""
+    cdap.user_of(name)
+    return cdap.parse("kerberosprincipal", name)
+
+
+def of_namespace(state: RealmState, namespace: Entity) -> str | None:
+    """The principal that the namespace was made with."""
+    coded = state.matrix.snapshot.coded
+    id = coded.tree.find(namespace)
+    if id is None or namespace == SYSTEM:
+        return None
+    found = [coded.tree.entity(target).name for target, _ in coded.relations[RELATION].of(id)]
+    return found[0] if found else None
+
+
+def effective(state: RealmState, entity: Entity, given: str | None) -> str | None:
+    """The principal as which something in a namespace runs; None: as the platform itself."""
+    return given or of_namespace(state, namespace_of(entity))
+
+
+def asks(owner: str | None) -> Sequence[Ask]:
+    """What is asked besides a creation with this owner."""
+    return [] if owner is None else [Ask("principal.use", principal_entity(owner))]
+
+
+def person(state: RealmState, owner: str | None) -> Principal | None:
+    """The user as whom an owner acts."""
+    if owner is None:
+        return None
+    return state.system.spelled(Principal(USER, cdap.user_of(owner)))
+
+
+def check_same(operation: str, entity: Entity, known: object, given: str | None) -> None:
+    """Raises `Failure` 403 where something that is there has another owner than is said."""
+    if known != given:
+        raise of_another_owner(operation, entity)

@@ -1,0 +1,94 @@
+"""Preferences: maps of texts at every level, of which the deeper one wins where asked together.
+
+SOURCE: cdap reference 2 (K10), 4.9, 4.10 (P7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import ids, object_store
+from lakewarden.systems.cdap.http.authorization import allow, write
+from lakewarden.systems.cdap.http.bodies import done, is_on, ok, read, texts
+
+MEMBER: Final = "preferences"
+"""The member of an entity's document that holds its preferences."""
+
+RESOLVED: Final = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A kind of entity that has preferences: the type, the path, and how it is named there."""
+
+    type: str
+    path: str
+    named: Callable[[Exchange], Entity]
+
+    def get(self, exchange: Exchange) -> Reply:
+        """The preferences set here, or with `resolved=true` all that count here."""
+        found = self.named(exchange)
+        allow(exchange, f"{self.type}.get_preference", found)
+        chain = [*_above(exchange, found), found] if is_on(exchange, RESOLVED) else [found]
+        merged: dict[str, str] = {}
+        for body in object_store.documents(exchange, chain):
+            merged |= texts(body.get(MEMBER))
+        return ok(merged)
+
+    def put(self, exchange: Exchange) -> Reply:
+        """Sets all of them; what was set before is gone."""
+        return self._set(exchange, "set_preference", read(exchange, dict[str, str]))
+
+    def delete(self, exchange: Exchange) -> Reply:
+        """Takes all of them away."""
+        return self._set(exchange, "delete_preference", None)
+
+    def _set(self, exchange: Exchange, verb: str, wanted: dict[str, str] | None) -> Reply:
+        found = self.named(exchange)
+
+        def task(transaction: WriteTransaction) -> None:
+            object_store.put(transaction, exchange.realm, found, **{MEMBER: wanted})
+
+        write(exchange, f"{self.type}.{verb}", found, task)
+        return done()
+
+    def routes(self) -> Iterator[Route]:
+        """The routes of this level."""
+        path = f"{self.path}/preferences"
+        yield Route("GET", path, f"{self.type}.get_preference", self.get)
+        yield Route("PUT", path, f"{self.type}.set_preference", self.put)
+        yield Route("DELETE", path, f"{self.type}.delete_preference", self.delete)
+
+
+def _above(exchange: Exchange, entity: Entity) -> list[Entity]:
+    """What lies above, from the instance inwards."""
+    chain: list[Entity] = []
+    at = cdap.parent(entity)
+    while at is not None:
+        chain.append(at)
+        at = cdap.parent(at)
+    is_instance = entity.type == "instance"
+    return [*([] if is_instance else [ids.instance(exchange)]), *reversed(chain)]
+
+
+def _stream(exchange: Exchange) -> Entity:
+    return ids.entity(exchange, "stream")
+
+
+_APP: Final = "/v3/namespaces/{namespace}/apps/{app}"
+
+LEVELS: Final = (
+    Level("instance", "/v3", ids.instance),
+    Level("namespace", "/v3/namespaces/{namespace}", ids.namespace),
+    Level("application", _APP, ids.application),
+    Level("program", f"{_APP}/{{kind}}/{{program}}", ids.program),
+    Level("stream", "/v3/namespaces/{namespace}/streams/{stream}", _stream),
+)
+
+ROUTES: Final[Sequence[Route]] = tuple(route for level in LEVELS for route in level.routes())

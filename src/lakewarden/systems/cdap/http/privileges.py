@@ -1,0 +1,201 @@
+"""Granting, revoking and listing privileges, in the request forms of both families of releases.
+
+A privilege is held on an entity or on a pattern of names, and is taken as text: what was granted
+on a pattern is listed and revoked under that pattern alone. `ALL` is short for every action.
+SOURCE: cdap reference 2.10, 3.2, 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
+from lakewarden.kernel.statement import Matching
+from lakewarden.names.canonical import check_segment, check_text, lower_word, quoted
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http.authorization import (
+    Ask,
+    allow,
+    asked,
+    is_stored,
+    write,
+    write_all,
+)
+from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, read
+from lakewarden.systems.cdap.http.errors import bad, not_found
+from lakewarden.systems.cdap.use_cases import pattern_grants
+from lakewarden.systems.cdap.use_cases.pattern_grants import Anchor
+
+BASE: Final = "/v3/security/authorization"
+
+KINDS: Final = (USER, GROUP, ROLE)
+
+ALL: Final = "ALL"
+
+
+class PrincipalBody(Body):
+    """A user, group or role."""
+
+    name: str
+    type: str
+
+
+class PrivilegesBody(Body):
+    """What is granted or revoked, in either form: `authorizable` is that since release 4.3."""
+
+    principal: PrincipalBody | None = None
+    authorizable: Json | None = None
+    entity: Json | None = None
+    actions: list[str] | None = None
+
+
+def grant(exchange: Exchange) -> Reply:
+    """Gives a principal actions on an entity or a pattern; without `actions` all of them."""
+    body = read(exchange, PrivilegesBody)
+    anchor, to = _anchor(body), _principal(exchange, body)
+    if to is None:
+        raise bad("expected a `principal` to grant to")
+    state = exchange.realm_state
+    actions = _actions(state, body.actions)
+    target = _named(anchor)
+
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        first = Ask("privilege.grant", target)
+        if isinstance(anchor, Entity) and is_stored(transaction.realm(exchange.realm), anchor):
+            return [first]
+        otherwise = not_found(anchor) if isinstance(anchor, Entity) else None
+        return [first, Ask("privilege.grant_ahead", target, otherwise=otherwise)]
+
+    def task(transaction: WriteTransaction) -> None:
+        pattern_grants.give(transaction, exchange.realm, to, anchor, actions)
+
+    write_all(exchange, asks, task, ahead=True, told=_told(to, actions))
+    return done()
+
+
+def revoke(exchange: Exchange) -> Reply:
+    """Takes actions on an entity or a pattern from a principal, or all of them from everybody.
+
+    What nobody holds stays so.
+    """
+    body = read(exchange, PrivilegesBody)
+    anchor, holder = _anchor(body), _principal(exchange, body)
+    if holder is None and body.actions is not None:
+        raise bad("expected a `principal` from whom to take the `actions`")
+    actions = None if body.actions is None else _actions(exchange.realm_state, body.actions)
+
+    def task(transaction: WriteTransaction) -> None:
+        pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
+
+    told = _told(holder, actions)
+    write(exchange, "privilege.revoke", _named(anchor), task, ahead=True, told=told)
+    return done()
+
+
+def privileges(exchange: Exchange) -> Reply:
+    """What a principal holds: its own, and what comes from its groups and roles."""
+    principal = principal_of_path(exchange)
+    state = allow_about(exchange, "privilege.list", principal)
+    held = pattern_grants.given(state, acts_as(exchange, state, principal), exchange.now)
+    shown = [
+        {"authorizable": cdap.to_authorizable(anchor), "action": action}
+        for anchor, action in sorted(held, key=lambda one: (cdap.format_id(one[0]), one[1]))
+    ]
+    return ok(shown)
+
+
+def allow_about(exchange: Exchange, operation: str, principal: Principal) -> RealmState:
+    """The realm's state, if the caller may ask that about the principal: about itself always."""
+    state = exchange.realm_state
+    if principal == exchange.actor.principal(state.realm, state.system):
+        return state
+    return allow(exchange, operation)
+
+
+def acts_as(exchange: Exchange, state: RealmState, principal: Principal) -> frozenset[Principal]:
+    """The principal with its groups and roles; the caller's own also with those that it brings."""
+    request = asked(exchange, state, Ask("privilege.list"), exchange.now)
+    groups = request.groups if principal == request.principal else ()
+    memberships = state.matrix.snapshot.coded.memberships
+    found = (memberships.principals[id] for id in memberships.acts_as(principal, groups))
+    return frozenset({principal, *groups, *(one for one in found if one.kind != IMPLIED)})
+
+
+def principal_of_path(exchange: Exchange) -> Principal:
+    """The principal of `{kind}` (in any case) and `{name}`; raises `Failure` 400."""
+    kind = lower_word(exchange.params["kind"])
+    if kind not in KINDS:
+        raise bad(f"unknown principal type {quoted(exchange.params['kind'])}; {_EXPECTED}")
+    return _spelled(exchange, kind, exchange.params["name"])
+
+
+def _principal(exchange: Exchange, body: PrivilegesBody) -> Principal | None:
+    """The principal of a body, whose type is an enumeration word."""
+    if body.principal is None:
+        return None
+    word = body.principal.type
+    kind = lower_word(word)
+    if kind not in KINDS or not word.isupper():
+        raise bad(f"unknown principal type {quoted(word)}; {_EXPECTED}")
+    return _spelled(exchange, kind, body.principal.name)
+
+
+_EXPECTED: Final = "expected one of: USER, GROUP, ROLE"
+
+
+def _spelled(exchange: Exchange, kind: str, name: str) -> Principal:
+    check_text(name, "the name of the principal")
+    check_segment(name, "the name of the principal")
+    return exchange.realm_state.system.spelled(Principal(kind, name))
+
+
+def _anchor(body: PrivilegesBody) -> Anchor:
+    """The entity or pattern; raises `Failure` 400, `BadInput`, or `Unknown`."""
+    given = [one for one in (body.authorizable, body.entity) if one is not None]
+    if len(given) != 1:
+        raise bad("expected one of `authorizable` and `entity`")
+    return cdap.from_authorizable(given[0])
+
+
+def _named(anchor: Anchor) -> Entity:
+    """What the question is about: a pattern is judged as the name that its text would be."""
+    if isinstance(anchor, Matching):
+        return Entity(anchor.type, ".".join(anchor.parts))
+    return anchor
+
+
+def _actions(state: RealmState, words: Sequence[str] | None) -> frozenset[str]:
+    every = pattern_grants.grantable(state.system.model)
+    if words is None or ALL in words:
+        return every
+    unknown = [word for word in words if word not in every]
+    if unknown:
+        expected = ", ".join((*sorted(every), ALL))
+        raise bad(f"unknown action {quoted(unknown[0])}; expected one of: {expected}")
+    return frozenset(words)
+
+
+def _told(principal: Principal | None, actions: frozenset[str] | None) -> Mapping[str, object]:
+    """What the audit trail says of a grant or revocation."""
+    return {
+        "principal": "" if principal is None else f"{principal.kind}:{principal.name}",
+        "actions": "ALL" if actions is None else sorted(actions),
+    }
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("POST", f"{BASE}/privileges/grant", "privilege.grant", grant),
+    Route("POST", f"{BASE}/privileges/revoke", "privilege.revoke", revoke),
+    Route(
+        "GET",
+        f"{BASE}/{{kind}}/{{name}}/privileges",
+        "privilege.list",
+        privileges,
+        encoded_slash=True,
+    ),
+)

@@ -1,0 +1,279 @@
+"""Programs: started, stopped, shown, and how many instances they have.
+
+Nothing is executed: `start` and `debug` leave a program running, `stop` leaves it stopped, and
+each start is a run (`runs`). Runtime arguments are kept apart from preferences, which more
+people may read.
+SOURCE: cdap reference 2.5, 4.7, 4.10 (P3), K9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final, cast
+
+import msgspec
+
+from lakewarden.http.exchange import Exchange, Handler, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import MAX_USER_CHARACTERS, WORD, quoted
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import object_store, runs
+from lakewarden.systems.cdap.http.authorization import allow, write
+from lakewarden.systems.cdap.http.authorization import listed as listed_in
+from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, read, read_optional, texts
+from lakewarden.systems.cdap.http.errors import Failure, bad, not_found
+from lakewarden.systems.cdap.http.history import PATH, RUN
+from lakewarden.systems.cdap.http.ids import (
+    BY_WORD,
+    SHOWN,
+    application,
+    last,
+    namespace,
+    of_application,
+    program,
+    program_type,
+)
+from lakewarden.systems.cdap.http.running import RUNNING, STOPPED
+
+ARGUMENTS: Final = "runtimeArgs"
+INSTANCES: Final = "instances"
+FLOWLETS: Final = "flowlets"
+
+DEBUGGABLE: Final = ("flow", "service", "worker")
+
+SCALED: Final = ("service", "worker")
+"""Types of programs that have instances; of a flow its flowlets have."""
+
+FLOW: Final = "flow"
+
+MOST_FLOWLETS: Final = 100
+"""So many flowlets of a flow have a number of instances of their own."""
+
+_FLOWLET: Final = "/v3/namespaces/{namespace}/apps/{app}/flows/{flow}/flowlets/{flowlet}/instances"
+
+
+class InstancesBody(Body):
+    """How many instances there should be."""
+
+    instances: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+
+
+def start(exchange: Exchange) -> Reply:
+    """Starts a program; the body holds arguments for this run."""
+    return _start(exchange, "program.start")
+
+
+def debug(exchange: Exchange) -> Reply:
+    """Starts a program to look into it; 501 for a type that cannot be looked into."""
+    if program_type(program(exchange)) not in DEBUGGABLE:
+        raise Failure(501, f"programs of type '{exchange.params['kind']}' cannot be debugged")
+    return _start(exchange, "program.debug")
+
+
+def _start(exchange: Exchange, operation: str) -> Reply:
+    found = program(exchange)
+
+    def task(transaction: WriteTransaction) -> None:
+        given = read_optional(exchange, dict[str, str])
+        begin(exchange, transaction, found, given)
+
+    write(exchange, operation, found, task)
+    return done()
+
+
+def begin(
+    exchange: Exchange, transaction: WriteTransaction, found: Entity, given: dict[str, str]
+) -> str:
+    """Starts a program with its own arguments and those given, and tells the id of the run."""
+    own = texts(object_store.document_in(transaction, exchange.realm, found).get(ARGUMENTS))
+    return runs.begin(transaction, exchange.realm, found, own | given)
+
+
+def stop(exchange: Exchange) -> Reply:
+    """Stops all runs of a program."""
+    found = program(exchange)
+    write(
+        exchange,
+        "program.stop",
+        found,
+        lambda transaction: runs.end(transaction, exchange.realm, found),
+    )
+    return done()
+
+
+def stop_run(exchange: Exchange) -> Reply:
+    """Stops one run of a program."""
+    found, run = program(exchange), exchange.params["run"]
+
+    def task(transaction: WriteTransaction) -> None:
+        runs.end(transaction, exchange.realm, found, run)
+
+    write(exchange, "program.stop", found, task, told={"run": run})
+    return done()
+
+
+def status(exchange: Exchange) -> Reply:
+    """Whether a program runs."""
+    found = program(exchange)
+    allow(exchange, "program.get_status", found)
+    return ok({"status": status_of(object_store.document(exchange, found))})
+
+
+def status_of(body: Json) -> str:
+    """What the program with this document is doing."""
+    return RUNNING if runs.is_running(body) else STOPPED
+
+
+def specification(exchange: Exchange) -> Reply:
+    """What a program is; of its code nothing is known."""
+    found = program(exchange)
+    allow(exchange, "program.get_specification", found)
+    description = object_store.document(exchange, found).get("description") or ""
+    names = {"className": "", "name": last(found), "description": description}
+    return ok({**names, "properties": {}})
+
+
+def listed(word: str) -> Handler:
+    """What lists the programs of one type in a namespace, as far as they are shown."""
+
+    def handler(exchange: Exchange) -> Reply:
+        shown = listed_in(exchange, "program.list", namespace(exchange))
+        found = [one for one in shown if program_type(one) == BY_WORD[word]]
+        bodies = object_store.documents(exchange, found)
+        return ok([_row(one, body) for one, body in zip(found, bodies, strict=True)])
+
+    return handler
+
+
+def _row(found: Entity, body: Json) -> Json:
+    return {
+        "type": SHOWN[program_type(found)],
+        "app": found.name.split(".")[1],
+        "name": last(found),
+        "description": body.get("description") or "",
+    }
+
+
+def arguments(exchange: Exchange) -> Reply:
+    """The arguments with which a program is always started."""
+    found = program(exchange)
+    allow(exchange, "program.get_runtime_args", found)
+    return ok(texts(object_store.document(exchange, found).get(ARGUMENTS)))
+
+
+def set_arguments(exchange: Exchange) -> Reply:
+    """Sets all of these arguments; what was set before is gone."""
+    found = program(exchange)
+
+    def task(transaction: WriteTransaction) -> None:
+        given = read_optional(exchange, dict[str, str])
+        object_store.put(transaction, exchange.realm, found, **{ARGUMENTS: given})
+
+    write(exchange, "program.set_runtime_args", found, task)
+    return done()
+
+
+def instances(exchange: Exchange) -> Reply:
+    """How many instances a service or worker has."""
+    found = program(exchange)
+    allow(exchange, "program.get_instances", found)
+    _check_scaled(found)
+    wanted, there = instances_of(object_store.document(exchange, found))
+    return ok({"instances": wanted, "requested": wanted, "provisioned": there})
+
+
+def set_instances(exchange: Exchange) -> Reply:
+    """Sets how many instances a service or worker has."""
+    found = program(exchange)
+
+    def task(transaction: WriteTransaction) -> None:
+        _check_scaled(found)
+        given = read(exchange, InstancesBody)
+        object_store.put(transaction, exchange.realm, found, **{INSTANCES: given.instances})
+
+    write(exchange, "program.set_instances", found, task)
+    return done()
+
+
+def flowlet_instances(exchange: Exchange) -> Reply:
+    """How many instances a flowlet has."""
+    flow = _flow(exchange)
+    allow(exchange, "program.get_instances", flow)
+    flowlet = _flowlet(exchange)
+    wanted, _ = instances_of(object_store.document(exchange, flow), flowlet)
+    return ok({"instances": wanted})
+
+
+def set_flowlet_instances(exchange: Exchange) -> Reply:
+    """Sets how many instances a flowlet has."""
+    flow = _flow(exchange)
+
+    def task(transaction: WriteTransaction) -> None:
+        flowlet = _flowlet(exchange)
+        given = read(exchange, InstancesBody)
+        known = flowlets_of(object_store.document_in(transaction, exchange.realm, flow))
+        if flowlet not in known and len(known) >= MOST_FLOWLETS:
+            raise bad(f"a flow has at most {MOST_FLOWLETS} flowlets")
+        after = {**known, flowlet: given.instances}
+        object_store.put(transaction, exchange.realm, flow, **{FLOWLETS: after})
+
+    write(
+        exchange, "program.set_instances", flow, task, told={"flowlet": exchange.params["flowlet"]}
+    )
+    return done()
+
+
+def instances_of(body: Json, flowlet: str | None = None) -> tuple[int, int]:
+    """How many instances are wanted, and how many there are, which is none while stopped."""
+    if flowlet is None:
+        wanted = cast("int", body.get(INSTANCES) or 1)
+    else:
+        wanted = flowlets_of(body).get(flowlet, 1)
+    return wanted, wanted if runs.is_running(body) else 0
+
+
+def flowlets_of(body: Json) -> dict[str, int]:
+    """The flowlets whose number of instances was set; any other has one."""
+    return dict(cast("dict[str, int]", body.get(FLOWLETS) or {}))
+
+
+def _check_scaled(found: Entity) -> None:
+    """Raises `Failure` 404 for a type of which programs have no instances."""
+    if program_type(found) not in SCALED:
+        raise not_found(f"program:{found.name}/instances")
+
+
+def _flow(exchange: Exchange) -> Entity:
+    return of_application(application(exchange), FLOW, exchange.params["flow"])
+
+
+def _flowlet(exchange: Exchange) -> str:
+    name = exchange.params["flowlet"]
+    check_flowlet(name)
+    return name
+
+
+def check_flowlet(name: str) -> None:
+    """Raises `Failure` 400 for what is no name of a flowlet."""
+    if not name or len(name) > MAX_USER_CHARACTERS or set(name) - WORD - {"-"}:
+        raise bad(f"{quoted(name)} is no name of a flowlet")
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", PATH, "program.get_specification", specification),
+    Route("GET", f"{PATH}/status", "program.get_status", status),
+    Route("POST", f"{PATH}/start", "program.start", start),
+    Route("POST", f"{PATH}/debug", "program.debug", debug),
+    Route("POST", f"{PATH}/stop", "program.stop", stop),
+    Route("POST", f"{RUN}/stop", "program.stop", stop_run),
+    Route("GET", f"{PATH}/runtimeargs", "program.get_runtime_args", arguments),
+    Route("PUT", f"{PATH}/runtimeargs", "program.set_runtime_args", set_arguments),
+    Route("GET", f"{PATH}/instances", "program.get_instances", instances),
+    Route("PUT", f"{PATH}/instances", "program.set_instances", set_instances),
+    Route("GET", _FLOWLET, "program.get_instances", flowlet_instances),
+    Route("PUT", _FLOWLET, "program.set_instances", set_flowlet_instances),
+    *(
+        Route("GET", f"/v3/namespaces/{{namespace}}/{word}", "program.list", listed(word))
+        for word in BY_WORD
+    ),
+)

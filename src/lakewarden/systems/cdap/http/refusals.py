@@ -1,0 +1,183 @@
+"""Every 403, and what it says: whom, what is missing, on which entity, and for what.
+
+The actions that are missing are those of the decision itself (`kernel.explain.lacking`), never
+of a second copy of its rule. Named is the target, where something on it alone would do, else the
+first entity on which something is missing.
+
+| the rule asks for                     | said                                             |
+|---------------------------------------|--------------------------------------------------|
+| certain actions                       | not authorized to perform actions '[…]'          |
+| any one of several                    | … any one of the actions '[…]'                   |
+| that anything be held there or below  | does not have privileges to access entity '…'    |
+| the same of a namespace               | … does not have any privilege on this namespace … |
+| what no grant gives                   | not authorized to perform action '<operation>'   |
+
+In brackets behind it come the operation and, for who may list what others hold, who may grant it.
+SOURCE: cdap reference 2.12 and 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from lakewarden.kernel.advice import Need
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.explain import lacking
+from lakewarden.kernel.expression import ServiceAdmin
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import Model, Reach
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.who import who
+from lakewarden.names.canonical import shown
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http.errors import Failure, forbidden
+
+Way = frozenset[Need]
+
+LISTING: Final = "privilege.list"
+"""Whoever may do this may know who has which right."""
+
+MOST_TOLD: Final = 100
+"""So many entities are named that stand in the way of a deletion."""
+
+_GRANTORS: Final = 3
+
+
+def denied(matrix: Matrix, request: Request) -> Failure:
+    """The 403 that a denied request is answered with."""
+    return forbidden(refusal_text(matrix, request))
+
+
+def denied_all(first: str, ids: Sequence[str]) -> Failure:
+    """The 403 of a request that was denied on several entities; `first` is about the first."""
+    if len(ids) == 1:
+        return forbidden(first)
+    left = f" and {len(ids) - MOST_TOLD} more" if len(ids) > MOST_TOLD else ""
+    return forbidden(f"{first}\nmissing: {', '.join(ids[:MOST_TOLD])}{left}")
+
+
+def of_another_owner(operation: str, entity: Entity) -> Failure:
+    """The 403 of a change that would give an entity another owner; no privilege allows it."""
+    id = cdap.format_id(entity)
+    return forbidden(
+        f"'{id}' exists already, and its owner cannot be changed (operation '{operation}')"
+    )
+
+
+def irrevocable(operation: str, entity: Entity) -> Failure:
+    """The 403 of a deletion that the settings do not allow, whoever asks."""
+    return forbidden(
+        "Namespaces and datasets can be deleted unrecoverably only if"
+        " 'enable.unrecoverable.reset' is set to 'true' in the 'cdap-site.xml'"
+        f" (operation '{operation}' on entity '{cdap.format_id(entity)}')."
+    )
+
+
+def refusal_text(matrix: Matrix, request: Request) -> str:
+    """The text of the 403 that a denied request is answered with."""
+    text = _text(matrix, request)
+    told = [f"operation '{request.operation}'", *_office(matrix, request)]
+    return f"{text} ({'; '.join([*told, *_grantors(matrix, request)])})"
+
+
+def _office(matrix: Matrix, request: Request) -> Iterable[str]:
+    if isinstance(matrix.operation(request.operation).rule(request.target.type), ServiceAdmin):
+        yield "requires an authorization administrator"
+
+
+def _grantors(matrix: Matrix, request: Request) -> Iterable[str]:
+    """Who may grant privileges on the target, for who may know it."""
+    model = matrix.snapshot.model
+    asked = Request(request.principal, LISTING, NO_RESOURCE, request.now, groups=request.groups)
+    if model.granting is None or not matrix.decide(asked).allow:
+        return
+    found = sorted(who(matrix, replace(asked, operation=model.granting, target=request.target)))
+    if found:
+        names = ", ".join(f"'{shown(one.name)}'" for one in islice(found, _GRANTORS))
+        left = f" and {len(found) - _GRANTORS} more" if len(found) > _GRANTORS else ""
+        yield f"can be granted by {names}{left}"
+
+
+def _text(matrix: Matrix, request: Request) -> str:
+    model, principal = matrix.snapshot.model, shown_principal(request.principal)
+    ways = [way for way in lacking(matrix, request) if _can_be_given(model, way)]
+    if not ways:
+        return _of_operation(principal, request)
+    entity = _first(ways, request.target)
+    needed = [{need.privilege for need in way if need.entity == entity} for way in ways]
+    needed = [privileges for privileges in needed if privileges]
+    if any(_is_sight(model, privilege) for privileges in needed for privilege in privileges):
+        return _of_sight(principal, entity)
+    return _of_actions(model, principal, entity, needed)
+
+
+def shown_principal(principal: Principal) -> str:
+    """A principal as texts write it.
+
+    >>> shown_principal(Principal("user", "bob"))
+    "Principal{name='bob', type=USER, kerberosPrincipal=null}"
+    """
+    kind = principal.kind.upper()
+    return f"Principal{{name='{principal.name}', type={kind}, kerberosPrincipal=null}}"
+
+
+def _can_be_given(model: Model, way: Way) -> bool:
+    """Whether grants alone would do: some of what is asked for belongs to the platform."""
+    privileges = [model.privileges[need.privilege] for need in way]
+    return all(one.grantable or one.implied_by for one in privileges)
+
+
+def _first(ways: Iterable[Way], target: Entity) -> Entity:
+    found = [{need.entity for need in way} for way in ways]
+    if {target} in found:
+        return target
+    return min(found[0], key=lambda one: (one != target, one))
+
+
+def _is_sight(model: Model, privilege: str) -> bool:
+    return model.privileges[privilege].reach is Reach.ABOVE
+
+
+def _of_sight(who: str, entity: Entity) -> str:
+    id = cdap.format_id(entity)
+    if entity.type == "namespace":
+        return (
+            f"Principal '{who}' is not allowed to access namespace '{id}', since the principal"
+            " does not have any privilege on this namespace or any entity in this namespace."
+        )
+    return f"Principal '{who}' does not have privileges to access entity '{id}'"
+
+
+def _of_actions(model: Model, who: str, entity: Entity, needed: list[set[str]]) -> str:
+    """`needed`: what each of the ways asks for on the entity."""
+    id = cdap.format_id(entity)
+    single = [next(iter(privileges)) for privileges in needed if len(privileges) == 1]
+    either = {action for one in single for action in _actions(model, one)}
+    if len(single) == len(needed) and len(either) > 1:
+        actions = _in_order(model, either)
+        return (
+            f"Principal '{who}' is not authorized to perform any one of the actions '{actions}'"
+            f" on entity '{id}'"
+        )
+    actions = _in_order(model, needed[0])
+    return f"Principal '{who}' is not authorized to perform actions '{actions}' on entity '{id}'"
+
+
+def _actions(model: Model, privilege: str) -> tuple[str, ...]:
+    return model.privileges[privilege].implied_by or (privilege,)
+
+
+def _in_order(model: Model, privileges: Iterable[str]) -> str:
+    found = set(privileges)
+    return f"[{', '.join(name for name in model.privileges if name in found)}]"
+
+
+def _of_operation(who: str, request: Request) -> str:
+    text = f"Principal '{who}' is not authorized to perform action '{request.operation}'"
+    if request.target == NO_RESOURCE:
+        return text
+    return f"{text} on entity '{cdap.format_id(request.target)}'"

@@ -1,0 +1,40 @@
+"""Which programs run: nothing that holds one may be deleted.
+
+What a program is doing is the member `status` of its document; one that never ran has none.
+SOURCE: cdap reference 4.7, 4.10 (P3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http.authorization import contents
+from lakewarden.systems.cdap.http.errors import conflict
+from lakewarden.systems.cdap.http.object_store import documents_in
+
+STATUS: Final = "status"
+RUNNING: Final = "RUNNING"
+STOPPED: Final = "STOPPED"
+
+
+def running(transaction: WriteTransaction, realm: str, container: Entity) -> list[Entity]:
+    """The programs in an application or namespace that run, by name."""
+    programs = contents(transaction.realm(realm), container, ["program"])
+    found = documents_in(transaction.store, realm, programs)
+    return [one for one, body in zip(programs, found, strict=True) if body.get(STATUS) == RUNNING]
+
+
+def refuse_running(transaction: WriteTransaction, realm: str, containers: Sequence[Entity]) -> None:
+    """Raises `Failure` 409 where a program runs in any of them."""
+    for container in containers:
+        still = running(transaction, realm, container)
+        if still:
+            ids = ", ".join(f"'{cdap.format_id(one)}'" for one in still)
+            raise conflict(
+                f"'{cdap.format_id(container)}' could not be deleted: these programs are still"
+                f" running: {ids}"
+            )

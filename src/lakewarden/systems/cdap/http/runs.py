@@ -1,0 +1,193 @@
+"""Runs of programs: nothing is executed, but each start makes a run, which a stop ends.
+
+What is kept of a program's runs is in its document: whether it runs (`status`), the ids of the
+runs that have not ended (`active`), and how many there were ever (`runs`). The runs themselves
+are values in time, of which the newest are kept, and those that have not ended. The id of a run
+tells when it started, as a UUID of version 1.
+SOURCE: cdap reference 2.5, 4.7, 4.10 (P3); cdapio/cdap, RunIds and ProgramLifecycleService.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+from uuid import UUID
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.effect import ValueChanged, ValueRow
+from lakewarden.service.ports import Reading
+from lakewarden.service.timeseries import FIRST, KEPT, LAST
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.bodies import Json, present, texts
+from lakewarden.systems.cdap.http.errors import Failure, bad, conflict, not_found
+from lakewarden.systems.cdap.http.ids import program_type
+from lakewarden.systems.cdap.http.running import RUNNING, STATUS, STOPPED
+
+ASPECT: Final = "run"
+"""Under which runs are kept."""
+
+ACTIVE: Final = "active"
+COUNT: Final = "runs"
+
+KILLED: Final = "KILLED"
+"""The status of a run that was stopped."""
+
+STATUSES: Final = ("ALL", "COMPLETED", "FAILED", KILLED, RUNNING, "SUSPENDED")
+"""The words by which runs are asked for."""
+
+CONCURRENT: Final = ("mapreduce", "spark", "workflow")
+"""Types of which a program may run several times at once."""
+
+MOST_ACTIVE: Final = 100
+"""A program runs so many times at once."""
+
+_MOST: Final = KEPT + MOST_ACTIVE
+
+_EPOCH: Final = 0x01B21DD213814000
+"""The epoch, in steps of 100 ns since the one that UUIDs count from."""
+
+_STEPS: Final = 10_000
+
+
+def new_id(time: int) -> str:
+    """An id for a run that starts at this time, in milliseconds."""
+    ticks = time * _STEPS + _EPOCH
+    fields = (
+        ticks & 0xFFFFFFFF,
+        ticks >> 32 & 0xFFFF,
+        ticks >> 48 & 0x0FFF | 0x1000,
+        secrets.randbits(6) | 0x80,
+        secrets.randbits(8),
+        secrets.randbits(48),
+    )
+    return str(UUID(fields=fields))
+
+
+def time_of(id: str) -> int | None:
+    """When the run with this id started, in milliseconds; None: it is no such id.
+
+    >>> time_of(new_id(1_700_000_000_123))
+    1700000000123
+    """
+    try:
+        found = UUID(id)
+    except ValueError:
+        return None
+    return None if str(found) != id else (found.time - _EPOCH) // _STEPS
+
+
+def is_running(body: Json) -> bool:
+    """Whether the program with this document runs."""
+    return body.get(STATUS) == RUNNING
+
+
+def count(body: Json) -> int:
+    """How often the program with this document was started."""
+    return cast("int", body.get(COUNT) or 0)
+
+
+def begin(
+    transaction: WriteTransaction, realm: str, program: Entity, arguments: Mapping[str, str]
+) -> str:
+    """Starts a program, and tells the id of the run; raises `Failure` 409 before any change."""
+    body = object_store.document_in(transaction, realm, program)
+    active = _active(body)
+    id = cdap.format_id(program)
+    if is_running(body) and program_type(program) not in CONCURRENT:
+        raise conflict(f"'{id}' is already running")
+    if len(active) >= MOST_ACTIVE:
+        raise conflict(f"'{id}' is already running {MOST_ACTIVE} times")
+    time = int(transaction.now * 1_000)
+    run = new_id(time)
+    active = [*active, run]
+    kept = {STATUS: RUNNING, ACTIVE: active, COUNT: count(body) + 1}
+    object_store.put(transaction, realm, program, **kept)
+    value: Json = {"status": RUNNING, "arguments": dict(arguments)}
+    transaction.change(realm, ValueChanged(program, ASPECT, time, run, value))
+    for old in transaction.store.values(realm, program, ASPECT, FIRST, LAST, MOST_ACTIVE + 1, KEPT):
+        if old.mark not in active:
+            transaction.change(realm, ValueChanged(program, ASPECT, old.time, old.mark, None))
+    return run
+
+
+def end(transaction: WriteTransaction, realm: str, program: Entity, run: str | None = None) -> None:
+    """Stops a program, or one of its runs; raises `Failure` 404 or 400 before any change."""
+    body = object_store.document_in(transaction, realm, program)
+    active = _active(body)
+    if run is not None:
+        require(transaction.store, realm, program, run)
+        if run not in active:
+            raise bad(f"the run '{run}' of '{cdap.format_id(program)}' is not running")
+    elif not is_running(body):
+        raise bad(f"'{cdap.format_id(program)}' is not running")
+    ended = active if run is None else [run]
+    left = [one for one in active if one not in ended]
+    kept = {STATUS: RUNNING if left else STOPPED, ACTIVE: left or None}
+    object_store.put(transaction, realm, program, **kept)
+    for one in ended:
+        change(
+            transaction,
+            realm,
+            program,
+            one,
+            status=KILLED,
+            end=int(transaction.now * 1_000),
+            levels=None,
+        )
+
+
+def change(
+    transaction: WriteTransaction, realm: str, program: Entity, run: str, **members: object
+) -> None:
+    """Sets members of what is kept of a run; one that is None is gone."""
+    row = require(transaction.store, realm, program, run)
+    value = present(**{**row.body, **members})
+    transaction.change(realm, ValueChanged(program, ASPECT, row.time, run, value))
+
+
+def require(reading: Reading, realm: str, program: Entity, run: str) -> ValueRow:
+    """What is kept of a run; raises `Failure` 404."""
+    time = time_of(run)
+    if time is not None:
+        for row in reading.values(realm, program, ASPECT, time, time, _MOST):
+            if row.mark == run:
+                return row
+    raise missing(program, run)
+
+
+def missing(program: Entity, run: str) -> Failure:
+    """The failure for a run that is not there."""
+    return not_found(f"program_run:{program.name}.{run}")
+
+
+def of_program(
+    reading: Reading, realm: str, program: Entity, first: int = FIRST, last: int = LAST
+) -> Sequence[ValueRow]:
+    """The runs of a program that started in this time, in milliseconds, the newest first."""
+    return reading.values(realm, program, ASPECT, first, last, _MOST)
+
+
+def latest(reading: Reading, realm: str, program: Entity) -> Sequence[ValueRow]:
+    """The newest run of a program, if there is one."""
+    return reading.values(realm, program, ASPECT, FIRST, LAST, 1)
+
+
+def shown(row: ValueRow, properties: Json) -> Json:
+    """A run as it is told; `properties` are what may be told of how it was started."""
+    ended = cast("int | None", row.body.get("end"))
+    return present(
+        runid=row.mark,
+        starting=row.time // 1_000,
+        start=row.time // 1_000,
+        end=None if ended is None else ended // 1_000,
+        status=row.body["status"],
+        properties=properties,
+        logLevels=texts(row.body.get("levels")) or None,
+    )
+
+
+def _active(body: Json) -> list[str]:
+    return list(cast("list[str]", body.get(ACTIVE) or []))

@@ -1,0 +1,76 @@
+"""How the schedules of an application are kept: in its document, by name, each with its program.
+
+SOURCE: cdap reference 4.7; cdapio/cdap, ScheduleDetail at v5.1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final, cast
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.bodies import Body, Json, convert
+from lakewarden.systems.cdap.http.errors import not_found
+from lakewarden.systems.cdap.http.ids import of_application
+
+SCHEDULES: Final = "schedules"
+"""The member of an application's document."""
+
+
+class ProgramBody(Body, rename="camel"):
+    """Which program is started."""
+
+    program_name: str
+    program_type: str
+
+
+def schedules_of(body: Mapping[str, object]) -> dict[str, Json]:
+    """The schedules of the application with this document, by name."""
+    return dict(cast("Mapping[str, Json]", body.get(SCHEDULES) or {}))
+
+
+def schedules_in(transaction: WriteTransaction, realm: str, app: Entity) -> dict[str, Json]:
+    """The schedules of an application by name, as a write has them."""
+    return schedules_of(object_store.document_in(transaction, realm, app))
+
+
+def put(
+    transaction: WriteTransaction, realm: str, app: Entity, schedules: Mapping[str, Json]
+) -> None:
+    """Keeps these schedules and no others."""
+    object_store.put(transaction, realm, app, **{SCHEDULES: schedules or None})
+
+
+def one_of(app: Entity, known: Mapping[str, Json], name: str) -> Json:
+    """The schedule of that name; raises `Failure` 404."""
+    kept = known.get(name)
+    if kept is None:
+        raise not_found(id_of(app, name))
+    return kept
+
+
+def started_by(app: Entity, kept: Json) -> Entity:
+    """The program that a schedule starts."""
+    return program_named(app, convert(kept["program"], ProgramBody))
+
+
+def program_named(app: Entity, named: ProgramBody) -> Entity:
+    """The program that a body names; raises `BadInput`."""
+    return of_application(app, named.program_type.lower(), named.program_name)
+
+
+def forget(
+    transaction: WriteTransaction, realm: str, app: Entity, gone: Collection[Entity]
+) -> None:
+    """Deletes the schedules that start programs which are there no more."""
+    known = schedules_in(transaction, realm, app)
+    left = {name: kept for name, kept in known.items() if started_by(app, kept) not in gone}
+    if left != known:
+        put(transaction, realm, app, left)
+
+
+def id_of(app: Entity, name: str) -> str:
+    """What a schedule is called in texts."""
+    return f"schedule:{app.name}.{name}"

@@ -1,0 +1,268 @@
+"""Schedules of applications: kept, resumed and suspended; nothing is started by them.
+
+An application holds its schedules, in the member `schedules` of its document, and each starts
+one of its programs. Adding, changing and deleting is asked of the application and nothing of the
+program (K22); all else is asked of the program, which only the schedule names. So a schedule
+that is not there is 404 before anything is asked of a program, to those who are shown the
+application; others are refused whether it is there or not.
+SOURCE: cdap reference 2.5, 2.12 (K16, K22), 4.7; cdapio/cdap, ScheduleDetail at v5.1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import MAX_USER_CHARACTERS, WORD, quoted
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.authorization import (
+    Ask,
+    allow,
+    is_stored,
+    listed,
+    write,
+    write_all,
+)
+from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, present, read
+from lakewarden.systems.cdap.http.deploying import UNVERSIONED, latest
+from lakewarden.systems.cdap.http.errors import bad, conflict, exists, not_found
+from lakewarden.systems.cdap.http.history import PATH as PROGRAM
+from lakewarden.systems.cdap.http.ids import application, last, namespace_of, program
+from lakewarden.systems.cdap.http.scheduled import (
+    ProgramBody,
+    id_of,
+    one_of,
+    program_named,
+    put,
+    schedules_in,
+    schedules_of,
+    started_by,
+)
+from lakewarden.systems.cdap.http.subjects import METADATA
+
+PATH: Final = "/v3/namespaces/{namespace}/apps/{app}/schedules"
+ONE: Final = f"{PATH}/{{schedule}}"
+
+SUSPENDED: Final = "SUSPENDED"
+SCHEDULED: Final = "SCHEDULED"
+
+SCHEDULABLE: Final = ("MAPREDUCE", "SPARK", "WORKFLOW")
+"""Types of programs that schedules start."""
+
+MOST: Final = 1_000
+"""An application has at most so many."""
+
+TIMEOUT: Final = 24 * 60 * 60 * 1_000
+"""In milliseconds, unless a schedule says otherwise."""
+
+_TIME: Final = "TIME"
+
+
+class ScheduleBody(Body, rename="camel"):
+    """What is said of a new schedule, or what a change says anew."""
+
+    name: str | None = None
+    description: str | None = None
+    program: ProgramBody | None = None
+    properties: dict[str, str] | None = None
+    trigger: Json | None = None
+    constraints: list[Json] | None = None
+    timeout_millis: int | None = None
+
+
+def add(exchange: Exchange) -> Reply:
+    """A new schedule, suspended."""
+    app, name = application(exchange), exchange.params["schedule"]
+
+    def task(transaction: WriteTransaction) -> None:
+        body = _body(exchange)
+        if not name or len(name) > MAX_USER_CHARACTERS or set(name) - WORD - {"-"}:
+            raise bad(f"{quoted(name)} is no name of a schedule")
+        if body.program is None or body.trigger is None:
+            raise bad("expected a `program` and a `trigger`")
+        started = program_named(app, body.program)
+        if not is_stored(transaction.realm(exchange.realm), started):
+            raise not_found(started)
+        known = schedules_in(transaction, exchange.realm, app)
+        if name in known:
+            raise exists(id_of(app, name))
+        if len(known) >= MOST:
+            raise bad(f"an application has at most {MOST} schedules")
+        new = {"properties": {}, "constraints": [], "timeoutMillis": TIMEOUT, "status": SUSPENDED}
+        put(transaction, exchange.realm, app, {**known, name: {**new, **_said(body)}})
+
+    write(exchange, "schedule.add", app, task, told={"schedule": name})
+    return done()
+
+
+def update(exchange: Exchange) -> Reply:
+    """Changes a schedule: what is not said stays, and so does the program."""
+    app, name = application(exchange), exchange.params["schedule"]
+
+    def task(transaction: WriteTransaction) -> None:
+        body = _body(exchange)
+        known = schedules_in(transaction, exchange.realm, app)
+        before = one_of(app, known, name)
+        if body.program is not None and program_named(app, body.program) != started_by(app, before):
+            raise bad("the program of a schedule cannot be changed")
+        put(transaction, exchange.realm, app, {**known, name: {**before, **_said(body)}})
+
+    write(exchange, "schedule.update", app, task, told={"schedule": name})
+    return done()
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Deletes a schedule."""
+    app, name = application(exchange), exchange.params["schedule"]
+
+    def task(transaction: WriteTransaction) -> None:
+        known = schedules_in(transaction, exchange.realm, app)
+        one_of(app, known, name)
+        left = {other: kept for other, kept in known.items() if other != name}
+        put(transaction, exchange.realm, app, left)
+
+    write(exchange, "schedule.delete", app, task, told={"schedule": name})
+    return done()
+
+
+def resume(exchange: Exchange) -> Reply:
+    """Lets a suspended schedule start its program again."""
+    return _set(exchange, "schedule.resume", SCHEDULED)
+
+
+def suspend(exchange: Exchange) -> Reply:
+    """Suspends a schedule."""
+    return _set(exchange, "schedule.suspend", SUSPENDED)
+
+
+def _set(exchange: Exchange, operation: str, status: str) -> Reply:
+    app, name = application(exchange), exchange.params["schedule"]
+    allow(exchange, "schedule.list", app)
+
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        schedule = one_of(app, schedules_in(transaction, exchange.realm, app), name)
+        return [Ask(operation, started_by(app, schedule))]
+
+    def task(transaction: WriteTransaction) -> None:
+        known = schedules_in(transaction, exchange.realm, app)
+        if known[name]["status"] == status:
+            word = "resumed" if status == SCHEDULED else "suspended"
+            raise conflict(f"'{id_of(app, name)}' is already {word}")
+        put(transaction, exchange.realm, app, {**known, name: {**known[name], "status": status}})
+
+    write_all(exchange, asks, task, told={"schedule": name})
+    return ok("OK")
+
+
+def get(exchange: Exchange) -> Reply:
+    """One schedule."""
+    app = application(exchange)
+    kept = _found(exchange, "schedule.get", app)
+    version = latest(object_store.document(exchange, app)).get("version")
+    return ok(_shown(app, exchange.params["schedule"], kept, version))
+
+
+def status(exchange: Exchange) -> Reply:
+    """Whether a schedule is suspended."""
+    kept = _found(exchange, "schedule.status", application(exchange))
+    return ok({"status": kept["status"]})
+
+
+def _found(exchange: Exchange, operation: str, app: Entity) -> Json:
+    """A schedule of which the caller may know that; raises `Failure` 403 or 404."""
+    allow(exchange, "schedule.list", app)
+    kept = one_of(
+        app, schedules_of(object_store.document(exchange, app)), exchange.params["schedule"]
+    )
+    allow(exchange, operation, started_by(app, kept))
+    return kept
+
+
+def listed_all(exchange: Exchange) -> Reply:
+    """The schedules of an application that start programs of which they are shown."""
+    app = application(exchange)
+    return _listed(exchange, app, listed(exchange, "schedule.list", app))
+
+
+def listed_of_program(exchange: Exchange) -> Reply:
+    """The schedules that start a program."""
+    found = program(exchange)
+    allow(exchange, "schedule.list.filter", found)
+    return _listed(exchange, application(exchange), [found])
+
+
+def _listed(exchange: Exchange, app: Entity, programs: Collection[Entity]) -> Reply:
+    body, shown = object_store.document(exchange, app), frozenset(programs)
+    version = latest(body).get("version")
+    known = sorted(schedules_of(body).items())
+    return ok(
+        [_shown(app, name, kept, version) for name, kept in known if started_by(app, kept) in shown]
+    )
+
+
+def _body(exchange: Exchange) -> ScheduleBody:
+    """What the request says; raises `Failure` 400."""
+    body = read(exchange, ScheduleBody)
+    if body.name is not None and body.name != exchange.params["schedule"]:
+        raise bad(f"the schedule is called otherwise in the path than {quoted(body.name)}")
+    if body.timeout_millis is not None and body.timeout_millis < 0:
+        raise bad("expected `timeoutMillis` to be 0 or more")
+    if body.program is not None and body.program.program_type not in SCHEDULABLE:
+        given, expected = quoted(body.program.program_type), ", ".join(SCHEDULABLE)
+        raise bad(f"programs of type {given} have no schedules; expected one of: {expected}")
+    if body.trigger is not None:
+        _check_trigger(body.trigger)
+    return body
+
+
+def _check_trigger(trigger: Json) -> None:
+    type, cron = trigger.get("type"), trigger.get("cronExpression")
+    if not isinstance(type, str):
+        raise bad("expected the `type` of the trigger")
+    if type == _TIME and not (isinstance(cron, str) and cron.strip()):
+        raise bad("expected the `cronExpression` of a trigger in time")
+
+
+def _said(body: ScheduleBody) -> Json:
+    """What a body says of a schedule, as it is kept."""
+    started = body.program
+    return present(
+        description=body.description,
+        program=None
+        if started is None
+        else {"programName": started.program_name, "programType": started.program_type},
+        properties=body.properties,
+        trigger=body.trigger,
+        constraints=body.constraints,
+        timeoutMillis=body.timeout_millis,
+    )
+
+
+def _shown(app: Entity, name: str, kept: Json, version: object) -> Json:
+    return {
+        "namespace": last(namespace_of(app)),
+        "application": last(app),
+        "applicationVersion": version or UNVERSIONED,
+        "name": name,
+        "description": "",
+        **{member: value for member, value in kept.items() if member != METADATA},
+    }
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", PATH, "schedule.list", listed_all),
+    Route("GET", ONE, "schedule.get", get),
+    Route("GET", f"{ONE}/status", "schedule.status", status),
+    Route("PUT", ONE, "schedule.add", add),
+    Route("POST", f"{ONE}/update", "schedule.update", update),
+    Route("DELETE", ONE, "schedule.delete", delete),
+    *(Route("POST", f"{ONE}/{word}", "schedule.resume", resume) for word in ("resume", "enable")),
+    *(
+        Route("POST", f"{ONE}/{word}", "schedule.suspend", suspend)
+        for word in ("suspend", "disable")
+    ),
+    Route("GET", f"{PROGRAM}/schedules", "schedule.list.filter", listed_of_program),
+)

@@ -1,0 +1,304 @@
+"""Searching metadata: what is found by words in properties, tags and names.
+
+Of what is found only what the caller is shown comes back, and everything that is told of the
+result (how much there is, where its pages begin) is told of what the caller is shown. CDAP
+counts what it leaves out; that would tell how many hidden things bear a word. Metadata that the
+caller may not read is neither searched nor told: of such an entity only the name is.
+
+A query is words between spaces, any of which may match: `word`, `key:word`, `tags:word`,
+`properties:key`; a word that ends in `*` matches what begins with it, and `*` alone everything.
+SOURCE: cdap reference 2.2, 3.1, 4.9; cdapio/cdap, DefaultValueIndexer and MetadataHttpHandler
+at v5.1.2.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cmp_to_key
+from typing import Final, NamedTuple
+
+from lakewarden.aspects.tokens import check_number
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.service.cancellation import check
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.authorization import allow, contents, passing, visible
+from lakewarden.systems.cdap.http.bodies import Json, is_on, ok
+from lakewarden.systems.cdap.http.errors import bad
+from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM, namespace
+from lakewarden.systems.cdap.http.metadata import ENTITY_NAME, Record, records
+from lakewarden.systems.cdap.http.metadata import SYSTEM as OF_PLATFORM
+from lakewarden.systems.cdap.http.scheduled import SCHEDULES, schedules_of, started_by
+from lakewarden.systems.cdap.http.subjects import (
+    ALL_TARGETS,
+    SPACE,
+    TARGETS,
+    Part,
+    Subject,
+    reads,
+    subjects_of,
+)
+
+ALL: Final = 2**31 - 1
+"""What `limit` is unless it is said."""
+
+_MOST_CURSORS: Final = 1_000
+_BETWEEN: Final = re.compile(r"[-_:,\s]+")
+_RELEVANCE: Final = "_score"
+_SCOPES: Final = ("SYSTEM", "USER")
+
+
+class Query(NamedTuple):
+    """What is searched for, and which part of the result is wanted.
+
+    `order` is a property, or the relevance; `after` the place behind which a page begins.
+    """
+
+    terms: tuple[str, ...]
+    targets: frozenset[str]
+    places: frozenset[str]
+    order: str
+    descending: bool
+    offset: int
+    limit: int
+    cursors: int
+    after: Place | None
+
+
+class Place(NamedTuple):
+    """Where a hit stands in the result: by relevance or a property, then by its id."""
+
+    score: int
+    text: str
+    id: str
+
+
+class Hit(NamedTuple):
+    """What was found, and what of its metadata the caller may read."""
+
+    subject: Subject
+    metadata: Mapping[str, Record]
+    place: Place
+
+    def body(self) -> Json:
+        """As replies have it."""
+        told = {scope: one.body() for scope, one in self.metadata.items()}
+        return {"entityId": self.subject.id(), "metadata": told}
+
+
+def search(exchange: Exchange) -> Reply:
+    """What is found in one namespace, and among what the platform brings along.
+
+    Nothing is found in a namespace that is not there, as in one of which nothing is shown.
+    """
+    space = namespace(exchange)
+    allow(exchange, "namespace.search", space, missing=None)
+    return _answer(exchange, [space])
+
+
+def search_everywhere(exchange: Exchange) -> Reply:
+    """What is found in all namespaces."""
+    state = allow(exchange, "namespace.search", NO_RESOURCE)
+    snapshot = state.matrix.snapshot
+    stored = {snapshot.coded.tree.entity(id) for id in snapshot.of_type("namespace")}
+    return _answer(exchange, sorted(stored | {DEFAULT}))
+
+
+def _answer(exchange: Exchange, spaces: Sequence[Entity]) -> Reply:
+    query = _query(exchange)
+    users = [one for one in spaces if one != SYSTEM] if "USER" in query.places else []
+    places = [*users, *([SYSTEM] if "SYSTEM" in query.places or SYSTEM in spaces else [])]
+    hits = _ordered(_hits(exchange, places, query), query)
+    start = query.offset
+    if query.after is not None:
+        start += sum(_compare(one.place, query.after, query) <= 0 for one in hits)
+    end = start + query.limit
+    begins = range(end, len(hits), query.limit)[: query.cursors]
+    return ok(
+        {
+            "sort": f"{query.order} {'desc' if query.descending else 'asc'}",
+            "offset": query.offset,
+            "limit": query.limit,
+            "numCursors": query.cursors,
+            "total": len(hits),
+            "results": [hit.body() for hit in hits[start:end]],
+            "cursors": [_written(hits[at - 1].place) for at in begins],
+            "showHidden": is_on(exchange, "showHidden"),
+            "entityScope": sorted(query.places),
+        }
+    )
+
+
+def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterator[Hit]:
+    """What the caller is shown of what matches."""
+    state = exchange.realm_state
+    inside = (one for space in spaces for one in contents(state, space, TARGETS))
+    found = [*(space for space in spaces if space != SYSTEM), *inside]
+    shown = visible(exchange, "namespace.search", found)
+    readable = _readable(exchange, shown)
+    for entity, body in zip(shown, object_store.documents(exchange, shown), strict=True):
+        check()
+        hidden = _hidden_schedules(exchange, entity, body)
+        for subject in subjects_of(entity, body):
+            if query.targets and subject.target not in query.targets:
+                continue
+            if subject.part is not None and subject.part in hidden:
+                continue
+            told = records(subject, body) if entity in readable else _name_alone(subject)
+            score = _score(query.terms, _words(told))
+            if score:
+                yield Hit(subject, told, _place(subject, told, query, score))
+
+
+def _readable(exchange: Exchange, entities: Sequence[Entity]) -> frozenset[Entity]:
+    """Those of which the caller may read the metadata."""
+    kinds = {one.type for one in entities}
+    return frozenset(
+        one
+        for kind in kinds
+        for one in passing(exchange, reads(kind), (e for e in entities if e.type == kind))
+    )
+
+
+def _hidden_schedules(exchange: Exchange, entity: Entity, body: Json) -> frozenset[Part]:
+    """The schedules of an application that lists leave out: those of programs not shown."""
+    if entity.type != "application":
+        return frozenset()
+    started = {name: started_by(entity, kept) for name, kept in schedules_of(body).items()}
+    shown = set(passing(exchange, "schedule.list.filter", started.values()))
+    return frozenset(Part(SCHEDULES, name) for name, one in started.items() if one not in shown)
+
+
+def _name_alone(subject: Subject) -> dict[str, Record]:
+    return {OF_PLATFORM: Record({ENTITY_NAME: subject.name})}
+
+
+def _words(metadata: Mapping[str, Record]) -> frozenset[str]:
+    """All that a term can match."""
+    words: set[str] = set()
+    for record in metadata.values():
+        for key, value in record.properties.items():
+            parts = {value.lower(), *_BETWEEN.split(value.lower())} - {""}
+            words |= parts | {f"{key.lower()}:{part}" for part in parts}
+            words.add(f"properties:{key.lower()}")
+        tags = {tag.lower() for tag in record.tags}
+        words |= tags | {f"tags:{tag}" for tag in tags}
+    return frozenset(words)
+
+
+def _score(terms: Sequence[str], words: frozenset[str]) -> int:
+    """How many of the words the terms match."""
+    if "*" in terms:
+        return 1
+    return sum(1 for word in words if any(_matches(term, word) for term in terms))
+
+
+def _matches(term: str, word: str) -> bool:
+    return word.startswith(term[:-1]) if term.endswith("*") else word == term
+
+
+def _place(subject: Subject, told: Mapping[str, Record], query: Query, score: int) -> Place:
+    id = json.dumps(subject.id(), separators=(",", ":"))
+    if query.order == _RELEVANCE:
+        return Place(score, "", id)
+    return Place(0, told[OF_PLATFORM].properties.get(query.order, ""), id)
+
+
+def _ordered(hits: Iterable[Hit], query: Query) -> list[Hit]:
+    def compared(one: Hit, other: Hit) -> int:
+        return _compare(one.place, other.place, query)
+
+    return sorted(hits, key=cmp_to_key(compared))
+
+
+def _compare(one: Place, other: Place, query: Query) -> int:
+    """Which stands first; of two that are alike, always that with the lesser id."""
+    first, second = (one.score, one.text), (other.score, other.text)
+    if first != second:
+        return (1 if first > second else -1) * (-1 if query.descending else 1)
+    return (one.id > other.id) - (one.id < other.id)
+
+
+def _query(exchange: Exchange) -> Query:
+    text = exchange.one("query").strip()
+    if not text:
+        raise bad("expected a `query`; `*` finds everything")
+    terms = tuple(text.lower().split())
+    check_number(len(terms), "query")
+    order, descending = _order(exchange, text)
+    limit = _number(exchange, "limit", ALL)
+    if limit == 0:
+        raise bad("`limit` is at least 1")
+    return Query(
+        terms=terms,
+        targets=_targets(exchange),
+        places=_places(exchange),
+        order=order,
+        descending=descending,
+        offset=_number(exchange, "offset", 0),
+        limit=limit,
+        cursors=min(_number(exchange, "numCursors", 0), _MOST_CURSORS),
+        after=_read(exchange.one("cursor")),
+    )
+
+
+def _order(exchange: Exchange, text: str) -> tuple[str, bool]:
+    """The order that is asked for: the most relevant first, unless it is said."""
+    said = exchange.one("sort").split()
+    if not said:
+        return _RELEVANCE, True
+    order, way = (said[0].lower(), said[1].lower()) if len(said) == 2 else ("", "")
+    if order != ENTITY_NAME or way not in ("asc", "desc"):
+        raise bad(f"expected `{ENTITY_NAME} asc` or `{ENTITY_NAME} desc` as `sort`")
+    if text != "*":
+        raise bad("an order is taken only for the query `*`")
+    return order, way == "desc"
+
+
+def _targets(exchange: Exchange) -> frozenset[str]:
+    wanted = frozenset(one.lower() for one in exchange.query.get("target", ()))
+    for one in sorted(wanted - ALL_TARGETS - {"all"}):
+        expected = ", ".join(f"`{target}`" for target in sorted(ALL_TARGETS))
+        raise bad(f"unknown target {quoted(one)}; expected one of {expected}")
+    return frozenset() if "all" in wanted else wanted
+
+
+def _places(exchange: Exchange) -> frozenset[str]:
+    wanted = exchange.one("entityScope").upper()
+    if wanted and wanted not in _SCOPES:
+        raise bad(f"unknown scope {quoted(wanted)}; expected `USER` or `SYSTEM`")
+    return frozenset([wanted] if wanted else _SCOPES)
+
+
+def _number(exchange: Exchange, name: str, otherwise: int) -> int:
+    text = exchange.one(name)
+    if not text:
+        return otherwise
+    if not (text.isascii() and text.isdecimal()) or len(text) > 10 or int(text) > ALL:
+        raise bad(f"expected a number from 0 to {ALL} as `{name}`, got {quoted(text)}")
+    return int(text)
+
+
+def _written(place: Place) -> str:
+    return urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+
+
+def _read(cursor: str) -> Place | None:
+    if not cursor:
+        return None
+    try:
+        text = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
+        score, name, id = json.loads(text)
+        return Place(int(score), str(name), str(id))
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise bad("this is no `cursor` of a search") from None
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", f"{SPACE}/metadata/search", "namespace.search", search),
+    Route("GET", "/v3/metadata/search", "namespace.search", search_everywhere),
+)

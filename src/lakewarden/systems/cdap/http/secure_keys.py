@@ -1,0 +1,130 @@
+"""Secure keys: secrets that are really kept, sealed, and read by whoever holds READ.
+
+A secret is in no reply but that of reading it, in no log line and no audit row; the document of
+a key holds what may be told. A key that is there is never written over.
+SOURCE: cdap reference 2.8, 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.effect import SecretChanged
+from lakewarden.service.sealed_properties import Sealing
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.authorization import allow, is_stored, listed, require, write
+from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, read, texts
+from lakewarden.systems.cdap.http.errors import Failure, bad, exists, not_found
+from lakewarden.systems.cdap.http.ids import inside, last, namespace
+
+PATH: Final = "/v3/namespaces/{namespace}/securekeys"
+
+SECRET: Final = "data"  # noqa: S105 — the name of a member
+"""Under which the secret of a key is kept."""
+
+_TEXT: Final = "text/plain;charset=utf-8"
+
+
+class KeyBody(Body):
+    """What a new key is made of."""
+
+    description: str | None = None
+    data: str | None = None
+    properties: dict[str, str] | None = None
+
+
+def create(exchange: Exchange) -> Reply:
+    """A new key; refused in the order that the contract says: 403, 400, 404, 409."""
+    key = _key(exchange)
+
+    def task(transaction: WriteTransaction) -> None:
+        body = read(exchange, KeyBody)
+        if not body.data:
+            raise bad("the data of a secure key cannot be empty")
+        state = transaction.realm(exchange.realm)
+        require(state, key, missing=None)
+        if is_stored(state, key):
+            raise exists(key)
+        sealed = sealing(exchange).seal(body.data)
+        kept: Json = {
+            "description": body.description or "",
+            "createdEpochMs": int(transaction.now * 1_000),
+            "properties": body.properties or {},
+        }
+        object_store.add(exchange, transaction, "secure_key.create", key, kept)
+        transaction.change(exchange.realm, SecretChanged(key, SECRET, sealed))
+
+    write(exchange, "secure_key.create", key, task, ahead=True)
+    return done()
+
+
+def secret(exchange: Exchange) -> Reply:
+    """The secret itself."""
+    key = _key(exchange)
+    allow(exchange, "secure_key.read", key)
+    with exchange.service.reading() as reading:
+        sealed = reading.secrets(exchange.realm, key).get(SECRET)
+    if sealed is None:
+        raise not_found(key)
+    return Reply(200, sealing(exchange).unseal(sealed).encode(), _TEXT)
+
+
+def metadata(exchange: Exchange) -> Reply:
+    """What may be told of a key."""
+    key = _key(exchange)
+    allow(exchange, "secure_key.read_metadata", key)
+    return ok(_shown(key, object_store.document(exchange, key)))
+
+
+def names(exchange: Exchange) -> Reply:
+    """The names of the keys of a namespace, each with its description."""
+    found = listed(exchange, "secure_key.list", namespace(exchange))
+    bodies = object_store.documents(exchange, found)
+    return ok(
+        {last(key): body.get("description") or "" for key, body in zip(found, bodies, strict=True)}
+    )
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Deletes a key with its secret."""
+    key = _key(exchange)
+
+    def task(transaction: WriteTransaction) -> None:
+        object_store.drop(exchange, transaction, "secure_key.delete", key)
+
+    write(exchange, "secure_key.delete", key, task)
+    return done()
+
+
+def sealing(exchange: Exchange) -> Sealing:
+    """What seals and opens; raises `Failure` 501 where the server has no key for secrets."""
+    found = exchange.services.sealing
+    if found is None:
+        raise Failure(501, "the server has no key for secrets, so it keeps no secure keys")
+    return found
+
+
+def _key(exchange: Exchange) -> Entity:
+    return inside(namespace(exchange), "securekey", exchange.params["key"])
+
+
+def _shown(key: Entity, body: Json) -> Json:
+    return {
+        "name": last(key),
+        "description": body.get("description") or "",
+        "createdEpochMs": body.get("createdEpochMs") or 0,
+        "properties": texts(body.get("properties")),
+    }
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", PATH, "secure_key.list", names),
+    Route("PUT", f"{PATH}/{{key}}", "secure_key.create", create),
+    Route("GET", f"{PATH}/{{key}}", "secure_key.read", secret),
+    Route("GET", f"{PATH}/{{key}}/metadata", "secure_key.read_metadata", metadata),
+    Route("DELETE", f"{PATH}/{{key}}", "secure_key.delete", delete),
+)

@@ -1,0 +1,31 @@
+"""The server itself: whether it answers, and what release it is.
+
+SOURCE: cdap reference 4; cdapio/cdap, PingHandler and VersionHandler at v5.1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.systems.cdap.http.bodies import ok, said
+
+
+def ping(exchange: Exchange) -> Reply:  # noqa: ARG001 — the same for everybody
+    """That the server is there."""
+    return said("OK.\n")
+
+
+def version(exchange: Exchange) -> Reply:
+    """The release that the server says it is."""
+    return ok({"version": exchange.services.cdap.version})
+
+
+_WHY: Final = "tells nothing of what is stored"
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", "/ping", "", ping, inline=True, public=True, why=_WHY),
+    Route("GET", "/v3/ping", "", ping, inline=True, public=True, why=_WHY),
+    Route("GET", "/v3/version", "", version, inline=True, why=_WHY),
+)

@@ -1,0 +1,254 @@
+"""Events of streams: really kept, in the order in which they came, and read from the oldest on.
+
+An event is a value in time of its stream. Its body is kept byte for byte (in Base64); its mark
+counts the events of the stream backwards, so that of two events of one millisecond the later one
+is the newer. Where the clock goes back, an event has the time of the one before it. Of each
+stream the newest events are kept; how many, and how much comes at once, is a setting
+(`CdapLimits`).
+
+A batch is several events: the lines of a text, or the records of an Avro file, each with the
+schema that reads it as its header `schema`, and the MD5 of that as `schema.hash`. It is kept
+whole or not at all.
+SOURCE: cdap reference 2.6, 4.8; cdapio/cdap, AvroStreamBodyConsumer.
+"""
+
+from __future__ import annotations
+
+import string
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import md5
+from typing import Final, NamedTuple
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.service import timeseries
+from lakewarden.service.effect import ValueChanged, ValueRow
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import avro, object_store
+from lakewarden.systems.cdap.http.authorization import allow, is_stored, may, write
+from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, ok, texts
+from lakewarden.systems.cdap.http.errors import TEXT, Failure, bad
+from lakewarden.systems.cdap.http.ids import entity, last
+
+ONE: Final = "/v3/namespaces/{namespace}/streams/{stream}"
+
+ASPECT: Final = "events"
+"""Under which the events of a stream are kept."""
+
+TTL: Final = "ttl"
+"""The property that says after how many seconds an event is read no more."""
+
+AVRO: Final = "avro/binary"
+
+SCHEMA: Final = "schema"
+HASH: Final = "schema.hash"
+"""Headers of an event that was a record of Avro."""
+
+_STEPS: Final = 10
+_FIRST_MARK: Final = 2**60
+_PRINTABLE: Final = frozenset(
+    string.ascii_letters + string.digits + " `~!@#$%^&*()-_=+[]{}\\|;:'\",.<>/?"
+)
+
+
+class Events(NamedTuple):
+    """What comes at once: the bodies of events, and the headers that all of them have."""
+
+    bodies: Sequence[bytes]
+    headers: Mapping[str, str]
+
+
+class Span(NamedTuple):
+    """Which events are read: from `start` to before `end`, in milliseconds, the oldest ones."""
+
+    start: int
+    end: int
+    limit: int
+
+
+def enqueue(exchange: Exchange) -> Reply:
+    """One event more, which is the body as it is."""
+    return _take(exchange, "stream.enqueue", 200)
+
+
+def enqueue_later(exchange: Exchange) -> Reply:
+    """The same for callers who do not wait; it is kept at once all the same."""
+    return _take(exchange, "stream.async_enqueue", 202)
+
+
+def batch(exchange: Exchange) -> Reply:
+    """Several events: one for each line of a text, or for each record of an Avro file."""
+    return _take(exchange, "stream.batch", 200)
+
+
+def read(exchange: Exchange) -> Reply:
+    """The events of a stream, the oldest first; 204 where there is none."""
+    stream = entity(exchange, "stream")
+    allow(exchange, "stream.read_events", stream)
+    span = _span(exchange)
+    ttl = texts(object_store.document(exchange, stream).get("properties")).get(TTL)
+    now = int(exchange.now * 1_000)
+    start = span.start if ttl is None else max(span.start, now - int(ttl) * 1_000)
+    until = min(span.end - 1, timeseries.LAST)
+    kept = exchange.services.cdap.limits.stream_events
+    with exchange.service.reading() as reading:
+        rows = reading.values(
+            exchange.realm, stream, ASPECT, min(start, until + 1), until, kept + _step(kept)
+        )
+    found = [_shown(row) for row in reversed(rows)][: span.limit]
+    return ok(found) if found else Reply(204, b"", TEXT)
+
+
+def clear(transaction: WriteTransaction, realm: str, stream: Entity) -> None:
+    """Takes all events of a stream away."""
+    timeseries.dropped(transaction, realm, stream, ASPECT)
+
+
+def _take(exchange: Exchange, operation: str, status: int) -> Reply:
+    """Keeps what the request brings.
+
+    It is read before the write begins, where the caller may and the stream is there, so that no
+    other write waits for it; what is wrong with it is said after what the caller may not.
+    """
+    stream = entity(exchange, "stream")
+    is_ready = is_stored(exchange.realm_state, stream) and may(exchange, operation, stream)
+    ready = _events(exchange, operation, stream) if is_ready else None
+
+    def task(transaction: WriteTransaction) -> None:
+        events = ready or _events(exchange, operation, stream)
+        _keep(
+            transaction, exchange.realm, stream, events, exchange.services.cdap.limits.stream_events
+        )
+
+    write(exchange, operation, stream, task)
+    return Reply(status, b"", TEXT)
+
+
+def _events(exchange: Exchange, operation: str, stream: Entity) -> Events:
+    """What the request brings; raises `Failure` 400, 406 or 413, or `BadInput`."""
+    limits = exchange.services.cdap.limits
+    found = Events([exchange.body], _headers(exchange, stream))
+    if operation == "stream.batch":
+        found = _batch(exchange, found.headers)
+        if len(found.bodies) > limits.batch_events:
+            raise Failure(413, f"a batch has {limits.batch_events} events at most")
+        kept = found._replace(bodies=found.bodies[-limits.stream_events :])
+        if _size(kept) > limits.batch_bytes:
+            raise Failure(413, f"the events of a batch have {limits.batch_bytes} bytes at most")
+    if max(map(len, found.bodies), default=0) > limits.event_bytes:
+        raise Failure(413, f"an event has {limits.event_bytes} bytes at most")
+    return found
+
+
+def _batch(exchange: Exchange, headers: Mapping[str, str]) -> Events:
+    said = exchange.headers.get("content-type", "")
+    type = said.partition(";")[0].strip().lower()
+    if type == AVRO:
+        return _of_avro(exchange, headers)
+    if not type.startswith("text/"):
+        raise Failure(406, f"a batch is sent as `text/*` or `{AVRO}`")
+    lines = (line.removesuffix(b"\r") for line in exchange.body.split(b"\n"))
+    return Events([line for line in lines if line], headers)
+
+
+def _of_avro(exchange: Exchange, headers: Mapping[str, str]) -> Events:
+    limits = exchange.services.cdap.limits
+    try:
+        found = avro.read(exchange.body, avro.Bounds(limits.batch_events, limits.avro_bytes))
+    except LimitExceeded as error:
+        raise Failure(413, str(error)) from None
+    hash = md5(found.schema.encode(), usedforsecurity=False).hexdigest()
+    return Events(found.records, {**headers, SCHEMA: found.schema, HASH: hash})
+
+
+def _size(events: Events) -> int:
+    """How many bytes the events have, each with its headers."""
+    of_headers = sum(len(name) + len(value.encode()) for name, value in events.headers.items())
+    return sum(map(len, events.bodies)) + of_headers * len(events.bodies)
+
+
+def _headers(exchange: Exchange, stream: Entity) -> dict[str, str]:
+    """The headers of the request that are the event's: those that begin with the stream's name."""
+    prefix = f"{last(stream)}.".lower()
+    found = exchange.headers.items()
+    return {name.removeprefix(prefix): value for name, value in found if name.startswith(prefix)}
+
+
+def _keep(
+    transaction: WriteTransaction, realm: str, stream: Entity, events: Events, most: int
+) -> None:
+    """Keeps events behind those that are there; of too many at once, the last ones."""
+    rows = transaction.store.values(realm, stream, ASPECT, timeseries.FIRST, timeseries.LAST, 1)
+    number = _number(rows[0]) + 1 if rows else 0
+    time = max([int(transaction.now * 1_000), *(row.time for row in rows)])
+    kept, step = events.bodies[-most:], _step(most)
+    if number // step != (number + len(kept)) // step:
+        timeseries.trimmed(transaction, realm, stream, ASPECT, most - len(kept))
+    transaction.change(realm, *_values(stream, time, number, kept, events.headers))
+
+
+def _step(most: int) -> int:
+    """After so many more events old ones are taken away."""
+    return max(1, most // _STEPS)
+
+
+def _values(
+    stream: Entity, time: int, number: int, bodies: Sequence[bytes], headers: Mapping[str, str]
+) -> Iterator[ValueChanged]:
+    for at, body in enumerate(bodies, number):
+        value = {"headers": dict(headers), "body": b64encode(body).decode("ascii")}
+        yield ValueChanged(stream, ASPECT, time, f"{_FIRST_MARK - at:016x}", value)
+
+
+def _number(row: ValueRow) -> int:
+    """How many events of its stream came before it."""
+    return _FIRST_MARK - int(row.mark, 16)
+
+
+def _shown(row: ValueRow) -> Json:
+    headers, body = texts(row.body.get("headers")), b64decode(str(row.body.get("body", "")))
+    return {"timestamp": row.time, "headers": headers, "body": printable(body)}
+
+
+def printable(body: bytes) -> str:
+    r"""Bytes as a text: what is not printable is written as `\xHH`.
+
+    >>> print(printable(b"caf\xc3\xa9"))
+    caf\xC3\xA9
+    """
+    return "".join(chr(one) if chr(one) in _PRINTABLE else f"\\x{one:02X}" for one in body)
+
+
+def _span(exchange: Exchange) -> Span:
+    """Which events are asked for; raises `Failure` 400 for what no time can be."""
+    span = Span(
+        _number_of(exchange, "start", 0),
+        _number_of(exchange, "end", 2**63 - 1),
+        _number_of(exchange, "limit", 2**31 - 1),
+    )
+    if span.start < 0 or span.end < 0:
+        raise bad("`start` and `end` are not negative")
+    if span.start >= span.end:
+        raise bad("`start` is before `end`")
+    if span.limit <= 0:
+        raise bad("`limit` is above 0")
+    return span
+
+
+def _number_of(exchange: Exchange, parameter: str, otherwise: int) -> int:
+    text = exchange.one(parameter)
+    if not text:
+        return otherwise
+    if len(text) > len(str(2**63)) or not text.removeprefix("-").isdecimal() or not text.isascii():
+        raise bad(f"`{parameter}` is not a number")
+    return int(text)
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("POST", ONE, "stream.enqueue", enqueue, accepts=ANY_TYPE),
+    Route("POST", f"{ONE}/async", "stream.async_enqueue", enqueue_later, accepts=ANY_TYPE),
+    Route("POST", f"{ONE}/batch", "stream.batch", batch, accepts=ANY_TYPE),
+    Route("GET", f"{ONE}/events", "stream.read_events", read),
+)

@@ -1,0 +1,208 @@
+"""Streams: made as often as one likes, configured, emptied and deleted.
+
+A stream that is there already stays as it is, whoever makes it again; only its owner must be the
+same. What it holds are its events (`stream_events`); views are ways of reading it
+(`stream_views`).
+SOURCE: cdap reference 2.6, 2.9, 2.11, 4.2, 4.8, 4.10 (P7), K25.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap.http import creating, object_store, owners, stream_events
+from lakewarden.systems.cdap.http.authorization import (
+    Ask,
+    allow,
+    is_stored,
+    listed,
+    write,
+    write_all,
+)
+from lakewarden.systems.cdap.http.bodies import (
+    Body,
+    Json,
+    convert,
+    done,
+    ok,
+    present,
+    read,
+    read_optional,
+)
+from lakewarden.systems.cdap.http.creating import PRINCIPAL, Said
+from lakewarden.systems.cdap.http.deleting import delete_all
+from lakewarden.systems.cdap.http.errors import bad
+from lakewarden.systems.cdap.http.ids import entity, last, namespace
+
+PATH: Final = "/v3/namespaces/{namespace}/streams"
+ONE: Final = f"{PATH}/{{stream}}"
+
+TTL: Final = stream_events.TTL
+FORMAT: Final = "format"
+THRESHOLD: Final = "notification.threshold.mb"
+
+FOREVER: Final = (2**63 - 1) // 1_000
+"""The seconds that events are kept for, where nobody said how long."""
+
+FORMATS: Final = ("avro", "clf", "csv", "grok", "syslog", "text", "tsv")
+
+TEXT: Final[Json] = {
+    "name": "text",
+    "schema": {
+        "type": "record",
+        "name": "stringBody",
+        "fields": [{"name": "body", "type": "string"}],
+    },
+    "settings": {},
+}
+"""How events are read, where nobody said how."""
+
+_OF_THRESHOLD: Final = 1_024
+
+
+class StreamBody(Body):
+    """What is said of a stream."""
+
+    ttl: int | None = None
+    format: Json | None = None
+    threshold: int | None = msgspec.field(default=None, name=THRESHOLD)
+    description: str | None = None
+    principal: str | None = None
+
+    def properties(self) -> Json:
+        """The properties that are said; raises `Failure` 400 for what none can be."""
+        if self.ttl is not None and not 0 <= self.ttl <= FOREVER:
+            raise bad(f"`{TTL}` is not a number of seconds from 0 to {FOREVER}")
+        if self.threshold is not None and self.threshold <= 0:
+            raise bad(f"`{THRESHOLD}` is not a number above 0")
+        if self.format is not None:
+            check_format(self.format)
+        found = {TTL: self.ttl, FORMAT: self.format, THRESHOLD: self.threshold}
+        return present(**found)
+
+
+def check_format(format: Json) -> None:
+    """Raises `Failure` 400 for a format that has no known name."""
+    if format.get("name") not in FORMATS:
+        raise bad(f"the name of a format is one of {', '.join(FORMATS)}")
+
+
+def listed_all(exchange: Exchange) -> Reply:
+    """The streams of a namespace that the caller is shown."""
+    return ok([{"name": last(one)} for one in listed(exchange, "stream.list", namespace(exchange))])
+
+
+def create(exchange: Exchange) -> Reply:
+    """A new stream; one that is there stays as it is, and nobody is given anything on it."""
+    stream = entity(exchange, "stream")
+    body = read_optional(exchange, StreamBody)
+    said = Said(body.properties(), body.description, body.principal)
+
+    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+        owner = owners.effective(transaction.realm(exchange.realm), stream, body.principal)
+        return [Ask("stream.create", stream), *owners.asks(owner)]
+
+    def task(transaction: WriteTransaction) -> None:
+        if is_stored(transaction.realm(exchange.realm), stream):
+            _check_owner(exchange, transaction, "stream.create", stream, body.principal)
+        else:
+            creating.put_stream(exchange, transaction, "stream.create", stream, said)
+
+    write_all(exchange, asks, task, missing=None)
+    return done()
+
+
+def get(exchange: Exchange) -> Reply:
+    """The properties of a stream."""
+    stream = entity(exchange, "stream")
+    allow(exchange, "stream.get", stream)
+    return ok(_shown(object_store.document(exchange, stream)))
+
+
+def update(exchange: Exchange) -> Reply:
+    """Other properties; what is not said stays as it is. Owners must be repeated."""
+    stream = entity(exchange, "stream")
+    body = read(exchange, StreamBody)
+    wanted = body.properties()
+
+    def task(transaction: WriteTransaction) -> None:
+        _check_owner(exchange, transaction, "stream.update_properties", stream, body.principal)
+        known = object_store.document_in(transaction, exchange.realm, stream)
+        told = body.description
+        description = known.get("description") if told is None else told
+        properties = {**properties_of(known), **wanted}
+        object_store.put(
+            transaction, exchange.realm, stream, properties=properties, description=description
+        )
+
+    write(exchange, "stream.update_properties", stream, task)
+    return done()
+
+
+def truncate(exchange: Exchange) -> Reply:
+    """Takes all events of a stream away."""
+    stream = entity(exchange, "stream")
+
+    def task(transaction: WriteTransaction) -> None:
+        stream_events.clear(transaction, exchange.realm, stream)
+
+    write(exchange, "stream.truncate", stream, task)
+    return done()
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Deletes a stream with its events and views."""
+    stream = entity(exchange, "stream")
+
+    def task(transaction: WriteTransaction) -> None:
+        object_store.drop(exchange, transaction, "stream.delete", stream)
+
+    write(exchange, "stream.delete", stream, task)
+    return done()
+
+
+def drop_all(exchange: Exchange) -> Reply:
+    """Deletes all streams of a namespace."""
+    return delete_all(exchange, "stream.drop_all", namespace(exchange), "stream")
+
+
+def properties_of(body: Json) -> Json:
+    """The properties that were said of a stream."""
+    return convert(body.get("properties") or {}, Json)
+
+
+def _check_owner(
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    operation: str,
+    stream: Entity,
+    given: str | None,
+) -> None:
+    """Raises `Failure` 403 where the stream would get another effective owner."""
+    state = transaction.realm(exchange.realm)
+    known = object_store.document_in(transaction, exchange.realm, stream).get(PRINCIPAL)
+    before = owners.effective(state, stream, None if known is None else str(known))
+    owners.check_same(operation, stream, before, owners.effective(state, stream, given))
+
+
+def _shown(body: Json) -> Json:
+    said = {TTL: FOREVER, FORMAT: TEXT, THRESHOLD: _OF_THRESHOLD, **properties_of(body)}
+    more = present(description=body.get("description"), principal=body.get(PRINCIPAL))
+    return {**said, **more}
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", PATH, "stream.list", listed_all),
+    Route("DELETE", PATH, "stream.drop_all", drop_all),
+    Route("PUT", ONE, "stream.create", create),
+    Route("GET", ONE, "stream.get", get),
+    Route("DELETE", ONE, "stream.delete", delete),
+    Route("PUT", f"{ONE}/properties", "stream.update_properties", update),
+    Route("POST", f"{ONE}/truncate", "stream.truncate", truncate),
+)

@@ -1,0 +1,196 @@
+"""System services: what the platform runs of its own, with the number of instances wanted.
+
+Everybody may look at them; to change one takes what the model says. Nothing is executed: a
+restart is recorded, and a service has at once as many instances as are wanted of it.
+SOURCE: cdap reference K15; cdapio/cdap, MonitorHandler at v5.1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import object_store
+from lakewarden.systems.cdap.http.authorization import allow, write
+from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, read
+from lakewarden.systems.cdap.http.errors import bad, not_found
+from lakewarden.systems.cdap.http.ids import instance
+
+PATH: Final = "/v3/system/services"
+ONE: Final = f"{PATH}/{{service}}"
+
+OK: Final = "OK"
+
+INSTANCES: Final = "instances"
+RESTARTED: Final = "restarted"
+"""The members of a service's document."""
+
+
+class Service(NamedTuple):
+    """What a service does, and how many instances it has at most."""
+
+    description: str
+    most: int
+
+
+SERVICES: Final[Mapping[str, Service]] = {
+    "appfabric": Service("Service for managing applications.", 1),
+    "dataset.executor": Service("Service to perform dataset operations.", 1),
+    "log.saver": Service("Service to collect and store logs.", 5),
+    "metrics": Service("Service to handle metrics requests.", 5),
+    "metrics.processor": Service("Service to process application and system metrics.", 5),
+    "streams": Service("Service that handles stream data ingestion.", 5),
+}
+"""The services of which the work is done here, by name."""
+
+
+class InstancesBody(Body):
+    """How many instances there should be."""
+
+    instances: int
+
+
+def listed(exchange: Exchange) -> Reply:
+    """All services, with their status."""
+    names = sorted(SERVICES)
+    allow(exchange, "system_service.view", _entity(names[0]))
+    bodies = object_store.documents(exchange, [_entity(name) for name in names])
+    return ok([_row(name, _wanted(body)) for name, body in zip(names, bodies, strict=True)])
+
+
+def statuses(exchange: Exchange) -> Reply:
+    """The status of every service, by name."""
+    names = sorted(SERVICES)
+    allow(exchange, "system_service.view", _entity(names[0]))
+    return ok(dict.fromkeys(names, OK))
+
+
+def status(exchange: Exchange) -> Reply:
+    """The status of one service."""
+    _seen(exchange)
+    return ok({"status": OK})
+
+
+def instances(exchange: Exchange) -> Reply:
+    """How many instances a service has, and how many are wanted."""
+    wanted = _wanted(_seen(exchange))
+    return ok({"requested": wanted, "provisioned": wanted})
+
+
+def set_instances(exchange: Exchange) -> Reply:
+    """Sets how many instances are wanted."""
+    name = exchange.params["service"]
+
+    def task(transaction: WriteTransaction) -> None:
+        most = _known(name).most
+        wanted = read(exchange, InstancesBody).instances
+        if not 1 <= wanted <= most:
+            raise bad(f"expected 1 to {most} instances of {quoted(name)}, got {wanted}")
+        object_store.put(transaction, exchange.realm, _entity(name), **{INSTANCES: wanted})
+
+    _change(exchange, task)
+    return done()
+
+
+def restart(exchange: Exchange) -> Reply:
+    """Restarts all instances of a service."""
+    return _restart(exchange, None)
+
+
+def restart_instance(exchange: Exchange) -> Reply:
+    """Restarts one instance of a service."""
+    return _restart(exchange, exchange.params["instance"])
+
+
+def _restart(exchange: Exchange, one: str | None) -> Reply:
+    name = exchange.params["service"]
+
+    def task(transaction: WriteTransaction) -> None:
+        _known(name)
+        there = _wanted(object_store.document_in(transaction, exchange.realm, _entity(name)))
+        ids = [str(id) for id in range(there)]
+        if one is not None and one not in ids:
+            raise not_found(f"system_service:{name}/instances/{one}")
+        now = int(transaction.now * 1_000)
+        told: Json = {
+            "serviceName": name,
+            "startTimeInMs": now,
+            "endTimeInMs": now,
+            "status": "SUCCESS",
+            "instanceIds": [int(id) for id in (ids if one is None else [one])],
+        }
+        object_store.put(transaction, exchange.realm, _entity(name), **{RESTARTED: told})
+
+    _change(exchange, task)
+    return done()
+
+
+def latest_restart(exchange: Exchange) -> Reply:
+    """The restart before now; 404 where there was none."""
+    found = _seen(exchange).get(RESTARTED)
+    if found is None:
+        raise not_found(f"system_service:{exchange.params['service']}/latest-restart")
+    return ok(found)
+
+
+def _change(exchange: Exchange, task: Callable[[WriteTransaction], None]) -> None:
+    entity = cdap.parse("system_service", exchange.params["service"])
+    targets = {"instance": instance(exchange)}
+    write(exchange, "system_service.change", entity, task, targets=targets)
+
+
+def _seen(exchange: Exchange) -> Json:
+    """The document of the service of the path, if the caller may look at it."""
+    entity = cdap.parse("system_service", exchange.params["service"])
+    allow(exchange, "system_service.view", entity)
+    _known(entity.name)
+    return object_store.document(exchange, entity)
+
+
+def _known(name: str) -> Service:
+    """The service of that name; raises `Failure` 404."""
+    found = SERVICES.get(name)
+    if found is None:
+        raise not_found(f"system_service:{name}")
+    return found
+
+
+def _wanted(body: Json) -> int:
+    found = body.get(INSTANCES)
+    return found if isinstance(found, int) else 1
+
+
+def _entity(name: str) -> Entity:
+    return Entity("system_service", name)
+
+
+def _row(name: str, wanted: int) -> Json:
+    return {
+        "name": name,
+        "description": SERVICES[name].description,
+        "status": OK,
+        "logs": OK,
+        "min": 1,
+        "max": SERVICES[name].most,
+        "requested": wanted,
+        "provisioned": wanted,
+    }
+
+
+ROUTES: Final[Sequence[Route]] = (
+    Route("GET", PATH, "system_service.view", listed),
+    Route("GET", f"{PATH}/status", "system_service.view", statuses),
+    Route("GET", f"{ONE}/status", "system_service.view", status),
+    Route("GET", f"{ONE}/instances", "system_service.view", instances),
+    Route("PUT", f"{ONE}/instances", "system_service.change", set_instances),
+    Route("POST", f"{ONE}/restart", "system_service.change", restart),
+    Route(
+        "POST", f"{ONE}/instances/{{instance}}/restart", "system_service.change", restart_instance
+    ),
+    Route("GET", f"{ONE}/latest-restart", "system_service.view", latest_restart),
+)

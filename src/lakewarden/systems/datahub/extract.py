@@ -1,0 +1,189 @@
+"""A running DataHub, read over its OpenAPI: every type, page by page, as change proposals.
+
+Asked for are the aspects that mean something for authorization, and the key, which says that
+the entity is there. A policy that DataHub ships and the original does not show is deleted in
+the export: it would come to life otherwise. An original that has no `/openapi/v3/entity` yet is
+read over its Rest.li interface, see `lakewarden.systems.datahub.extract_older`.
+
+SOURCE: datahub reference 6.6, 6.7 and 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from lakewarden.aspects.meaning import READERS
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pipeline.extract.export import Export
+from lakewarden.pipeline.extract.original import ABSENT, Original
+from lakewarden.service.system import load_system
+from lakewarden.systems.datahub import extract_older as datahub_older
+
+PAGE: Final = 500
+"""How many entities are asked for at once."""
+
+IDLE: Final = 100
+"""How many pages one after the other may bring nothing new."""
+
+_POLICY: Final = "dataHubPolicy"
+_NOT_EQUALS: Final = "NOT_EQUALS"
+_FORBIDDEN: Final = 403
+
+_BOOKKEEPING: Final = frozenset(
+    {"any", "dataHubAccessToken", "dataHubRetention", "dataHubSecret", "dataHubStepState"}
+    | {"dataHubUpgrade", "dataType", "entityType", "globalSettings", "inviteToken", "telemetry"}
+)
+"""Types that no policy is about by name, or that hold secrets."""
+
+_KEYS: Final = {"corpuser": "corpUserKey"}
+"""Key aspects that are not called by their type."""
+
+_OF_ONE_TYPE: Final = {"glossaryNodeInfo": "glossaryNode", "glossaryTermInfo": "glossaryTerm"}
+"""Aspects that say the same of different types; a server may show both, and one is enough."""
+
+_NOTES: Final = (
+    f"entities of {', '.join(sorted(_BOOKKEEPING - {'any'}))}: not asked for",
+    "aspects without meaning for authorization: not asked for",
+    "entities that the caller may not read: the original leaves them out without a word",
+)
+
+
+def walk(original: Original, export: Export) -> None:
+    """Reads all entities that the caller is shown. Raises `BadInput` where no policy is."""
+    for text in _NOTES:
+        export.note(text)
+    model = load_system("datahub").model
+    entities = _entities if _is_served(original) else datahub_older.entities
+    policies: set[str] = set()
+    excluding: set[str] = set()
+    # First the policies: without them the rest need not be asked for.
+    for type in (_POLICY, *(one for one in model.types if one not in {*_BOOKKEEPING, _POLICY})):
+        for entity in entities(original, type, _wanted(type)):
+            urn = entity["urn"]
+            if type == _POLICY:
+                policies.add(urn)
+                excluding |= {urn} if _excludes(entity) else set()
+            for record in _records(type, urn, entity):
+                export.record(type, record)
+        if not policies:
+            message = "the original shows no policy; ask as somebody who may read all of them"
+            raise BadInput(message, where=_path(_POLICY))
+    _check_shown(original, excluding)
+    for shipped in model.defaults:
+        if shipped.get("editable") and shipped["id"] not in policies:
+            gone = {"entityType": _POLICY, "entityUrn": shipped["id"], "changeType": "DELETE"}
+            export.record(_POLICY, gone)
+
+
+def _excludes(value: object) -> bool:
+    """Whether a policy asks what something is not: what is not shown would fit, then."""
+    if isinstance(value, dict):
+        return value.get("condition") == _NOT_EQUALS or any(map(_excludes, value.values()))
+    return isinstance(value, list) and any(map(_excludes, value))
+
+
+def _check_shown(original: Original, excluding: set[str]) -> None:
+    """Refuses to leave out what would open something by being left out."""
+    hidden = [one for one in original.withheld if one.status == _FORBIDDEN]
+    if hidden and excluding:
+        policy = min(excluding)
+        message = f"not shown ({_FORBIDDEN}), and `{policy}` holds for what lacks a value"
+        raise BadInput(f"{message}; ask as somebody who may read it", where=hidden[0].path)
+
+
+def _is_served(original: Original) -> bool:
+    """Whether the newer interface is there; policies are of a type that every DataHub has."""
+    known = len(original.withheld)
+    reply = original.get(f"{_path(_POLICY)}?query=*&count=1", ABSENT)
+    is_refused = len(original.withheld) > known
+    del original.withheld[known:]  # it is asked again, and written down then
+    return is_refused or reply is not None
+
+
+def _path(type: str) -> str:
+    return f"/openapi/v3/entity/{quote(type, safe='')}"
+
+
+def _key(type: str) -> str:
+    return _KEYS.get(type, f"{type}Key")
+
+
+def _wanted(type: str) -> list[str]:
+    """The aspects that are asked for."""
+    return [_key(type), *sorted(READERS)]
+
+
+def _entities(original: Original, type: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
+    """All entities of a type; the scroll ends where it gives no next place."""
+    asked = [("query", "*"), ("count", str(PAGE)), ("includeSoftDelete", "true")]
+    asked += [("aspects", name) for name in wanted]
+    place: str | None = None
+    scroll = _Scroll(_path(type))
+    while True:
+        query = urlencode(asked if place is None else [*asked, ("scrollId", place)])
+        reply = original.get(f"{_path(type)}?{query}")
+        if reply is None:
+            if place is not None:
+                raise Unavailable(f"{_path(type)}: the original stopped in the middle of a list")
+            last = original.withheld[-1]
+            original.withheld[-1] = last._replace(path=_path(type))
+            return
+        found = _page(reply, type)
+        yield from found
+        place = scroll.next(reply.get("scrollId"), found)
+        if place is None:
+            return
+
+
+class _Scroll:
+    """A walk through pages that has to come to its end: each place once, and something new."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._places: set[str] = set()
+        self._known: set[int] = set()
+        self._idle = 0
+
+    def next(self, place: object, found: list[dict[str, Any]]) -> str | None:
+        """The next place, if there is one. Raises `BadInput` and `Unavailable`."""
+        if not place:
+            return None
+        if not isinstance(place, str):
+            raise BadInput("expected a text", where=f"{self._path}: scrollId")
+        if place in self._places:
+            raise Unavailable(f"{self._path}: the original goes round in a circle")
+        self._places.add(place)
+        before = len(self._known)
+        self._known.update(hash(entity["urn"]) for entity in found)
+        self._idle = 0 if len(self._known) > before else self._idle + 1
+        if self._idle >= IDLE:
+            raise Unavailable(f"{self._path}: {IDLE} pages bring nothing new and no end")
+        return place
+
+
+def _page(reply: Any, type: str) -> list[dict[str, Any]]:
+    found = reply.get("entities") if isinstance(reply, dict) else None
+    if not isinstance(found, list):
+        raise BadInput("expected a page of `entities`", where=_path(type))
+    for entity in found:
+        if not isinstance(entity, dict) or not isinstance(entity.get("urn"), str):
+            raise BadInput("expected an entity with its `urn`", where=_path(type))
+    return found
+
+
+def _records(type: str, urn: str, entity: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A change proposal for each aspect that means something; for the key, if there is none."""
+    about = {"entityType": type, "entityUrn": urn, "changeType": "UPSERT"}
+    said = False
+    for name in sorted(READERS):
+        aspect = entity.get(name)
+        if aspect is None or _OF_ONE_TYPE.get(name, type) != type:
+            continue
+        if not isinstance(aspect, dict) or "value" not in aspect:
+            raise BadInput("expected an aspect with its `value`", where=f"{urn}: {name}")
+        said = True
+        yield {**about, "aspectName": name, "aspect": {"json": aspect["value"]}}
+    if not said:
+        yield {**about, "aspectName": _key(type), "aspect": {"json": {}}}

@@ -1,0 +1,89 @@
+"""DataHub as its clients speak it, over the decision service.
+
+Rest.li (`aspect_calls`, `entities`), the newer interface (`openapi`, `logical`) and GraphQL, each
+also below `/api/gms`, where clients look for it that were told of a frontend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.systems.datahub.http import (
+    aspect_calls,
+    entities,
+    frontend,
+    logical,
+    openapi,
+    openapi_v2,
+    relationships,
+    scrolling,
+    server,
+    system_calls,
+    timeline,
+    timeseries,
+    usage_stats,
+)
+from lakewarden.systems.datahub.http.errors import Failure, body_of, failure_of
+from lakewarden.systems.datahub.http.graphql.routes import routes as graphql_routes
+from lakewarden.systems.datahub.http.session import checked
+
+BELOW: Final = "/api/gms"
+"""Where a frontend has all of it a second time."""
+
+GUESSED: Final = "/api"
+"""Where a client that was given an address below `BELOW` looks for the frontend's own calls."""
+
+_MODULES: Final = (
+    *(server, aspect_calls, entities, openapi, scrolling, logical, timeseries, usage_stats),
+    *(relationships, timeline, openapi_v2, system_calls, frontend),
+)
+
+_OF_SERVER: Final = ("/health",)
+"""Paths that the server answers by itself, for all dialects."""
+
+
+class DataHub:
+    """The dialect: its routes, and how it says that something went wrong."""
+
+    name = "datahub"
+    models: tuple[str, ...] = ("datahub",)
+    anonymous: str | None = None
+
+    def routes(self) -> Sequence[Route]:
+        """All routes, each of them twice."""
+        return tuple(_routes())
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        """The reply that an error is answered with."""
+        return _reply(failure_of(error))
+
+    def unauthenticated(self, why: str) -> Reply:
+        """401, for credentials that are missing or wrong."""
+        return _reply(Failure(401, why))
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        """404 for a path that there is not, 405 for a method that it does not take."""
+        if allowed:
+            text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
+            return replace(_reply(Failure(405, text)), headers={"Allow": ", ".join(allowed)})
+        return _reply(Failure(404, "there is nothing at this path"))
+
+
+def _routes() -> Iterator[Route]:
+    for own in (one for module in _MODULES for one in module.ROUTES):
+        # An inline route tells what is the same for everybody, a public one asks by itself.
+        is_open = own.inline or own.public
+        route = own if is_open else replace(own, handler=checked(own.handler))
+        if route.path not in _OF_SERVER:
+            yield route
+        yield replace(route, path=f"{BELOW}{route.path}")
+        if own in frontend.ROUTES:
+            yield replace(route, path=f"{GUESSED}{route.path}")
+    yield from graphql_routes()
+
+
+def _reply(failure: Failure) -> Reply:
+    return Reply(failure.status, body_of(failure))

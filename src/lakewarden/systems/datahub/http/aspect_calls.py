@@ -1,0 +1,82 @@
+"""Aspects, one by one: `/aspects`. Proposals are written here, singly and in batches.
+
+`async` is taken and left unheeded: what is answered has been written. SOURCE: datahub reference
+6.6 and 7.1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.aspects.record_names import record_name
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+from lakewarden.service import aspects
+from lakewarden.systems.datahub.http import counts, system_calls, timeseries
+from lakewarden.systems.datahub.http.actions import Actions, memberships
+from lakewarden.systems.datahub.http.authorization import check_open, check_readable, put
+from lakewarden.systems.datahub.http.bodies import (
+    LARGEST,
+    entity,
+    fields,
+    listed,
+    ok,
+    proposal,
+    value,
+)
+from lakewarden.systems.datahub.http.errors import no_such
+
+
+def load(exchange: Exchange) -> Reply:
+    """One aspect, under the name of its record; only the newest version is kept."""
+    found = entity(exchange.params["urn"])
+    name = exchange.one("aspect")
+    if not name:
+        raise BadInput("expected the name of an aspect", where="aspect")
+    check_readable(exchange, [found])
+    check_open([name])
+    with exchange.service.reading() as reading:
+        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
+    if name not in kept or exchange.one("version", "0") not in ("0", ""):
+        raise no_such(f"the aspect {quoted(name)} of {quoted(found.name)}")
+    return ok({"aspect": {record_name(name): kept[name].value}, "version": 0})
+
+
+def ingest(exchange: Exchange) -> Reply:
+    """Writes one proposal."""
+    item = fields(exchange).object_or_none("proposal")
+    if item is None:
+        raise BadInput("expected an object", where="body.proposal")
+    (written,) = put(exchange, [proposal(item)])
+    return value(written.name)
+
+
+def ingest_batch(exchange: Exchange) -> Reply:
+    """Writes many proposals, or none of them."""
+    items = listed(fields(exchange), "proposals")
+    written = put(exchange, [proposal(item) for item in items])
+    return value("success" if len(written) != 1 else written[0].name)
+
+
+ACTIONS: Final[Actions] = {
+    **system_calls.OF_ASPECTS,
+    "getCount": ("counts.read", counts.of_aspect),
+    "getTimeseriesAspectValues": ("timeseries.read", timeseries.load),
+    "ingestProposal": ("entity.update", ingest),
+    "ingestProposalBatch": ("entity.update", ingest_batch),
+}
+"""What `?action=` may be, and the operation that it asks for."""
+
+
+ROUTES: Final = (
+    Route(
+        "POST",
+        "/aspects",
+        "",
+        memberships(ACTIONS),
+        why="every action asks for an operation of its own",
+        body_limit=LARGEST,
+    ),
+    Route("GET", "/aspects/{urn}", "entity.read", load, encoded_slash=True),
+)

@@ -1,0 +1,305 @@
+"""The one place where it is decided whether a handler of the REST interface may act.
+
+Reads name their operation and its target; writes are proposals, guarded by the service. With
+policies or REST authorization switched off nothing is asked, as in the original; what the system
+ships stays immutable, and secrets stay unread, all the same.
+
+SOURCE: datahub reference 5.3, 5.4 and 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import LimitExceeded, Unavailable
+from lakewarden.kernel.listing import filtered, listing
+from lakewarden.kernel.request import Request
+from lakewarden.service import aspects
+from lakewarden.service.aspect_guard import NotAllowed, Switches
+from lakewarden.service.aspects import SECRETS
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.proposals import Proposal, propose, remove
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.errors import forbidden
+
+T = TypeVar("T")
+
+READING = "entity.read"
+"""The operation that reads an entity over the REST interface."""
+
+_OFF = "REST authorization is off"
+_POLICY = "dataHubPolicy"
+_POLICIES = f"urn:li:{_POLICY}:"
+
+
+def allow(exchange: Exchange, operation: str, target: Entity = NO_RESOURCE) -> RealmState:
+    """The realm's state, if the caller may; raises `Failure` 403."""
+    state = exchange.realm_state
+    request = question(exchange, operation, target)
+    if is_on(exchange) and not state.matrix.decide(request).allow:
+        denied(exchange, operation, target)
+        raise forbidden(_refusal(operation, target))
+    exchange.used(request)
+    return state
+
+
+def may(exchange: Exchange, operation: str, target: Entity = NO_RESOURCE) -> bool:
+    """Whether the caller may, where the answer only says less to who may not."""
+    asked = question(exchange, operation, target)
+    return not is_on(exchange) or exchange.realm_state.matrix.decide(asked).allow
+
+
+def denied(exchange: Exchange, operation: str, target: Entity) -> None:
+    """Makes a denied read part of the audit trail, one for many of its kind."""
+    actor = exchange.actor.user
+    count = exchange.services.denials.count(exchange.realm, actor, operation, exchange.now)
+    if not count:
+        return
+    reason = _refusal(operation, target)
+    with suppress(Unavailable):  # denied it is in any case
+        exchange.write(
+            lambda transaction: transaction.record(
+                _event(exchange, transaction, operation, target, "deny", reason, reads=count)
+            )
+        )
+
+
+def related(exchange: Exchange, operation: str, entities: Sequence[Entity]) -> list[Entity]:
+    """Those of the entities, in order, on which the caller may do the operation."""
+    if not is_on(exchange) or not entities:
+        return list(entities)
+    asked = question(exchange, operation, NO_RESOURCE)
+    matrix = exchange.realm_state.matrix
+    return [entities[index] for index in filtered(matrix, asked, list(entities))]
+
+
+def readable(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
+    """Those of the entities, in order, that the caller may read."""
+    return related(exchange, READING, entities)
+
+
+def check_readable(exchange: Exchange, entities: Sequence[Entity]) -> None:
+    """Raises `Failure` 403 unless the caller may read all of them."""
+    for entity in entities:
+        allow(exchange, READING, entity)
+
+
+def check_open(names: Iterable[str]) -> None:
+    """Raises `Failure` 403 where an aspect is named that is told to nobody."""
+    for name in sorted(set(names) & SECRETS.keys()):
+        raise forbidden(f"`{name}` is told to nobody")
+
+
+def question(exchange: Exchange, operation: str, target: Entity) -> Request:
+    """The caller's question."""
+    state = exchange.realm_state
+    return exchange.actor.request(state.realm, state.system, operation, target, now=exchange.now)
+
+
+def is_on(exchange: Exchange) -> bool:
+    """Whether anything is asked at all."""
+    options = exchange.services.datahub
+    return options.policies and options.rest
+
+
+def switches(exchange: Exchange) -> Switches:
+    """What the guard of proposals leaves out."""
+    options = exchange.services.datahub
+    return Switches(
+        rest=is_on(exchange),
+        constraints=options.constraints,
+        domains=options.domain_write,
+        values=options.timeseries_values,
+        unknown_aspects=options.unknown_aspects,
+        entity_aspects=options.entity_aspects,
+        patch_operations=options.patch_operations,
+    )
+
+
+def caller(exchange: Exchange) -> Entity:
+    """Who is calling, as an entity."""
+    state = exchange.realm_state
+    principal = exchange.actor.principal(state.realm, state.system)
+    return Entity(datahub.urn_type(principal.name), principal.name)
+
+
+def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
+    """Writes all of it or nothing; raises `Failure` 403 for the first that is refused."""
+    most = exchange.services.batch_rows
+    if len(proposals) > most:
+        raise LimitExceeded(f"more than {most} changes together")
+    actor = caller(exchange)
+    aspects_of: dict[Entity, list[str]] = {}
+    for one in proposals:
+        aspects_of.setdefault(one.entity, []).append(one.aspect)
+
+    done: list[Request] = []
+
+    def task(transaction: WriteTransaction) -> list[Entity]:
+        done.clear()
+        there = _there(exchange, transaction, aspects_of)
+        written = propose(transaction, exchange.realm, proposals, actor, switches(exchange))
+        left = _there(exchange, transaction, written)
+        for entity in written:
+            makes = "entity.update" if entity in there else "entity.create"
+            operation = makes if entity in left else "entity.delete"
+            told(exchange, transaction, operation, entity, aspects=aspects_of[entity])
+            done.append(question(exchange, operation, entity))
+        return written
+
+    written = guarded(exchange, task)
+    for request in done:
+        exchange.used(request)
+    return written
+
+
+def take_away(exchange: Exchange, entity: Entity) -> bool:
+    """Takes an entity away; False: it was not there. Raises `Failure` 403."""
+
+    def task(transaction: WriteTransaction) -> bool:
+        gone = remove(transaction, exchange.realm, entity, switches(exchange))
+        told(exchange, transaction, "entity.delete", entity, found=gone)
+        return gone
+
+    gone = guarded(exchange, task)
+    exchange.used(question(exchange, "entity.delete", entity))
+    return gone
+
+
+def act(
+    exchange: Exchange,
+    operation: str,
+    target: Entity,
+    task: Callable[[WriteTransaction], T],
+    details: Callable[[T], Mapping[str, object]] = lambda _: {},
+) -> T:
+    """What the task returns, done if the caller may on the newest state; raises `Failure` 403.
+
+    `details` are what the audit trail says of what came of it.
+    """
+
+    def asked(transaction: WriteTransaction) -> T:
+        found = transaction.realm(exchange.realm)
+        actor = exchange.actor
+        request = actor.request(found.realm, found.system, operation, target, now=transaction.now)
+        if is_on(exchange) and not transaction.decide(exchange.realm, request).allow:
+            raise NotAllowed(request, _refusal(operation, target))
+        result = task(transaction)
+        told(exchange, transaction, operation, target, **details(result))
+        return result
+
+    result = guarded(exchange, asked)
+    exchange.used(question(exchange, operation, target))
+    return result
+
+
+def _there(
+    exchange: Exchange, transaction: WriteTransaction, entities: Iterable[Entity]
+) -> set[Entity]:
+    snapshot = transaction.realm(exchange.realm).matrix.snapshot
+    return {entity for entity in entities if aspects.is_there(entity, snapshot)}
+
+
+def guarded(exchange: Exchange, task: Callable[[WriteTransaction], T]) -> T:
+    """What the task returns, in one write; a refusal undoes it, and is audited by itself."""
+    try:
+        return exchange.write(task)
+    except NotAllowed as error:
+        refused = error
+    request = refused.request
+    exchange.write(
+        lambda transaction: transaction.record(
+            _event(exchange, transaction, request.operation, request.target, "deny", str(refused))
+        )
+    )
+    raise forbidden(str(refused)) from None
+
+
+def told(
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    operation: str,
+    target: Entity,
+    **details: object,
+) -> None:
+    """Makes an act that is allowed part of the audit trail."""
+    reason = "allowed" if is_on(exchange) else _OFF
+    transaction.record(_event(exchange, transaction, operation, target, "allow", reason, **details))
+
+
+class Page(NamedTuple):
+    """Some of the entities of a type, and how many there are."""
+
+    entities: list[Entity]
+    total: int
+
+
+def shown(exchange: Exchange, type: str, start: int, count: int) -> Page:
+    """The stored entities of a type that the caller may read, a page in canonical order."""
+    state = exchange.realm_state
+    tree = state.matrix.snapshot.coded.tree
+    ids = state.matrix.snapshot.of_type(type)
+    if is_on(exchange) and ids:
+        ids = listing(state.matrix, question(exchange, READING, NO_RESOURCE), type=type)
+    more = readable(exchange, _of_statements(exchange, type))
+    page = [tree.entity(id) for id in tree.ordered(ids)[start : start + count]]
+    page += more[max(start - len(ids), 0) :][: count - len(page)]
+    return Page(page, len(ids) + len(more))
+
+
+def how_many(exchange: Exchange, type: str) -> int:
+    """How many entities of a type are stored, whoever asks."""
+    stored_ones = exchange.realm_state.matrix.snapshot.of_type(type)
+    return len(stored_ones) + len(_of_statements(exchange, type))
+
+
+def stored(exchange: Exchange, types: Iterable[str]) -> Iterator[Entity]:
+    """All stored entities of the types, whoever asks."""
+    snapshot = exchange.realm_state.matrix.snapshot
+    tree = snapshot.coded.tree
+    for kind in types:
+        yield from (tree.entity(id) for id in tree.ordered(snapshot.of_type(kind)))
+        yield from _of_statements(exchange, kind)
+
+
+def _of_statements(exchange: Exchange, type: str) -> list[Entity]:
+    """The policies that are there as statements alone, as those are that the system ships."""
+    if type != _POLICY:
+        return []
+    snapshot = exchange.realm_state.matrix.snapshot
+    named = (Entity(type, id) for id in snapshot.table.statements if id.startswith(_POLICIES))
+    return sorted(one for one in named if not snapshot.coded.is_known(one))
+
+
+def _event(
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    operation: str,
+    target: Entity,
+    outcome: str,
+    reason: str,
+    **details: object,
+) -> AuditEvent:
+    return AuditEvent(
+        time=transaction.now,
+        actor=exchange.actor.user,
+        operation=operation,
+        target="" if target == NO_RESOURCE else f"{target.type}:{target.name}",
+        outcome=outcome,
+        reason=reason,
+        realm=exchange.realm,
+        wire=exchange.actor.wire,
+        request_id=exchange.actor.request_id,
+        details={"credential": exchange.actor.credential, **details},
+    )
+
+
+def _refusal(operation: str, target: Entity) -> str:
+    on = "" if target == NO_RESOURCE else f" on `{target.name or target.type}`"
+    return f"not authorized to perform `{operation}`{on}"

@@ -1,0 +1,198 @@
+"""Entities as wholes: `/entities` and `/entitiesV2`. SOURCE: datahub reference 6.6 and 7.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from lakewarden.aspects.fields import Fields
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.service import aspects
+from lakewarden.service.aspects import Aspect
+from lakewarden.service.proposals import referring
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.http import counts, search_calls, system_calls, timeseries
+from lakewarden.systems.datahub.http.actions import Actions, memberships
+from lakewarden.systems.datahub.http.authorization import (
+    check_open,
+    check_readable,
+    guarded,
+    put,
+    shown,
+    switches,
+    take_away,
+    told,
+)
+from lakewarden.systems.datahub.http.bodies import (
+    LARGEST,
+    entity,
+    fields,
+    listed,
+    ok,
+    snapshot,
+    value,
+    whole,
+)
+
+_SHOWN: Final = 10
+"""So many references are told of, beside their number."""
+
+
+def load(exchange: Exchange) -> Reply:
+    """An entity with its aspects, or those that are named; of one that is not there, none."""
+    found = entity(exchange.params["urn"])
+    check_readable(exchange, [found])
+    (body,) = _loaded(exchange, [found], there=False)
+    return ok(body)
+
+
+def load_batch(exchange: Exchange) -> Reply:
+    """The entities that are named and there, by their URNs; all of them must be readable."""
+    found = [entity(urn) for urn in dict.fromkeys(_listed(exchange.query.get("ids", ())))]
+    most = exchange.services.batch_rows
+    if not found:
+        raise BadInput("expected URNs", where="ids")
+    if len(found) > most:
+        raise LimitExceeded(f"more than {most} entities")
+    check_readable(exchange, found)
+    results = {str(body["urn"]): body for body in _loaded(exchange, found, there=True)}
+    return ok({"results": results, "statuses": {}, "errors": {}})
+
+
+def _loaded(
+    exchange: Exchange, entities: list[Entity], *, there: bool
+) -> Iterator[dict[str, object]]:
+    """The entities with the aspects that are wanted; `there`: those alone that are stored."""
+    wanted = set(_listed(exchange.query.get("aspects", ())))
+    check_open(wanted)
+    with exchange.service.reading() as reading:
+        kept = aspects.read(reading, exchange.realm_state, entities)
+    for one in entities:
+        if there and one not in kept:
+            continue
+        own = {n: _body(n, a) for n, a in kept.get(one, {}).items() if not wanted or n in wanted}
+        yield {"urn": one.name, "entityName": one.type, "aspects": own}
+
+
+def _listed(given: tuple[str, ...]) -> Iterator[str]:
+    """The members of a list, one by one or as Rest.li writes it, `List(a,b)`.
+
+    What stands in parentheses belongs together.
+    """
+    for text in given:
+        inner = text[len("List(") : -1] if text.startswith("List(") and text.endswith(")") else text
+        start = depth = 0
+        for at, character in enumerate(f"{inner},"):
+            depth += {"(": 1, ")": -1}.get(character, 0)
+            if character == "," and depth <= 0:
+                if inner[start:at]:
+                    yield inner[start:at]
+                start = at + 1
+
+
+def _body(name: str, aspect: Aspect) -> dict[str, object]:
+    body = {"name": name, "type": "VERSIONED", "version": 0, "value": aspect.value}
+    if aspect.created:
+        body["created"] = aspect.created
+    if aspect.system:
+        body["systemMetadata"] = aspect.system
+    return body
+
+
+def ingest(exchange: Exchange) -> Reply:
+    """Writes a whole snapshot."""
+    put(exchange, list(snapshot(fields(exchange))))
+    return Reply(200)
+
+
+def ingest_batch(exchange: Exchange) -> Reply:
+    """Writes many snapshots, or none of them; `systemMetadata` is one for each, if any."""
+    body = fields(exchange)
+    items, systems = listed(body, "entities"), body.values("systemMetadata")
+    if systems and len(systems) != len(items):
+        raise BadInput("expected one for each entity", where=body.at("systemMetadata"))
+    said = (
+        Fields({"entity": item.everything(), "systemMetadata": system}, item.where)
+        for item, system in zip(items, systems or [None] * len(items), strict=True)
+    )
+    put(exchange, [one for each in said for one in snapshot(each)])
+    return Reply(200)
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Takes an entity away, or the values in time of one of its aspects."""
+    body = fields(exchange)
+    found = entity(body.text("urn"))
+    if body.raw("aspectName") is not None:
+        # Empty, it must not pass for the whole entity.
+        name = body.text("aspectName")
+        return timeseries.delete(exchange, found, name, body)
+    rows = _counted(exchange, found)
+    gone = take_away(exchange, found)
+    counts = rows if gone else (0, 0)
+    return value({"urn": found.name, "rows": counts[0], "timeseriesRows": counts[1]})
+
+
+def _counted(exchange: Exchange, found: Entity) -> tuple[int, int]:
+    """How many aspects there are, and how many values in time."""
+    with exchange.service.reading() as reading:
+        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
+        in_time = reading.value_counts(exchange.realm, found)
+    return len(kept), sum(in_time.values())
+
+
+def delete_references(exchange: Exchange) -> Reply:
+    """Takes away what refers to an entity; with `dryRun` only counts it."""
+    body = fields(exchange)
+    found = entity(body.text("urn"))
+    is_dry = body.flag("dryRun")
+
+    def task(transaction: WriteTransaction) -> list[dict[str, object]]:
+        gone = referring(transaction, exchange.realm, found, switches(exchange), forget=not is_dry)
+        if not is_dry:
+            told(exchange, transaction, "entity.delete", found, references=len(gone))
+        return [
+            {"entity": one.source.name, "relationship": one.aspect, "aspect": one.aspect}
+            for one in gone
+        ]
+
+    gone = guarded(exchange, task)
+    return value({"total": len(gone), "relatedAspects": gone[:_SHOWN]})
+
+
+def list_urns(exchange: Exchange) -> Reply:
+    """A page of the URNs of a type, of those entities that the caller may read."""
+    body = fields(exchange)
+    start, count = whole(body, "start", 0), whole(body, "count", 100)
+    count = min(count, exchange.services.page_rows)
+    page = shown(exchange, body.text("entity"), start, count)
+    urns = [one.name for one in page.entities]
+    return value({"start": start, "count": len(urns), "total": page.total, "entities": urns})
+
+
+ACTIONS: Final[Actions] = {
+    **counts.ACTIONS,
+    **search_calls.ACTIONS,
+    **system_calls.OF_ENTITIES,
+    "batchIngest": ("entity.update", ingest_batch),
+    "delete": ("entity.delete", delete),
+    "deleteReferences": ("entity.delete", delete_references),
+    "ingest": ("entity.update", ingest),
+    "listUrns": ("entity.read", list_urns),
+}
+"""What `?action=` may be, and the operation that it asks for."""
+
+ROUTES: Final = (
+    Route(
+        "POST",
+        "/entities",
+        "",
+        memberships(ACTIONS),
+        why="every action asks for an operation of its own",
+        body_limit=LARGEST,
+    ),
+    Route("GET", "/entitiesV2", "entity.read", load_batch),
+    Route("GET", "/entitiesV2/{urn}", "entity.read", load, encoded_slash=True),
+)

@@ -1,0 +1,215 @@
+"""Signing in and up, as DataHub's frontend has it: the calls that make sessions, and end them.
+
+| call                               | brings                                               |
+|------------------------------------|------------------------------------------------------|
+| POST /logIn                        | `username`, `password`                               |
+| POST /signUp                       | `inviteToken`, `email`, `fullName`, `title`,         |
+|                                    | `password`, perhaps `userUrn`                        |
+| POST /resetNativeUserCredentials   | `resetToken`, `email`, `password`                    |
+| GET, POST /logOut                  | the cookie                                           |
+
+The answer is empty, with the cookie of a session that is good for GraphQL in this realm. The
+second cookie says who signed in; we do not read it. Whoever is refused gets 400, after too many
+tries 429. SOURCE: datahub reference 6.3 and 7.1; the client's `create_native_user` and `init`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote
+
+from lakewarden.aspects.fields import Fields
+from lakewarden.http.exchange import LOGINS, Exchange, Reply, Route
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.names.canonical import MAX_USER_CHARACTERS
+from lakewarden.service import session
+from lakewarden.service.password import LONGEST, Hashing, check_strength
+from lakewarden.service.throttle import Door, Throttle
+from lakewarden.service.token import Issued
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.bodies import fields
+from lakewarden.systems.datahub.http.errors import Failure, body_of
+from lakewarden.systems.datahub.use_cases import invitation, native_user
+from lakewarden.systems.datahub.use_cases.native_user import Form
+
+INVALID: Final = "Invalid Credentials"
+"""What the original says of a wrong password, and clients look for."""
+
+_ACTOR: Final = "actor"
+_AGE: Final = f"Max-Age={session.LENGTH:.0f}"
+
+
+def log_in(exchange: Exchange) -> Reply:
+    """A session, for a user and its password."""
+    body, hashing = fields(exchange), _hashing(exchange)
+    user, password = _user(body.text("username"), body), body.text("password")
+    throttle = Throttle(exchange.service.store, exchange.realm, user, exchange.address)
+    wait = throttle.begin(exchange.now)
+    if wait is not None:
+        return _too_many(wait)
+    with exchange.service.reading() as reading:
+        hashed = native_user.password_of(reading, exchange.realm_state, user)
+    # Of whoever has no password the work is done all the same.
+    is_right = hashing.verify(hashed, password[: LONGEST + 1])
+    if not is_right or hashed is None:
+        _turn_down(exchange, "user.log_in", user)
+        raise Failure(400, INVALID)
+    issued = _let_in(
+        exchange, lambda transaction: native_user.enter(transaction, exchange.realm, user, hashed)
+    )
+    throttle.succeed(exchange.now)
+    return _entered(exchange, user, issued)
+
+
+def sign_up(exchange: Exchange) -> Reply:
+    """A session of a new user, for an invitation."""
+    body, hashing = fields(exchange), _hashing(exchange)
+    form, word = _form(body), _filled(body, "inviteToken")
+    password = _filled(body, "password")
+    door = Door(exchange.service.store, exchange.address)
+    wait = door.begin(exchange.now)
+    if wait is not None:
+        return _too_many(wait)
+    reserved = exchange.services.reserved_names
+    _check_invited(exchange, form, word, door, reserved)
+    check_strength(password, datahub.name_of(form.user), form.email, form.full_name)
+    hashed = hashing.hash(password)
+    issued = _let_in(
+        exchange,
+        lambda transaction: native_user.sign_up(
+            transaction, exchange.realm, form, word, hashed, reserved
+        ),
+    )
+    return _entered(exchange, form.user, issued)
+
+
+def _check_invited(
+    exchange: Exchange, form: Form, word: str, door: Door, reserved: tuple[str, ...]
+) -> None:
+    """Refuses whoever is not invited, or not by this name, before a password is hashed.
+
+    A name that is refused leaves the try counted: an invitation is no list of who is known.
+    """
+    with exchange.service.reading() as reading:
+        invited = invitation.find(reading, exchange.realm, word, exchange.now)
+        taken: Conflict | None = None
+        if invited is not None:
+            try:
+                native_user.check(
+                    *(reading, exchange.state, exchange.realm, form, invited, exchange.now),
+                    reserved,
+                )
+            except Conflict as error:
+                taken = error
+    if invited is None or taken is not None:
+        _turn_down(exchange, "user.sign_up", form.user)
+        raise taken or Failure(400, "the invitation is not valid")
+    door.succeed()
+
+
+def reset(exchange: Exchange) -> Reply:
+    """A session of a user with a new password, for a word to choose one with."""
+    body, hashing = fields(exchange), _hashing(exchange)
+    word, email = _filled(body, "resetToken"), _filled(body, "email").strip()
+    password = _filled(body, "password")
+    door = Door(exchange.service.store, exchange.address)
+    wait = door.begin(exchange.now)
+    if wait is not None:
+        return _too_many(wait)
+    found = exchange.realm_state
+    with exchange.service.reading() as reading:
+        user = native_user.who_may_choose(reading, found, word, email, exchange.now)
+    if user is None:
+        _turn_down(exchange, "user.password", _user(email, body))
+        raise Failure(400, "the token to choose a new password with is not valid")
+    door.succeed()
+    check_strength(password, datahub.name_of(user), email)
+    hashed = hashing.hash(password)
+    issued = _let_in(
+        exchange,
+        lambda transaction: native_user.choose(transaction, exchange.realm, word, email, hashed),
+    )
+    return _entered(exchange, user, issued)
+
+
+def log_out(exchange: Exchange) -> Reply:
+    """Ends the session that the cookie carries, and takes the cookies away."""
+    if session.of(exchange.state, exchange.actor) is not None:
+        exchange.write(lambda transaction: native_user.leave(transaction, exchange.realm))
+    gone = "; Path=/; Max-Age=0"
+    return Reply(200, cookies=(f"{session.COOKIE}={gone}; HttpOnly", f"{_ACTOR}={gone}"))
+
+
+def _hashing(exchange: Exchange) -> Hashing:
+    hashing = exchange.services.passwords
+    if hashing is None:
+        raise Failure(400, "nobody signs in with a password here")
+    return hashing
+
+
+def _user(name: str, body: Fields) -> str:
+    """The URN of the user of a name. Raises `BadInput`."""
+    if not name.strip() or len(name) > MAX_USER_CHARACTERS:
+        raise BadInput("expected a user's name", where=body.where)
+    return datahub.user_urn(name.strip())
+
+
+def _filled(body: Fields, key: str) -> str:
+    text = body.text(key)
+    if not text.strip():
+        raise BadInput("must not be empty", where=body.at(key))
+    return text
+
+
+def _form(body: Fields) -> Form:
+    email = _filled(body, "email").strip()
+    given = body.text_or_none("userUrn")
+    user = _user(email if given is None else datahub.name_of(given), body)
+    return Form(user, email, _filled(body, "fullName").strip(), _filled(body, "title").strip())
+
+
+def _let_in(exchange: Exchange, task: Callable[[WriteTransaction], Issued]) -> Issued:
+    try:
+        return exchange.write(task)
+    except native_user.Refused as error:
+        raise Failure(400, str(error)) from None
+
+
+def _turn_down(exchange: Exchange, operation: str, user: str) -> None:
+    exchange.write(
+        lambda transaction: native_user.turn_down(transaction, exchange.realm, operation, user)
+    )
+
+
+def _too_many(seconds: float) -> Reply:
+    failure = Failure(429, "too many tries; wait a while")
+    return Reply(429, body_of(failure), headers={"Retry-After": str(math.ceil(seconds))})
+
+
+def _entered(exchange: Exchange, user: str, issued: Issued) -> Reply:
+    """The empty answer with the cookies; they go over plain HTTP only where that is served."""
+    secure = "; Secure" if exchange.services.public_url.startswith("https:") else ""
+    shared = f"Path=/; SameSite=Lax; {_AGE}{secure}"
+    return Reply(
+        200,
+        cookies=(
+            f"{session.COOKIE}={issued.text}; HttpOnly; {shared}",
+            f"{_ACTOR}={quote(user, safe=':@')}; {shared}",
+        ),
+    )
+
+
+ROUTES: Final = (
+    Route("POST", "/logIn", "user.log_in", log_in, public=True, rate_class=LOGINS),
+    Route("POST", "/signUp", "user.sign_up", sign_up, public=True, rate_class=LOGINS),
+    Route(
+        *("POST", "/resetNativeUserCredentials", "user.password", reset),
+        public=True,
+        rate_class=LOGINS,
+    ),
+    Route("GET", "/logOut", "user.log_out", log_out, public=True, session=True),
+    Route("POST", "/logOut", "user.log_out", log_out, public=True, session=True),
+)

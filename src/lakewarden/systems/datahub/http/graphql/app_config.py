@@ -1,0 +1,104 @@
+"""What a frontend needs to know of the server: what is served, and what policies may grant.
+
+What is about the looks of a frontend is left to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from graphql import GraphQLObjectType
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model, Privilege
+from lakewarden.systems.datahub.http.graphql import kinds
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+_ALL: Final = "all"
+_ANY: Final = "any"
+_LOOKS: Final = ("queriesTab", "entityProfiles", "searchResult", "theme", "application")
+
+SERVED: Final = frozenset(
+    (
+        *("assetSummaryPageV1", "businessAttributeEntityEnabled", "contextDocumentsEnabled"),
+        *("dataContractsEnabled", "datasetSummaryPageV1", "editableDatasetNameEnabled"),
+        *("erModelRelationshipFeatureEnabled", "glossaryBasedPoliciesEnabled"),
+        *("logicalModelsEnabled", "nestedDomainsEnabled", "platformBrowseV2"),
+        *("schemaFieldCLLEnabled", "showAccessManagement", "showAutoCompleteResults"),
+        *("showBrowseV2", "showHomePageRedesign", "showManageStructuredProperties"),
+        *("showManageTags", "showSearchFiltersV2", "showSeparateSiblings"),
+        *("themeV2Default", "themeV2Enabled"),
+    )
+)
+"""The features that a frontend finds everything for; it offers no others."""
+
+
+def _config(_: object, info: Info) -> Mapping[str, Any]:
+    call: Call = info.context
+    services, model = call.exchange.services, call.state.system.model
+    flags = info.schema.type_map["FeatureFlagsConfig"]
+    names = flags.fields if isinstance(flags, GraphQLObjectType) else ()
+    enabled, without = {"enabled": True}, {"enabled": False}
+    return {
+        "appVersion": services.datahub.version,
+        "authConfig": {"tokenAuthEnabled": True},
+        "analyticsConfig": enabled,
+        "policiesConfig": {
+            "enabled": services.datahub.policies,
+            "platformPrivileges": [_shown(one) for one in _grantable(model) if not one.on],
+            "resourcePrivileges": list(_by_type(model, info)),
+        },
+        "identityManagementConfig": enabled,
+        # Sources and tests are kept; what would run them is not part of this server.
+        "managedIngestionConfig": without,
+        "lineageConfig": {"supportsImpactAnalysis": True},
+        "visualConfig": {name: {} for name in _LOOKS},
+        "telemetryConfig": {"enableThirdPartyLogging": False},
+        "testsConfig": without,
+        "viewsConfig": enabled,
+        "searchBarConfig": {"apiVariant": "AUTOCOMPLETE_FOR_MULTIPLE"},
+        "searchCardConfig": {"showDescription": True},
+        "searchFlagsConfig": {"defaultSkipHighlighting": False},
+        "featureFlags": {name: name in SERVED for name in names},
+        "chromeExtensionConfig": {**without, "lineageEnabled": False},
+        "homePageConfig": {"firstInPersonalSidebar": "YOUR_ASSETS"},
+        "semanticSearchConfig": {**without, "enabledEntities": []},
+    }
+
+
+def _grantable(model: Model) -> Iterable[Privilege]:
+    return (one for one in model.privileges.values() if one.grantable)
+
+
+def _by_type(model: Model, info: Info) -> Iterable[Mapping[str, Any]]:
+    """What may be granted on all types, and on each type on which anything may be."""
+    on_any = [one for one in _grantable(model) if one.on]
+    yield {
+        "resourceType": _ALL,
+        "resourceTypeDisplayName": "All Types",
+        "entityType": None,
+        "privileges": [_shown(one) for one in on_any],
+    }
+    for name, type in sorted(model.types.items()):
+        own = [_shown(one) for one in on_any if one.on & {name, _ANY}]
+        word = kinds.word_of(Entity(name, ""), info)
+        if own and any(name in one.on for one in on_any):
+            yield {
+                "resourceType": name,
+                "resourceTypeDisplayName": type.title or name,
+                "entityType": None if word == "OTHER" else word,
+                "privileges": own,
+            }
+
+
+def _shown(privilege: Privilege) -> Mapping[str, str | None]:
+    return {
+        "type": privilege.name,
+        "displayName": privilege.title,
+        "description": privilege.note or None,
+    }
+
+
+RESOLVERS: Final[Resolvers] = {"Query": {"appConfig": _config}}

@@ -1,0 +1,132 @@
+"""What resolvers share while one document is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Final, TypeVar, cast
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import aspects
+from lakewarden.service.aspects import Aspect
+from lakewarden.service.state import RealmState
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql.errors import bad
+
+T = TypeVar("T")
+
+MAX_EDGES: Final = 5_000
+"""How many edges one document is shown, lists within lists together."""
+
+MAX_NAMED: Final = 100_000
+"""How many entities are shown within others in one document: lists grow by their levels."""
+
+MAX_WORK: Final = 300_000
+"""How many edges are looked at for one document before no further list of them is made."""
+
+
+class Call:
+    """One document under way: the request that brought it, and aspects that were read for it.
+
+    Entities that are shown side by side are a group: what is read of one of them, or asked about
+    it, is read and asked of all of them at once, for the document asks the same of each.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.exchange = exchange
+        self._read: dict[Entity, Mapping[str, Aspect]] = {}
+        self._groups: dict[Entity, tuple[Entity, ...]] = {}
+        self._kept: dict[Hashable, Any] = {}
+        self._revision = exchange.state.revision
+        self._edges = 0
+        self._named = 0
+        self._work = 0
+
+    def start_list(self) -> None:
+        """Raises `Failure` 400 where too much was looked at, or shown, for this document."""
+        if self._edges > MAX_EDGES or self._work > MAX_WORK:
+            raise bad(f"more than {MAX_EDGES} edges in one document are not allowed")
+
+    def end_list(self, *, looked_at: int, shown: int) -> None:
+        """Counts a list within the document; raises as `start_list` does."""
+        self._work += looked_at
+        self._edges += shown
+        if self._edges > MAX_EDGES:
+            self.start_list()
+
+    def name(self, count: int) -> None:
+        """Counts entities that are shown within another; raises `Failure` 400 beyond the bound."""
+        self._named += count
+        if self._named > MAX_NAMED:
+            raise bad(f"more than {MAX_NAMED} entities within others are not shown in one document")
+
+    @property
+    def state(self) -> RealmState:
+        """The realm, after the writes of this document so far."""
+        return self.exchange.realm_state
+
+    @property
+    def actor(self) -> Entity:
+        """The caller as an entity."""
+        found = self.state
+        principal = self.exchange.actor.principal(found.realm, found.system)
+        return Entity("corpuser", principal.name)
+
+    def together(self, entities: Iterable[Entity]) -> None:
+        """Says that these are shown side by side; one that is in a group already stays in it."""
+        self._renew()
+        group = tuple(dict.fromkeys(entities))
+        for one in group:
+            self._groups.setdefault(one, group)
+
+    def group(self, entity: Entity) -> tuple[Entity, ...]:
+        """All that are shown side by side with the entity, itself among them."""
+        self._renew()
+        return self._groups.setdefault(entity, (entity,))
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returns, made once for this document and the state that it sees."""
+        self._renew()
+        if key not in self._kept:
+            self._kept[key] = make()
+        return cast(T, self._kept[key])
+
+    def aspects(self, entities: Iterable[Entity]) -> dict[Entity, Mapping[str, Aspect]]:
+        """The aspects of those entities that there are, each read once, with their groups."""
+        wanted = list(entities)
+        self._renew()
+        unread = [one for one in dict.fromkeys(wanted) if one not in self._read]
+        if unread:
+            asked = set(unread)
+            beside = dict.fromkeys(one for each in unread for one in self._groups.get(each, ()))
+            unread += [one for one in beside if one not in self._read and one not in asked]
+            with self.exchange.service.reading() as reading:
+                found = aspects.read(reading, self.state, unread)
+            self._read |= {one: found.get(one, {}) for one in unread}
+        return {one: self._read[one] for one in wanted if self._read[one]}
+
+    def _renew(self) -> None:
+        """Forgets everything that was read before this document's own last write."""
+        if self._revision != self.exchange.state.revision:
+            self._read.clear()
+            self._groups.clear()
+            self._kept.clear()
+            self._revision = self.exchange.state.revision
+
+    def aspect(self, entity: Entity, name: str) -> Mapping[str, object]:
+        """The value of one aspect; empty where there is none."""
+        found = self.aspects([entity]).get(entity, {}).get(name)
+        return {} if found is None else found.value
+
+
+def entity(urn: str, *types: str) -> Entity:
+    """The entity of a URN, of one of the types if any are given; raises `Failure` 400."""
+    try:
+        found = datahub.parse("", urn)
+    except BadInput as error:
+        raise bad(str(error)) from None
+    if types and found.type not in types:
+        expected = " or ".join(f"`{type}`" for type in types)
+        raise bad(f"expected a URN of type {expected}, got `{urn}`")
+    return found

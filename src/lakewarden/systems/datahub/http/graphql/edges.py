@@ -1,0 +1,229 @@
+"""Edges between entities that the stored facts state, and those that aspects do, from one end.
+
+SOURCE: the relationships that the records of acryl-datahub 1.7.0.17 declare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, overload
+
+import numpy as np
+from pyroaring import BitMap
+
+from lakewarden.aspects import edges as stating
+from lakewarden.aspects.meaning import REMOVED, target
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.service.search.neighbours import Neighbours
+from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.searching import asking
+
+TYPES: Final = {USER: "corpuser", GROUP: "corpGroup", ROLE: "dataHubRole"}
+"""The type of a principal as an entity."""
+
+OWNED: Final = "OwnedBy"
+PART: Final = "IsPartOf"
+OF_ROLE: Final = "IsAssociatedWithRole"
+"""From a policy to the roles that it is about: shown to who may list policies."""
+
+_RELATIONS: Final = {
+    "AssociatedWith": "domain",
+    "DataProductContains": "asset",
+    "IsAssociatedWith": "subject",
+    "PhysicalInstanceOf": "logical_parent",
+    "TaggedWith": "tag",
+    "TermedWith": "term",
+    PART: "container",
+}
+"""The relation of the facts behind each type of edges."""
+
+_WHOLES: Final = frozenset({"container", "domain", "glossaryNode", "dataFlow"})
+"""The types of what others are said to be parts of; a column is none of its dataset."""
+
+
+class Edge(NamedTuple):
+    """An edge, and the entity at its other end."""
+
+    type: str
+    entity: Entity
+
+
+class Ends(NamedTuple):
+    """The other ends of edges of one type: stored entities by their ids, or entities in order."""
+
+    type: str
+    ids: BitMap
+    entities: Sequence[Entity] = ()
+
+
+class Found(Sequence[Edge]):
+    """Edges one type after the other; those of a page alone are made."""
+
+    def __init__(self, snapshot: Snapshot, ends: Sequence[Ends]) -> None:
+        self._tree = snapshot.coded.tree
+        self._ends = ends
+
+    def __len__(self) -> int:
+        return sum(len(one.ids) + len(one.entities) for one in self._ends)
+
+    @overload
+    def __getitem__(self, index: int) -> Edge: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Edge]: ...
+    def __getitem__(self, index: int | slice) -> Edge | Sequence[Edge]:
+        if isinstance(index, int):
+            return self[index : index + 1][0]
+        start, stop, _ = index.indices(len(self))
+        return list(self._between(start, stop))
+
+    def _between(self, start: int, stop: int) -> Iterator[Edge]:
+        for one in self._ends:
+            size = len(one.ids) + len(one.entities)
+            if start < size and stop > 0:
+                for entity in self._slice(one, max(start, 0), min(stop, size)):
+                    yield Edge(one.type, entity)
+            start, stop = start - size, stop - size
+
+    def _slice(self, one: Ends, start: int, stop: int) -> Sequence[Entity]:
+        if one.entities:
+            return one.entities[start:stop]
+        if one.ids & self._tree.displaced:
+            ids: Sequence[int] = self._tree.ordered(one.ids)
+            return [self._tree.entity(id) for id in ids[start:stop]]
+        return [self._tree.entity(id) for id in one.ids[start:stop]]
+
+
+def outgoing(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
+    """What the entity's own facts and aspects lead to."""
+    stated = _stated(call, entity, types & stating.TYPES.keys())
+    for type in sorted(types):
+        found = sorted({*_leading(call, entity, type), *stated.get(type, ())})
+        if found:
+            yield Ends(type, BitMap(), authorization.visible(call, found))
+
+
+def _stated(call: Call, entity: Entity, types: frozenset[str]) -> dict[str, list[Entity]]:
+    """Where the edges lead that aspects state, by their types."""
+    found: dict[str, list[Entity]] = {}
+    if types and stating.is_column(entity.name):
+        with asking(call.exchange, viewing.hits) as asked:
+            for step in Neighbours(asked.texts()).outgoing(entity, types):
+                found.setdefault(step.type, []).append(step.other)
+    elif types:
+        kept = call.aspects([entity]).get(entity, {})
+        values = {name: aspect.value for name, aspect in kept.items()}
+        for edge in stating.stated(entity, values):
+            other, problem = target(edge.target, frozenset())
+            if edge.source == entity.name and edge.type in types and not problem:
+                found.setdefault(edge.type, []).append(other)
+    return found
+
+
+def _leading(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
+    snapshot = call.state.matrix.snapshot
+    tree = snapshot.coded.tree
+    id = tree.find(entity)
+    edges = snapshot.coded.relations.get(_RELATIONS.get(type, ""))
+    if id is not None:
+        yield from (tree.entity(to) for to, _ in (() if edges is None else edges.of(id)))
+        if type == PART:
+            above = next(iter(tree.ancestors(id)), None)
+            if above is not None and tree.entity(above).type in _WHOLES:
+                yield tree.entity(above)
+        if type == OF_ROLE and authorization.may(call, "policy.list", authorization.POLICIES):
+            yield from _roles_of(snapshot, entity)
+        if type == OWNED:
+            for owner, _ in snapshot.coded.owners.of(id):
+                yield as_entity(snapshot.coded.memberships.principals[owner])
+
+
+def _roles_of(snapshot: Snapshot, policy: Entity) -> Iterator[Entity]:
+    statement = snapshot.table.statements.get(policy.name)
+    for principal in () if statement is None else statement.principals:
+        if principal.kind == ROLE:
+            yield as_entity(principal)
+
+
+def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
+    """What the facts and aspects of others say leads to the entity."""
+    stated = types & stating.TYPES.keys()
+    with asking(call.exchange, viewing.hits) as asked:
+        if stated and stating.is_column(entity.name):
+            steps = Neighbours(asked.texts()).incoming(entity, stated)
+            for type in sorted({step.type for step in steps}):
+                others = [step.other for step in steps if step.type == type]
+                yield Ends(type, BitMap(), authorization.visible(call, others))
+            stated = frozenset()
+        for type in sorted(types):
+            ids = _leading_to(call, entity, type)
+            if type in stated:
+                ids |= Neighbours(asked.texts()).sources(entity, [type])
+            ids = authorization.visible_ids(call, ids & asked.index.tree.stored)
+            if ids:
+                yield Ends(type, ids)
+
+
+def _leading_to(call: Call, entity: Entity, type: str) -> BitMap:
+    snapshot = call.state.matrix.snapshot
+    tree = snapshot.coded.tree
+    found = BitMap()
+    id = tree.find(entity)
+    edges = snapshot.coded.relations.get(_RELATIONS.get(type, ""))
+    if id is not None and edges is not None:
+        found |= edges.sources_of(BitMap([id]))
+    if id is not None and type == PART and entity.type in _WHOLES:
+        found |= children(snapshot, id)
+    if type == OWNED:
+        named = snapshot.model.principal_kind(entity)
+        owner = None if named is None else snapshot.coded.memberships.ids.get(Principal(*named))
+        if owner is not None:
+            found |= snapshot.coded.owners.sources_of(BitMap([owner]))
+    if type == OF_ROLE and authorization.may(call, "policy.list", authorization.POLICIES):
+        found |= _policies_of(snapshot, entity)
+    return found
+
+
+def _policies_of(snapshot: Snapshot, role: Entity) -> BitMap:
+    """The stored policies that are about a role."""
+    principal = Principal(ROLE, role.name)
+    named = (
+        Entity("dataHubPolicy", id)
+        for id, statement in snapshot.table.statements.items()
+        if principal in statement.principals
+    )
+    ids = (snapshot.coded.tree.find(one) for one in named)
+    return BitMap([id for id in ids if id is not None])
+
+
+def children(snapshot: Snapshot, id: int) -> BitMap:
+    """The ids of what lies directly in an entity, and is stored."""
+    tree = snapshot.coded.tree
+    below = np.asarray((tree.subtree(id) & tree.stored).to_array(), dtype=np.uint32)
+    return BitMap(below[tree.parents[below] == id])
+
+
+def present(snapshot: Snapshot, ends: Ends) -> Ends:
+    """The same without what is deleted softly."""
+    attributes, tree = snapshot.coded.attributes, snapshot.coded.tree
+
+    def is_there(id: int | None) -> bool:
+        return id is None or not attributes.get(id, {}).get(REMOVED)
+
+    ids = BitMap(id for id in ends.ids if is_there(id))
+    return Ends(ends.type, ids, [one for one in ends.entities if is_there(tree.find(one))])
+
+
+def of_types(snapshot: Snapshot, ends: Ends, types: Iterable[str]) -> Ends:
+    """The same with those alone that are of one of the types."""
+    wanted = frozenset(types)
+    ids = ends.ids & BitMap.union(BitMap(), *(snapshot.of_type(type) for type in wanted))
+    return Ends(ends.type, ids, [one for one in ends.entities if one.type in wanted])
+
+
+def as_entity(principal: Principal) -> Entity:
+    """A user, group or role as an entity."""
+    return Entity(TYPES[principal.kind], principal.name)

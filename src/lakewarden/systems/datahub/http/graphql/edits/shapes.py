@@ -1,0 +1,71 @@
+"""Aspects that an edit begins, where there are none yet, and what lies in them.
+
+SOURCE: schemas of acryl-datahub 1.7.0.17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.aspects import empty_records as required
+from lakewarden.aspects.fields import untagged
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.aspects import Value
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.use_cases.page_edits import Edit
+
+_NAMED: Final = ("domainProperties", "tagProperties")
+"""Aspects that need a name: the last part of the URN where none was given."""
+
+NAMES: Final[Mapping[str, tuple[str, str]]] = {
+    "businessAttribute": ("businessAttributeInfo", "name"),
+    "corpGroup": ("corpGroupInfo", "displayName"),
+    "dataProduct": ("dataProductProperties", "name"),
+    "dataset": ("editableDatasetProperties", "name"),
+    "domain": ("domainProperties", "name"),
+    "glossaryNode": ("glossaryNodeInfo", "name"),
+    "glossaryTerm": ("glossaryTermInfo", "name"),
+}
+"""The aspect and the field that hold the name of an entity, by its type."""
+
+STAMPED: Final = (
+    "editableChartProperties",
+    "editableDashboardProperties",
+    "editableDataFlowProperties",
+    "editableDataJobProperties",
+    "editableDatasetProperties",
+    "editableERModelRelationshipProperties",
+    "editableNotebookProperties",
+    "editableSchemaMetadata",
+)
+"""Aspects that tell who made them and who changed them last."""
+
+
+def begun(edit: Edit, entity: Entity, aspect: str) -> Value:
+    """The aspect as it is, with what it has to have; to be changed and put."""
+    value = {**required.begun(aspect, edit.stamp), **edit.value(entity, aspect)}
+    if aspect in _NAMED:
+        value.setdefault("name", datahub.key_parts(entity.name)[-1])
+    if aspect in STAMPED:
+        value = {"created": edit.stamp, **value, "lastModified": edit.stamp}
+    if aspect == "glossaryTerms":
+        value["auditStamp"] = edit.stamp
+    return value
+
+
+def members(holder: Mapping[str, Any], key: str) -> list[Any]:
+    """A list within an aspect, of plain members; empty where there is none."""
+    found = untagged(holder.get(key))
+    return [untagged(one) for one in found] if isinstance(found, list) else []
+
+
+def column(schema: Value, path: str) -> Value:
+    """What was edited of a column, in `editableSchemaMetadata`, to be changed in its place."""
+    columns = schema["editableSchemaFieldInfo"] = members(schema, "editableSchemaFieldInfo")
+    for one in columns:
+        if isinstance(one, dict) and untagged(one.get("fieldPath")) == path:
+            return one
+    added: Value = {"fieldPath": path}
+    columns.append(added)
+    return added

@@ -1,0 +1,147 @@
+"""What the input of an edit names: what is to be edited, and what is named with it.
+
+URNs are read before anything is asked. Whether something is there is told only afterwards: what
+is to be edited is then missing, and what is named with it is an argument that makes no sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import aspects
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.edits import shapes
+from lakewarden.systems.datahub.http.graphql.entities import is_known
+from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
+from lakewarden.systems.datahub.use_cases.page_edits import Edit
+
+Input = Mapping[str, Any]
+
+
+class Place(NamedTuple):
+    """An entity, or one of its columns: `column` is a field path, empty for the entity itself."""
+
+    entity: Entity
+    column: str = ""
+
+
+def parsed(argument: str, urn: str, *types: str) -> Entity:
+    """The entity of a URN, of one of the types if any are given; raises `Failure` 400."""
+    try:
+        found = datahub.parse("", urn)
+    except BadInput as error:
+        raise bad(f"`{argument}`: {error}") from None
+    if types and found.type not in types:
+        expected = " or ".join(f"`{type}`" for type in types)
+        raise bad(f"`{argument}`: expected a URN of type {expected}, got `{urn}`")
+    return found
+
+
+def all_parsed(argument: str, urns: Iterable[str], *types: str) -> list[Entity]:
+    """The entities of URNs, each once."""
+    return [parsed(argument, urn, *types) for urn in dict.fromkeys(urns)]
+
+
+def place(input: Input) -> Place:
+    """What `resourceUrn`, `subResourceType` and `subResource` name together."""
+    entity = parsed("resourceUrn", input["resourceUrn"])
+    kind, column = input.get("subResourceType"), input.get("subResource")
+    if kind is None and column is None:
+        return Place(entity)
+    if kind is None or not column:
+        raise bad("`subResource`: expected a field path, and `subResourceType` with it")
+    if entity.type != "dataset":
+        raise bad(f"`subResource`: expected a dataset to have columns, got `{entity.name}`")
+    return Place(entity, column)
+
+
+def places(call: Call, input: Input) -> list[Place]:
+    """What an edit of one place, or of several `resources`, is about; each once."""
+    if "resources" not in input:
+        return [place(input)]
+    resources = bounded(call, "resources", input["resources"])
+    if None in resources:
+        raise bad("`resources`: expected an object, got null")
+    return list(dict.fromkeys(place(one) for one in resources))
+
+
+def entities(call: Call, input: Input) -> list[Entity]:
+    """As `places`, of an edit that is about whole entities."""
+    found = places(call, input)
+    if any(one.column for one in found):
+        raise bad("`subResource`: only entities are edited so, not their columns")
+    return [one.entity for one in found]
+
+
+def bounded(call: Call, argument: str, items: Sequence[Any]) -> Sequence[Any]:
+    """The items, if there are some and not too many; raises `Failure` 400."""
+    most = call.exchange.services.batch_rows
+    if not items or len(items) > most:
+        raise bad(f"`{argument}`: expected between 1 and {most} items")
+    return items
+
+
+def check_there(edit: Edit, *found: Entity) -> None:
+    """Raises `Failure` 404 for the first that is not there."""
+    for entity in found:
+        if not _is_there(edit, entity):
+            raise missing(entity.name)
+
+
+def check_places(edit: Edit, found: Iterable[Place]) -> None:
+    """Raises `Failure` 404 for an entity, 400 for a column that is not there."""
+    whole = list(found)
+    edit.read(one.entity for one in whole)
+    for one in whole:
+        check_there(edit, one.entity)
+        if one.column:
+            check_column(edit, one.entity, one.column, "subResource")
+
+
+def check_column(edit: Edit, dataset: Entity, column: str, argument: str) -> None:
+    """Raises `Failure` 400 where the dataset's schema has no such column."""
+    if not _has_column(edit, dataset, column):
+        raise bad(f"`{argument}`: `{dataset.name}` has no column `{column}`")
+
+
+def check_named(edit: Edit, argument: str, *named: Entity) -> None:
+    """Raises `Failure` 400 for the first thing named in an argument that is not there."""
+    for entity in named:
+        if not _is_there(edit, entity):
+            raise bad(f"`{argument}`: `{entity.name}` does not exist")
+
+
+def check_new(edit: Edit, entity: Entity) -> None:
+    """Raises `Failure` 409 for what is there already."""
+    if _is_there(edit, entity):
+        raise Failure(409, f"`{entity.name}` is there already")
+
+
+def made(type: str, id: str | None) -> Entity:
+    """The entity that is going to be made; without an id, one is made up."""
+    return parsed("id", f"urn:li:{type}:{uuid4() if id is None else id}", type)
+
+
+def text(argument: str, value: str) -> str:
+    """A name that says something; raises `Failure` 400."""
+    if not value.strip():
+        raise bad(f"`{argument}`: expected a name")
+    return value
+
+
+def _is_there(edit: Edit, entity: Entity) -> bool:
+    if is_known(edit.state, entity) or aspects.is_there(entity, edit.state.matrix.snapshot):
+        return True
+    # A column that nobody said anything about is there by the schema of its dataset.
+    dataset = datahub.parent(entity) if entity.type == "schemaField" else None
+    return dataset is not None and _has_column(edit, dataset, datahub.key_parts(entity.name)[1])
+
+
+def _has_column(edit: Edit, dataset: Entity, column: str) -> bool:
+    fields = shapes.members(edit.seen(dataset, "schemaMetadata"), "fields")
+    return any(isinstance(one, Mapping) and one.get("fieldPath") == column for one in fields)

@@ -1,0 +1,51 @@
+"""Which entities there are: those stored, and those who act; and roles as they are shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import Principal
+from lakewarden.service import aspects
+from lakewarden.service.state import RealmState
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql.call import Call
+
+
+def is_known(state: RealmState, entity: Entity) -> bool:
+    """Whether the entity is stored, or is somebody of the directory, or a role that is shipped."""
+    coded = state.matrix.snapshot.coded
+    if aspects.is_there(entity, state.matrix.snapshot):
+        return True
+    named = coded.model.principal_kind(entity)
+    id = None if named is None else coded.memberships.ids.get(Principal(*named))
+    return id in coded.memberships.stored or entity.name in {r["name"] for r in coded.model.roles}
+
+
+def people(state: RealmState, type: str) -> list[Entity]:
+    """All entities of a type of principals: those stored, and those that act."""
+    snapshot = state.matrix.snapshot
+    coded = snapshot.coded
+    found = {coded.tree.entity(id) for id in snapshot.of_type(type)}
+    found = {entity for entity in found if coded.is_known(entity)}
+    for id in coded.memberships.stored:
+        name = coded.memberships.principals[id].name
+        if name.startswith(f"urn:li:{type}:"):
+            found.add(Entity(type, name))
+    if type == "dataHubRole":
+        found |= {Entity(type, str(role["name"])) for role in coded.model.roles}
+    return sorted(found)
+
+
+def role_info(call: Call, entity: Entity) -> Mapping[str, str]:
+    """A role's name and description: as they were written, or as they are shipped."""
+    value = call.aspect(entity, "dataHubRoleInfo")
+    shipped = [r for r in call.state.system.model.roles if r["name"] == entity.name]
+    title = str(shipped[0]["title"]) if shipped else _key(entity)
+    told = str(shipped[0].get("description", "")) if shipped else ""
+    name, description = value.get("name") or title, value.get("description") or told
+    return {"name": str(name), "description": str(description)}
+
+
+def _key(entity: Entity) -> str:
+    return datahub.key_parts(entity.name)[-1]

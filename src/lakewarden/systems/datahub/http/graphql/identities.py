@@ -1,0 +1,259 @@
+"""Users, groups and roles: listed, and who belongs to what changed.
+
+Everything is written as aspects of the users and groups, as the other APIs would write it.
+SOURCE: datahub reference 4, 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+from lakewarden.kernel.change import MembershipChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.principal import GROUP, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.service import aspects
+from lakewarden.service.aspects import Value, Write
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql import authorization, entities, service_accounts
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad, missing
+from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases import native_user
+
+_USER: Final = "corpuser"
+_GROUP: Final = "corpGroup"
+_ROLE: Final = "dataHubRole"
+
+_NATIVE: Final = "nativeGroupMembership"
+_MEMBERSHIPS: Final = ((_NATIVE, "nativeGroups"), ("groupMembership", "groups"))
+
+Input = Mapping[str, Any]
+
+
+def _listing(operation: str, type: str, key: str) -> Callable[..., Mapping[str, Any]]:
+    def resolve(_: object, info: Info, input: Input) -> Mapping[str, Any]:
+        call: Call = info.context
+        authorization.allow(call, operation)
+        found = authorization.visible(call, entities.people(call.state, type))
+        if type == _USER:
+            found = service_accounts.without(call, found)
+        if (input.get("query") or "*").strip() not in ("", "*"):
+            call.aspects(found)
+            found = [one for one in found if says(input["query"], *_texts(call, one))]
+        shown, numbers = page(found, input, call.exchange.services.page_rows)
+        call.together(shown)
+        return {**numbers, key: shown}
+
+    return resolve
+
+
+def _texts(call: Call, entity: Entity) -> Iterator[str]:
+    """What an entity is found by."""
+    yield datahub.key_parts(entity.name)[-1]
+    if entity.type == _ROLE:
+        yield from entities.role_info(call, entity).values()
+    for aspect in ("corpUserInfo", "corpUserEditableInfo", "corpGroupInfo"):
+        value = call.aspect(entity, aspect)
+        for key in ("displayName", "fullName", "email", "description"):
+            text = value.get(key)
+            if isinstance(text, str):
+                yield text
+
+
+def _assign(_: object, info: Info, input: Input) -> bool:
+    call: Call = info.context
+    role = None if input.get("roleUrn") is None else calls.entity(input["roleUrn"], _ROLE)
+
+    def task(transaction: WriteTransaction) -> bool:
+        found = transaction.realm(call.exchange.realm)
+        if role is not None and not entities.is_known(found, role):
+            raise missing(role.name)
+        roles = [] if role is None else [role.name]
+        actors = [one for one in _actors(input["actors"]) if entities.is_known(found, one)]
+        if not actors:
+            raise bad("`actors`: expected users or groups, got none that is known")
+        _write(
+            call, transaction, (Write(one, "roleMembership", {"roles": roles}) for one in actors)
+        )
+        return True
+
+    told = {"role": "" if role is None else role.name, "actors": list(input["actors"])}
+    return authorization.write(call, "role.assign", POLICIES, task, told)
+
+
+def _actors(urns: Iterable[str]) -> Iterator[Entity]:
+    """The users and groups among the URNs, each once."""
+    for urn in dict.fromkeys(urns):
+        try:
+            found = datahub.parse("", urn)
+        except BadInput:
+            continue
+        if found.type in (_USER, _GROUP):
+            yield found
+
+
+def _create_group(_: object, info: Info, input: Input) -> str:
+    call: Call = info.context
+    if not input["name"].strip():
+        raise bad("a group needs a name")
+    id = input.get("id")
+    group = calls.entity(f"urn:li:{_GROUP}:{uuid4() if id is None else id}", _GROUP)
+
+    def task(transaction: WriteTransaction) -> str:
+        if entities.is_known(transaction.realm(call.exchange.realm), group):
+            raise Conflict(f"`{group.name}` is there already")
+        about = {
+            "displayName": input["name"],
+            "description": input.get("description") or "",
+            "admins": [],
+            "members": [],
+            "groups": [],
+            "created": _stamp(call, transaction),
+        }
+        origin = Write(group, "origin", {"type": "NATIVE"})
+        _write(call, transaction, [Write(group, "corpGroupInfo", about), origin])
+        return group.name
+
+    return authorization.write(call, "group.create", group, task)
+
+
+def _remove_group(_: object, info: Info, urn: str) -> bool:
+    call: Call = info.context
+    group = calls.entity(urn, _GROUP)
+
+    def task(transaction: WriteTransaction) -> bool:
+        _drop(call, transaction, group)
+        # Whoever makes a group of that name again does not get the old one's members.
+        realm = call.exchange.realm
+        memberships = transaction.realm(realm).matrix.snapshot.coded.memberships
+        principal = Principal(GROUP, urn)
+        id = memberships.ids.get(principal)
+        members = [] if id is None else sorted(memberships.members.get(id, ()))
+        rows = (MembershipRow(memberships.principals[member], principal) for member in members)
+        transaction.change(realm, *(MembershipChanged(row, False) for row in rows))
+        return True
+
+    return authorization.write(call, "group.remove", group, task)
+
+
+def _add_members(_: object, info: Info, input: Input) -> bool:
+    def joined(of_user: Mapping[str, Value], group: str) -> Iterator[tuple[str, Value]]:
+        value = of_user.get(_NATIVE, {})
+        there = _listed(value, "nativeGroups")
+        if group not in there:
+            yield _NATIVE, {**value, "nativeGroups": [*there, group]}
+
+    return _change_members(info.context, input, joined)
+
+
+def _remove_members(_: object, info: Info, input: Input) -> bool:
+    def left(of_user: Mapping[str, Value], group: str) -> Iterator[tuple[str, Value]]:
+        for aspect, key in _MEMBERSHIPS:
+            there = _listed(of_user.get(aspect, {}), key)
+            if group in there:
+                yield aspect, {**of_user[aspect], key: [one for one in there if one != group]}
+
+    return _change_members(info.context, input, left)
+
+
+Changing = Callable[[Mapping[str, Value], str], Iterator[tuple[str, Value]]]
+"""A user's aspects and a group → the aspects that are to be written."""
+
+
+def _change_members(call: Call, input: Input, changing: Changing) -> bool:
+    group = calls.entity(input["groupUrn"], _GROUP)
+    users = [calls.entity(urn, _USER) for urn in dict.fromkeys(input["userUrns"])]
+    if not users:
+        raise bad("`userUrns`: expected users, one at least")
+
+    def task(transaction: WriteTransaction) -> bool:
+        found = transaction.realm(call.exchange.realm)
+        for one in (group, *users):
+            if not entities.is_known(found, one):
+                raise missing(one.name)
+        read = aspects.read(transaction.store, found, [group, *users])
+        origin = read.get(group, {}).get("origin")
+        if origin is not None and origin.value.get("type") == "EXTERNAL":
+            raise bad(f"the members of `{group.name}` are kept by an identity provider")
+        for user in users:
+            values = {name: aspect.value for name, aspect in read.get(user, {}).items()}
+            changed = changing(values, group.name)
+            _write(call, transaction, [Write(user, name, value) for name, value in changed])
+        return True
+
+    told = {"users": [user.name for user in users]}
+    return authorization.write(call, "group.members.edit", group, task, told)
+
+
+def _listed(value: Mapping[str, Any], key: str) -> list[str]:
+    members = value.get(key)
+    return list(members) if isinstance(members, list) else []
+
+
+def _remove_user(_: object, info: Info, urn: str) -> bool:
+    call: Call = info.context
+    user = calls.entity(urn, _USER)
+
+    def task(transaction: WriteTransaction) -> bool:
+        _drop(call, transaction, user)
+        native_user.end_tokens(transaction, call.exchange.realm, urn)
+        return True
+
+    return authorization.write(call, "user.remove", user, task)
+
+
+def _set_status(_: object, info: Info, urn: str, status: str) -> str:
+    call: Call = info.context
+    user = calls.entity(urn, _USER)
+
+    def task(transaction: WriteTransaction) -> str:
+        if not entities.is_known(transaction.realm(call.exchange.realm), user):
+            raise missing(urn)
+        value = {"status": status, "lastModified": _stamp(call, transaction)}
+        _write(call, transaction, [Write(user, "corpUserStatus", value)])
+        return status
+
+    return authorization.write(call, "user.status.set", user, task, {"status": status})
+
+
+def _drop(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
+    """Takes a user or group away that is stored here."""
+    found = transaction.realm(call.exchange.realm)
+    if not entities.is_known(found, entity):
+        raise missing(entity.name)
+    if not aspects.drop(transaction, call.exchange.realm, entity):
+        raise bad(f"`{entity.name}` is kept by the directory, not here")
+
+
+def _write(call: Call, transaction: WriteTransaction, writes: Iterable[Write]) -> None:
+    aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
+
+
+def _stamp(call: Call, transaction: WriteTransaction) -> Value:
+    return {"time": int(transaction.now * 1_000), "actor": call.actor.name}
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {
+        "listUsers": _listing("user.list", _USER, "users"),
+        "listGroups": _listing("group.list", _GROUP, "groups"),
+        "listRoles": _listing("role.list", _ROLE, "roles"),
+    },
+    "Mutation": {
+        "batchAssignRole": _assign,
+        "createGroup": _create_group,
+        "removeGroup": _remove_group,
+        "addGroupMembers": _add_members,
+        "removeGroupMembers": _remove_members,
+        "removeUser": _remove_user,
+        "updateUserStatus": _set_status,
+    },
+}

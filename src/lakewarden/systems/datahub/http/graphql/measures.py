@@ -1,0 +1,304 @@
+"""Profiles of datasets, operations on them, and how they are used.
+
+Each of the three has a privilege of its own; who has it not is shown a page without them. What
+is asked of all datasets of a list is read for the whole group at once.
+
+SOURCE: datahub reference 3.2; timeseries records of acryl-datahub 1.7.0.17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lakewarden.aspects import usage
+from lakewarden.aspects.fields import Fields
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import timeseries
+from lakewarden.service.timeseries import EVER, FIRST, LAST, Timed, Window
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.pages.following import named
+from lakewarden.systems.datahub.http.graphql.pages.part import (
+    Field,
+    Part,
+    number,
+    part,
+    parts,
+    text,
+    texts,
+    word,
+)
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.value_filter import fits
+
+_PROFILE: Final = "datasetProfile"
+_OPERATION: Final = "operation"
+_MAY_SEE: Final = {
+    _PROFILE: "dataset.profile.view",
+    _OPERATION: "dataset.operations.view",
+    usage.ASPECT: "dataset.usage.view",
+}
+_USUAL: Final = 30
+_TOP_USERS: Final = 5
+_TYPES: Final = ("INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "CUSTOM", "UNKNOWN")
+_SOURCES: Final = ("DATA_PROCESS", "DATA_PLATFORM")
+_PARTS: Final = ("FULL_TABLE", "QUERY", "PARTITION")
+_UNITS: Final = {
+    "SECOND": 1_000,
+    "MINUTE": 60_000,
+    "HOUR": 3_600_000,
+    "DAY": 86_400_000,
+    "WEEK": 7 * 86_400_000,
+    "MONTH": 30 * 86_400_000,
+    "QUARTER": 91 * 86_400_000,
+    "YEAR": 365 * 86_400_000,
+}
+
+
+def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) -> list[Timed]:
+    """The values of a dataset; for all those beside it as well, of which each is asked about."""
+    group = call.group(dataset)
+
+    def find() -> Mapping[Entity, list[Timed]]:
+        allowed = [one for one in group if authorization.may_at_all(call, _MAY_SEE[aspect], one)]
+        realm = call.exchange.realm
+        call.start_list()
+        with call.exchange.service.reading() as reading:
+            found = {
+                one: timeseries.values(reading, realm, one, aspect, window, limit)
+                for one in allowed
+            }
+        count = sum(map(len, found.values()))
+        call.end_list(looked_at=count + len(group), shown=count)
+        return found
+
+    return call.kept((id(group), aspect, window, limit), find).get(dataset, [])
+
+
+def _listed(aspect: str) -> Callable[..., list[Part]]:
+    """The values of an aspect in a window, those that a filter lets through."""
+
+    def resolve(dataset: Entity, info: Info, **given: Any) -> list[Part]:
+        call: Call = info.context
+        limit, filter = given.get("limit"), given.get("filter")
+        most = _count(call, _USUAL if limit is None else limit)
+        window = _window(given)
+        picked = None if filter is None else Fields({"or": [_criteria(filter)]}, "filter")
+        read = most if picked is None else call.exchange.services.page_rows
+        values = _read(call, dataset, aspect, window, read)
+        found = [one for one in values if fits(one.value, picked)]
+        return [Part(dataset, one.value, aspect) for one in found[:most]]
+
+    return resolve
+
+
+def _window(given: Mapping[str, Any]) -> Window:
+    first, last = given.get("startTimeMillis"), given.get("endTimeMillis")
+    for name, time in (("startTimeMillis", first), ("endTimeMillis", last)):
+        if time is not None and not FIRST <= time <= LAST:
+            raise bad(f"`{name}`: expected milliseconds since the epoch")
+    return Window(FIRST if first is None else first, LAST if last is None else last)
+
+
+def _count(call: Call, limit: int) -> int:
+    if limit < 0:
+        raise bad("`limit`: expected a number of things")
+    return min(limit, call.exchange.services.page_rows)
+
+
+def _criteria(filter: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A filter as the other interfaces write it: what is null counts as absent."""
+    own = ({k: v for k, v in one.items() if v is not None} for one in filter["and"])
+    return {"and": list(own)}
+
+
+def _newest(is_whole: bool) -> Callable[..., Part | None]:
+    """The newest profile of the whole table, or of a part of it."""
+
+    def resolve(dataset: Entity, info: Info) -> Part | None:
+        most = info.context.exchange.services.page_rows
+        for one in _read(info.context, dataset, _PROFILE, EVER, most):
+            found = Part(dataset, one.value, _PROFILE)
+            spec = found.part("partitionSpec")
+            kind = None if spec is None else spec.text("type")
+            if (kind in (None, "FULL_TABLE")) is is_whole:
+                return found
+        return None
+
+    return resolve
+
+
+def _usage(call: Call, dataset: Entity, since: int | None) -> list[usage.Value] | None:
+    """Usage by days, the oldest first; None for whoever may not see it."""
+    if not authorization.may_at_all(call, _MAY_SEE[usage.ASPECT], dataset):
+        return None
+    first = FIRST if since is None else since
+    read = _read(call, dataset, usage.ASPECT, Window(first, LAST), call.exchange.services.page_rows)
+    return [one.value for one in reversed(read) if usage.is_of(one.value, "DAY")]
+
+
+def _usage_stats(dataset: Entity, info: Info, **given: Any) -> Mapping[str, Any] | None:
+    """Days are those of UTC, in whatever time zone the caller is."""
+    since = _back(info.context, usage.RANGES[given.get("range") or "MONTH"])
+    if given.get("startTimeMillis") is not None:
+        since = _window(given).first
+    values = _usage(info.context, dataset, since)
+    if values is None:
+        return None
+    buckets = [
+        {"bucket": one["timestampMillis"], "duration": "DAY", "metrics": Part(dataset, one)}
+        for one in values
+    ]
+    return {
+        "buckets": [{**one, "resource": dataset.name} for one in buckets],
+        "aggregations": Part(dataset, usage.together(values)),
+    }
+
+
+def _back(call: Call, span: int | None) -> int | None:
+    return None if span is None else int(call.exchange.now * 1_000) - span
+
+
+def _summary(dataset: Entity, info: Info) -> Mapping[str, Any] | None:
+    values = _usage(info.context, dataset, _back(info.context, 30 * _UNITS["DAY"]))
+    if values is None:
+        return None
+    found = usage.together(values)
+    users: Any = found["users"]
+    names = named((one["user"] for one in users), frozenset({"corpuser"}))
+    return {
+        "queryCountLast30Days": found["totalSqlQueries"],
+        "uniqueUserCountLast30Days": found["uniqueUserCount"],
+        "topUsersLast30Days": authorization.visible(info.context, names)[:_TOP_USERS],
+    }
+
+
+def _views(aspect: str) -> Field:
+    """What the platform said last of all views; of the last days it may have said only a part."""
+
+    def resolve(asset: Entity, info: Info) -> Mapping[str, Any] | None:
+        call: Call = info.context
+        if not authorization.may(call, "timeseries.read", asset):
+            return None
+        most = call.exchange.services.page_rows
+        with call.exchange.service.reading() as reading:
+            found = timeseries.values(reading, call.exchange.realm, asset, aspect, EVER, most)
+        said = (Part(asset, one.value) for one in found)
+        whole = (one for one in said if one.get("eventGranularity") is None)
+        newest = next((one for one in whole if one.number("viewsCount") is not None), None)
+        return None if newest is None else {"viewCount": newest.number("viewsCount")}
+
+    return resolve
+
+
+def _user(counts: Part, info: Info) -> Entity | None:
+    found = named([counts.text("user")], frozenset({"corpuser"}))
+    return next(iter(authorization.visible(info.context, found)), None)
+
+
+def _columns(metrics: Part, _info: Info) -> list[Mapping[str, Any]]:
+    return [
+        {"fieldName": one.text("fieldPath"), "count": one.number("count")}
+        for one in metrics.parts("fieldCounts")
+    ]
+
+
+def _decimal(key: str) -> Field:
+    def resolve(part: Part, _info: Info) -> float | None:
+        found = part.get(key)
+        is_number = isinstance(found, int | float) and not isinstance(found, bool)
+        return float(found) if is_number else None
+
+    return resolve
+
+
+def _length(window: Part, _info: Info) -> int:
+    size = window.part("length")
+    if size is None:
+        return 0
+    return _UNITS.get(size.text("unit") or "", 0) * (size.number("multiple") or 1)
+
+
+def _partition(operation: Part, _info: Info) -> str | None:
+    spec = operation.part("partitionSpec")
+    return None if spec is None else spec.text("partition")
+
+
+def _properties(operation: Part, _info: Info) -> list[Mapping[str, Any]]:
+    found = operation.part("customProperties")
+    entries = {} if found is None else found.value
+    return [{"key": k, "value": v} for k, v in sorted(entries.items()) if isinstance(v, str)]
+
+
+_TIME: Final = number("timestampMillis", 0)
+
+RESOLVERS: Final[Resolvers] = {
+    "Dataset": {
+        "datasetProfiles": _listed(_PROFILE),
+        "latestFullTableProfile": _newest(is_whole=True),
+        "latestPartitionProfile": _newest(is_whole=False),
+        "operations": _listed(_OPERATION),
+        "usageStats": _usage_stats,
+        "statsSummary": _summary,
+    },
+    "Chart": {"statsSummary": _views("chartUsageStatistics")},
+    "Dashboard": {"statsSummary": _views("dashboardUsageStatistics")},
+    "DatasetProfile": {
+        "timestampMillis": _TIME,
+        "rowCount": number("rowCount"),
+        "columnCount": number("columnCount"),
+        "sizeInBytes": number("sizeInBytes"),
+        "fieldProfiles": parts("fieldProfiles"),
+        "partitionSpec": part("partitionSpec"),
+    },
+    "DatasetFieldProfile": {
+        "fieldPath": text("fieldPath", ""),
+        **{name: number(name) for name in ("uniqueCount", "nullCount")},
+        **{name: _decimal(name) for name in ("uniqueProportion", "nullProportion")},
+        **{name: text(name) for name in ("min", "max", "mean", "median", "stdev")},
+        "sampleValues": texts("sampleValues"),
+        "quantiles": parts("quantiles"),
+        "distinctValueFrequencies": parts("distinctValueFrequencies"),
+    },
+    "Quantile": {"quantile": text("quantile"), "value": text("value")},
+    "ValueFrequency": {"value": text("value"), "frequency": number("frequency")},
+    "PartitionSpec": {
+        "type": word("type", _PARTS, "PARTITION"),
+        "partition": text("partition", ""),
+        "timePartition": part("timePartition"),
+    },
+    "TimeWindow": {"startTimeMillis": number("startTimeMillis", 0), "durationMillis": _length},
+    "Operation": {
+        "timestampMillis": _TIME,
+        "lastUpdatedTimestamp": number("lastUpdatedTimestamp", 0),
+        "actor": text("actor"),
+        "operationType": word("operationType", _TYPES, "UNKNOWN"),
+        "customOperationType": text("customOperationType"),
+        "sourceType": word("sourceType", _SOURCES),
+        "numAffectedRows": number("numAffectedRows"),
+        "partition": _partition,
+        "affectedDatasets": texts("affectedDatasets"),
+        "customProperties": _properties,
+        "queries": texts("queries"),
+    },
+    "UsageAggregationMetrics": {
+        "uniqueUserCount": number("uniqueUserCount"),
+        "users": parts("userCounts"),
+        "totalSqlQueries": number("totalSqlQueries"),
+        "topSqlQueries": texts("topSqlQueries"),
+        "fields": _columns,
+    },
+    "UsageQueryResultAggregations": {
+        "uniqueUserCount": number("uniqueUserCount"),
+        "users": parts("users"),
+        "fields": lambda part, _info: [one.value for one in part.parts("fields")],
+        "totalSqlQueries": number("totalSqlQueries"),
+    },
+    "UserUsageCounts": {
+        "user": _user,
+        "count": number("count"),
+        "userEmail": text("userEmail"),
+    },
+}

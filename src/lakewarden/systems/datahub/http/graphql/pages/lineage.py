@@ -1,0 +1,165 @@
+"""What is next to an entity in its lineage, and which columns are made of which.
+
+Nothing is told of an end that the caller is not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+from lakewarden.aspects import edges
+from lakewarden.aspects.edges import Lineage
+from lakewarden.aspects.fields import untagged
+from lakewarden.aspects.meaning import REMOVED, target
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.service.search.lineage import Period, changed, is_by_hand, made
+from lakewarden.service.search.neighbours import Neighbours, Step
+from lakewarden.service.state import RealmState
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.entities import is_known
+from lakewarden.systems.datahub.http.graphql.pages.following import named, naming, shown
+from lakewarden.systems.datahub.http.graphql.pages.part import Part
+from lakewarden.systems.datahub.http.graphql.paging import page
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.searching import asking
+
+Shown = dict[str, Any]
+
+
+def lineage(entity: Entity, info: Info, input: Mapping[str, Any]) -> Shown:
+    """What an entity is made of, or what is made of it."""
+    call: Call = info.context
+    call.start_list()
+    period = Period(input.get("startTimeMillis"), input.get("endTimeMillis"))
+    found = [one for one in _beside(call, entity, input["direction"]) if period.has(one.said)]
+    there = found
+    if not input.get("includeGhostEntities"):
+        there = [one for one in found if is_there(call.state, one.other)]
+    most = call.exchange.services.page_rows
+    count = input.get("count")
+    asked = input if count is None else {**input, "count": min(count, most)}
+    steps, numbers = page(there, asked, most)
+    call.together(step.other for step in steps)
+    seen = _visible(call, steps)
+    call.end_list(looked_at=1 + len(found), shown=len(steps))
+    return {
+        **numbers,
+        "filtered": len(found) - len(there),
+        "relationships": [_relationship(entity, step, seen) for step in steps],
+    }
+
+
+def is_there(state: RealmState, entity: Entity) -> bool:
+    """Whether an entity is stored, and not deleted softly; a column is as its dataset is."""
+    coded = state.matrix.snapshot.coded
+    id = coded.tree.find(entity)
+    if id is not None and coded.attributes.get(id, {}).get(REMOVED):
+        return False
+    if entity.type == edges.COLUMN:
+        holder = datahub.parent(entity)
+        return holder is not None and is_there(state, holder)
+    return is_known(state, entity)
+
+
+def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
+    """What is next to the entity, of what the caller is shown."""
+    way = Lineage(direction)
+    group = call.group(entity)
+
+    def find(entities: Iterable[Entity]) -> dict[Entity, list[Step]]:
+        with asking(call.exchange, viewing.hits) as asked:
+            steps = Neighbours(asked.texts()).beside(list(entities), way)
+        others = dict.fromkeys(step.other for own in steps.values() for step in own)
+        seen = set(authorization.visible(call, others))
+        return {one: [s for s in own if s.other in seen] for one, own in steps.items()}
+
+    def find_all() -> dict[Entity, list[Step]]:
+        try:
+            return find(group)
+        except LimitExceeded:  # too much of all together may be little of each
+            return {}
+
+    known = call.kept((_beside, id(group), way), find_all)
+    return known[entity] if entity in known else find([entity])[entity]
+
+
+def _visible(call: Call, steps: Iterable[Step]) -> Collection[Entity]:
+    """Of who made the edges and by which queries, what the caller is shown."""
+    urns = [
+        urn
+        for step in steps
+        for urn in (made(step.said)[1], changed(step.said)[1], untagged(step.said.get("query")))
+    ]
+    return frozenset(authorization.visible(call, named(urns)))
+
+
+def _relationship(entity: Entity, step: Step, seen: Collection[Entity]) -> Shown:
+    (made_on, maker), (changed_on, changer) = made(step.said), changed(step.said)
+    by = _among(untagged(step.said.get("query")), seen)
+    path = [entity, step.other] if by is None else [entity, by, step.other]
+    return {
+        "type": step.type,
+        "entity": step.other,
+        "degree": 1,
+        "createdOn": made_on,
+        "createdActor": _among(maker, seen),
+        "updatedOn": changed_on,
+        "updatedActor": _among(changer, seen),
+        "isManual": is_by_hand(step.said),
+        "paths": [{"path": path}],
+    }
+
+
+def _among(urn: object, seen: Collection[Entity]) -> Entity | None:
+    found, problem = target(urn, frozenset()) if isinstance(urn, str) else (None, "none")
+    return found if not problem and found in seen else None
+
+
+_ENDS: Final = ("upstreams", "downstreams")
+
+
+def _columns(part: Part) -> Iterable[object]:
+    for one in part.parts("fineGrainedLineages"):
+        for key in _ENDS:
+            yield from one.texts(key)
+
+
+_OF_DATASET: Final = naming("upstreamLineage", _columns, edges.COLUMN)
+_OF_TASK: Final = naming("dataJobInputOutput", _columns, edges.COLUMN)
+
+
+def _of_dataset(entity: Entity, info: Info) -> list[Shown] | None:
+    value = info.context.aspect(entity, "upstreamLineage")
+    seen = shown(info.context, entity, _OF_DATASET) if value else ()
+    return _fine(Part(entity, value), seen) if value else None
+
+
+def _of_task(part: Part, info: Info) -> list[Shown]:
+    return _fine(part, shown(info.context, part.entity, _OF_TASK))
+
+
+def _fine(part: Part, seen: Collection[Entity]) -> list[Shown]:
+    """The columns at both ends; nothing where the caller is shown none at one of them."""
+    found = []
+    for one in part.parts("fineGrainedLineages"):
+        ends = {key: [_ref(e) for e in named(one.texts(key)) if e in seen] for key in _ENDS}
+        if all(ends.values()):
+            said = {key: one.text(key) for key in ("query", "transformOperation")}
+            found.append({**ends, **said})
+    return found
+
+
+def _ref(column: Entity) -> Shown:
+    return {"urn": column.name, "path": datahub.key_parts(column.name)[-1]}
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Dataset": {"fineGrainedLineages": _of_dataset},
+    "SemanticModel": {"fineGrainedLineages": _of_dataset},
+    "DataJobInputOutput": {"fineGrainedLineages": _of_task},
+}

@@ -1,0 +1,127 @@
+"""Lists that need no full text: domains, the top of the glossary, queries.
+
+Each shows what view authorization shows, in order of the URNs, and says how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.edges import children
+from lakewarden.systems.datahub.http.graphql.pages.part import Part
+from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+Input = Mapping[str, Any]
+
+_TEXTS: Final = {
+    "domain": ("domainProperties", ("name", "description")),
+    "query": ("queryProperties", ("name", "description")),
+}
+"""The aspect, and its members, by whose words an entity is found."""
+
+
+def _shown(call: Call, ids: BitMap) -> list[Entity]:
+    tree = call.state.matrix.snapshot.coded.tree
+    return [tree.entity(id) for id in tree.ordered(authorization.visible_ids(call, ids))]
+
+
+def _answer(call: Call, found: Sequence[Entity], input: Input, key: str) -> Mapping[str, Any]:
+    shown, numbers = page(found, input, call.exchange.services.page_rows)
+    call.together(shown)
+    return {**numbers, key: shown}
+
+
+def _saying(call: Call, found: list[Entity], query: str | None) -> list[Entity]:
+    """Those that the words of the query stand in; the query is no full text search."""
+    if (query or "*").strip() in ("", "*"):
+        return found
+    call.together(found)
+    return [one for one in found if says(query, *_texts(call, one))]
+
+
+def _texts(call: Call, entity: Entity) -> Iterator[str]:
+    yield entity.name
+    aspect, members = _TEXTS[entity.type]
+    value = Part(entity, call.aspect(entity, aspect))
+    yield from (text for member in members if (text := value.text(member)) is not None)
+    statement = value.part("statement")
+    if statement is not None:
+        yield statement.text("value") or ""
+
+
+def _tops(call: Call, type: str) -> BitMap:
+    """The ids of those that lie in nothing."""
+    snapshot = call.state.matrix.snapshot
+    parents = snapshot.coded.tree.parents
+    return BitMap(id for id in snapshot.of_type(type) if parents[id] < 0)
+
+
+def _domains(_: object, info: Info, input: Input) -> Mapping[str, Any]:
+    call: Call = info.context
+    parent = input.get("parentDomain")
+    within = None if parent is None else calls.entity(parent, "domain")
+    ids = _tops(call, "domain") if within is None else _below(call, within)
+    found = _saying(call, _shown(call, ids), input.get("query"))
+    return _answer(call, found, input, "domains")
+
+
+def _below(call: Call, domain: Entity) -> BitMap:
+    snapshot = call.state.matrix.snapshot
+    id = snapshot.coded.tree.find(domain)
+    below = BitMap() if id is None else children(snapshot, id)
+    return below & snapshot.of_type("domain") if authorization.visible(call, [domain]) else BitMap()
+
+
+def _top(type: str, key: str) -> Callable[..., Mapping[str, Any]]:
+    def resolve(_: object, info: Info, input: Input) -> Mapping[str, Any]:
+        call: Call = info.context
+        return _answer(call, _shown(call, _tops(call, type)), input, key)
+
+    return resolve
+
+
+def _queries(_: object, info: Info, input: Input) -> Mapping[str, Any]:
+    call: Call = info.context
+    dataset = input.get("datasetUrn")
+    snapshot = call.state.matrix.snapshot
+    ids = snapshot.of_type("query")
+    if dataset is not None:
+        ids &= _about(call, calls.entity(dataset, "dataset"))
+    found = _saying(call, _shown(call, ids), input.get("query"))
+    wanted = input.get("source")
+    if wanted is not None:
+        call.together(found)
+        found = [one for one in found if _source(call, one) == wanted]
+    return _answer(call, found, input, "queries")
+
+
+def _about(call: Call, dataset: Entity) -> BitMap:
+    """The ids of the queries about a dataset or one of its columns."""
+    coded = call.state.matrix.snapshot.coded
+    id, edges = coded.tree.find(dataset), coded.relations.get("subject")
+    if id is None or edges is None:
+        return BitMap()
+    return edges.sources_of(coded.tree.subtree(id))
+
+
+def _source(call: Call, query: Entity) -> str:
+    value = Part(query, call.aspect(query, "queryProperties"))
+    return "MANUAL" if value.text("source") == "MANUAL" else "SYSTEM"
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {
+        "listDomains": _domains,
+        "getRootGlossaryNodes": _top("glossaryNode", "nodes"),
+        "getRootGlossaryTerms": _top("glossaryTerm", "terms"),
+        "listQueries": _queries,
+    },
+}

@@ -1,0 +1,69 @@
+"""The data products that entities are in, and the older paths by which entities are found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql import authorization, edges
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.kinds import types_of
+from lakewarden.systems.datahub.http.graphql.pages.part import Part
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+_CONTAINS: Final = frozenset({"DataProductContains"})
+_PRODUCT: Final = "dataProductProperties"
+
+
+def _products(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    most = call.exchange.services.page_rows
+    if len(input["urns"]) > most:
+        raise bad(f"expected at most {most} `urns`")
+    found = [calls.entity(urn) for urn in input["urns"]]
+    seen = set(authorization.visible(call, found))
+    return {
+        "entities": [
+            {
+                "urn": one.name,
+                "dataProductAssociations": _associations(call, one) if one in seen else [],
+            }
+            for one in found
+        ]
+    }
+
+
+def _associations(call: Call, entity: Entity) -> list[Mapping[str, Any]]:
+    call.start_list()
+    tree = call.state.matrix.snapshot.coded.tree
+    products = [
+        tree.entity(id) for ends in edges.incoming(call, entity, _CONTAINS) for id in ends.ids
+    ]
+    call.together(products)
+    call.end_list(looked_at=1 + len(products), shown=len(products))
+    return [
+        {"dataProduct": one, "isOutputPort": _is_output_port(call, one, entity)}
+        for one in sorted(products)
+    ]
+
+
+def _is_output_port(call: Call, product: Entity, asset: Entity) -> bool:
+    assets = Part(product, call.aspect(product, _PRODUCT)).parts("assets")
+    return any(one.get("destinationUrn") == asset.name and one.flag("outputPort") for one in assets)
+
+
+def _paths(_: object, info: Info, input: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    call: Call = info.context
+    found = calls.entity(input["urn"], *sorted(types_of(input["type"])))
+    if not authorization.visible(call, [found]):
+        return []
+    paths = Part(found, call.aspect(found, "browsePaths")).texts("paths")
+    return [{"path": [step for step in path.split("/") if step]} for path in paths]
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {"browsePaths": _paths, "bulkEntityDataProducts": _products},
+}

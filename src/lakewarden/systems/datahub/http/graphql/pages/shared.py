@@ -1,0 +1,40 @@
+"""What means the same on every type of entities: a field of this name is resolved here.
+
+A type has those of these fields that the schema gives it. One that resolves such a field
+otherwise does so in its own module.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql import entity_privileges
+from lakewarden.systems.datahub.http.graphql.entities import is_known
+from lakewarden.systems.datahub.http.graphql.kinds import word_of
+from lakewarden.systems.datahub.http.graphql.pages import association, looks, placing
+from lakewarden.systems.datahub.http.graphql.pages.following import Fields
+from lakewarden.systems.datahub.http.graphql.pages.lineage import lineage
+from lakewarden.systems.datahub.http.graphql.relationships import relationships
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+
+
+def _urn(entity: Entity, _info: Info) -> str:
+    return entity.name
+
+
+def _exists(entity: Entity, info: Info) -> bool:
+    return is_known(info.context.state, entity)
+
+
+RESOLVERS: Final[Fields] = {
+    **association.SHARED,
+    **looks.SHARED,
+    **placing.SHARED,
+    "exists": _exists,
+    "lineage": lineage,
+    "privileges": entity_privileges.resolve,
+    "relationships": relationships,
+    "type": word_of,
+    "urn": _urn,
+}

@@ -1,0 +1,45 @@
+"""Pages of lists: from where, how many, and how many there are in all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from lakewarden.service.cancellation import check
+from lakewarden.systems.datahub.http.graphql.errors import bad
+
+T = TypeVar("T")
+
+COUNT: Final = 20
+"""How many are shown of a list unless the caller says otherwise."""
+
+
+def page(found: Sequence[T], asked: Mapping[str, Any], most: int) -> tuple[list[T], dict[str, int]]:
+    """The part of `found` that was asked for, and the numbers that go with it."""
+    start, count = asked.get("start"), asked.get("count")
+    start = 0 if start is None else start
+    count = min(COUNT, most) if count is None else count
+    if start < 0 or not 0 <= count <= most:
+        raise bad(f"expected a `start` of at least 0 and a `count` of 0 to {most}")
+    shown = list(found[start : start + count])
+    return shown, {"start": start, "count": len(shown), "total": len(found)}
+
+
+def says(query: str | None, *texts: str) -> bool:
+    """Whether every word of a search stands in one of the texts; `*` and nothing: always."""
+    check()  # lists are looked through one by one
+    words = (query or "").casefold().split()
+    within = "\n".join(texts).casefold()
+    return words in ([], ["*"]) or all(word in within for word in words)
+
+
+def wanted(criterion: Mapping[str, Any]) -> list[str]:
+    """The values of a criterion of a list, which are compared as they are."""
+    condition = criterion.get("condition")
+    if condition not in (None, "EQUAL", "IN"):
+        raise bad(f"a list is not filtered by `{condition}`; expected EQUAL or IN")
+    values = criterion.get("values")
+    if values is not None:
+        return list(values)
+    one = criterion.get("value")
+    return [] if one is None else [one]

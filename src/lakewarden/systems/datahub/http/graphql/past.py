@@ -1,0 +1,104 @@
+"""What is known of an entity's past; see `lakewarden.aspects.history`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from lakewarden.aspects import history
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.timeline import writings
+
+_READ: Final = "timeline.read"
+_SCHEMA: Final = "schemaMetadata"
+_OF_SCHEMA: Final = ("TECHNICAL_SCHEMA",)
+
+Value = Mapping[str, Any]
+
+
+def _transactions(call: Call, found: Entity, categories: Iterable[str]) -> list[Value]:
+    authorization.allow(call, _READ, found)
+    kept = call.aspects([found]).get(found, {})
+    return history.transactions(found.name, writings(kept), categories)
+
+
+def timeline(_: object, info: Info, input: Value) -> Value:
+    """The writes that are known, of the categories asked for."""
+    found = calls.entity(input["urn"])
+    categories = input.get("changeCategories") or history.CATEGORIES
+    changes = _transactions(info.context, found, categories)
+    return {"changeTransactions": [_transaction(one) for one in changes], "skippedVersionCount": 0}
+
+
+def _transaction(one: Value) -> Value:
+    return {
+        "timestampMillis": one["timestamp"],
+        "lastSemanticVersion": one["semVer"],
+        "versionStamp": one["versionStamp"],
+        "changeType": "ADD",
+        "actor": one["actor"],
+        "changes": [_event(event) for event in one["changeEvents"]],
+    }
+
+
+def _event(event: Value) -> Value:
+    parameters = [{"key": k, "value": str(v)} for k, v in event["parameters"].items()]
+    return {**event, "urn": event["entityUrn"], "parameters": parameters}
+
+
+def schema_versions(_: object, info: Info, input: Value) -> Value:
+    """The one version of a dataset's schema that is known, if there is any."""
+    found = calls.entity(input["datasetUrn"], "dataset")
+    changes = _transactions(info.context, found, _OF_SCHEMA)
+    known = [_version(one) for one in changes if one["versionStamp"].startswith(_SCHEMA)]
+    newest = known[-1] if known else None
+    return {"latestVersion": newest, "version": newest, "semanticVersionList": known or None}
+
+
+def _version(one: Value) -> Value:
+    return {
+        "semanticVersion": one["semVer"],
+        "semanticVersionTimestamp": one["timestamp"],
+        "versionStamp": one["versionStamp"],
+    }
+
+
+def schema_blame(_: object, info: Info, input: Value) -> Value:
+    """The columns of a dataset's schema, each as it was written last."""
+    found = calls.entity(input["datasetUrn"], "dataset")
+    version = input.get("version")
+    changes = _transactions(info.context, found, _OF_SCHEMA)
+    if version is not None and version != history.FIRST:
+        raise bad(f"`version`: expected `{history.FIRST}`, the one that is kept")
+    if not changes:
+        return {"version": None, "schemaFieldBlameList": None}
+    newest = changes[-1]
+    return {
+        "version": _version(newest),
+        "schemaFieldBlameList": [_blame(newest, one) for one in newest["changeEvents"]],
+    }
+
+
+def _blame(write: Value, event: Value) -> Value:
+    change = {
+        "timestampMillis": write["timestamp"],
+        "lastSemanticVersion": write["semVer"],
+        "versionStamp": write["versionStamp"],
+        "changeType": "ADD",
+        "lastSchemaFieldChange": f"added in {write['semVer']}",
+    }
+    return {"fieldPath": event["parameters"]["fieldPath"], "schemaFieldChange": change}
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {
+        "getTimeline": timeline,
+        "getSchemaVersionList": schema_versions,
+        "getSchemaBlame": schema_blame,
+    },
+}

@@ -1,0 +1,228 @@
+"""Assertions as the schema shows them: what they claim, about what, and what came of it.
+
+SOURCE: PDL records of assertions, acryl-datahub 1.7.0.17; its queries of assertions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import timeseries
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.pages.part import (
+    Part,
+    custom_properties,
+    entries,
+    number,
+    part,
+    stamp,
+    text,
+    word,
+)
+from lakewarden.systems.datahub.http.graphql.paging import page
+from lakewarden.systems.datahub.http.graphql.platform import shapes
+from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
+from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stored
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+TYPE: Final = "assertion"
+ASPECT: Final = "assertionInfo"
+
+RUN: Final = "assertionRunEvent"
+"""What came of a run."""
+
+_RUNS: Final = 100
+"""So many runs are shown unless the caller asks for fewer."""
+
+_KINDS: Final = {
+    "DATASET": ("datasetAssertion", "dataset"),
+    "FRESHNESS": ("freshnessAssertion", "entity"),
+    "VOLUME": ("volumeAssertion", "entity"),
+    "SQL": ("sqlAssertion", "entity"),
+    "FIELD": ("fieldAssertion", "entity"),
+    "DATA_SCHEMA": ("schemaAssertion", "entity"),
+    "CUSTOM": ("customAssertion", "entity"),
+}
+"""Where an assertion of a type says what it is about."""
+
+
+def about(value: Mapping[str, Any]) -> Entity | None:
+    """What an assertion is about, by its aspect."""
+    member, key = _KINDS.get(shapes.text(value.get("type")) or "", ("", ""))
+    named = shapes.mapping(value.get(member)).get(key)
+    return shapes.entity(named) or shapes.entity(value.get("entityUrn"))
+
+
+def of_asset(call: Call, asset: Entity) -> list[Entity]:
+    """The assertions about an asset, or a column of it, by name."""
+
+    def find() -> dict[Entity, list[Entity]]:
+        found: dict[Entity, list[Entity]] = {}
+        for one in stored(call, TYPE):
+            target = about(call.aspect(one, ASPECT))
+            if target is not None:
+                found.setdefault(dataset_of(target), []).append(one)
+        return found
+
+    return call.kept((of_asset, TYPE), find).get(asset, [])
+
+
+def _assertions(
+    asset: Entity,
+    info: Info,
+    start: int | None = None,
+    count: int | None = None,
+    includeSoftDeleted: bool | None = False,  # noqa: N803 — the schema's name and default
+) -> Mapping[str, Any]:
+    call: Call = info.context
+    asked = {"start": start, "count": count}
+    found = of_asset(call, asset)
+    if not includeSoftDeleted:
+        found = [one for one in found if call.aspect(one, "status").get("removed") is not True]
+    found, numbers = page(found, asked, call.exchange.services.page_rows)
+    return {**numbers, "assertions": found}
+
+
+def _info(assertion: Entity, info: Info) -> Part | None:
+    value = info.context.aspect(assertion, ASPECT)
+    return Part(assertion, value) if value else None
+
+
+def _dataset(assertion: Entity, info: Info) -> Entity | None:
+    found = about(info.context.aspect(assertion, ASPECT))
+    dataset = None if found is None else dataset_of(found)
+    if dataset is None or dataset.type != "dataset":
+        return None
+    return shown(info.context, dataset)
+
+
+def _entity_urn(of: Part, info: Info) -> str | None:
+    found = shown(info.context, about(of.value))
+    return None if found is None else found.name
+
+
+def _fields(of: Part, info: Info) -> list[Mapping[str, str]]:
+    urns = of.texts("fields") or [urn for urn in (of.text("field"),) if urn is not None]
+    found = shapes.entities(urns, "schemaField")
+    return [{"urn": one.name, "path": _path(one)} for one in found if shown(info.context, one)]
+
+
+def _field(of: Part, info: Info) -> Mapping[str, str] | None:
+    return next(iter(_fields(of, info)), None)
+
+
+def _path(column: Entity) -> str:
+    return column.name.removesuffix(")").rpartition(",")[2]
+
+
+def _runs(
+    assertion: Entity,
+    info: Info,
+    startTimeMillis: int | None = None,  # noqa: N803 — the schema's name
+    endTimeMillis: int | None = None,  # noqa: N803 — the schema's name
+    limit: int | None = None,
+    status: str | None = None,  # noqa: ARG001 — there is one status
+) -> Mapping[str, Any] | None:
+    """What came of it, the newest first; null for whoever may not read what is timed."""
+    call: Call = info.context
+    if not authorization.may(call, "timeseries.read", assertion):
+        return None
+    most = _RUNS if limit is None else limit
+    if not 0 <= most <= call.exchange.services.page_rows:
+        raise bad(f"expected a `limit` of 0 to {call.exchange.services.page_rows}")
+    window = timeseries.Window(
+        timeseries.FIRST if startTimeMillis is None else startTimeMillis,
+        timeseries.LAST if endTimeMillis is None else endTimeMillis,
+    )
+    with call.exchange.service.reading() as reading:
+        found = timeseries.values(reading, call.exchange.realm, assertion, RUN, window, most)
+    runs = [Part(assertion, one.value) for one in found]
+    results = [result.text("type") for run in runs if (result := run.part("result")) is not None]
+    return {
+        "total": len(runs),
+        "succeeded": results.count("SUCCESS"),
+        "failed": results.count("FAILURE"),
+        "errored": results.count("ERROR"),
+        "runEvents": runs,
+    }
+
+
+def _assertion_urn(run: Part, _info: Info) -> str:
+    return run.entity.name
+
+
+def _float(key: str) -> Any:
+    def resolve(of: Part, _info: Info) -> float | None:
+        found = of.get(key)
+        is_number = isinstance(found, int | float) and not isinstance(found, bool)
+        return float(found) if is_number else None
+
+    return resolve
+
+
+_SCOPES: Final = (
+    *("DATASET_COLUMN", "DATASET_ROWS", "DATASET_STORAGE_SIZE", "DATASET_SCHEMA", "UNKNOWN"),
+)
+_RESULTS: Final = ("INIT", "SUCCESS", "FAILURE", "ERROR")
+_PARAMETERS: Final = ("STRING", "NUMBER", "LIST", "SET", "UNKNOWN")
+
+_LOGIC: Final = {
+    "scope": word("scope", _SCOPES),
+    "aggregation": text("aggregation"),
+    "operator": text("operator"),
+    "parameters": part("parameters"),
+    "nativeType": text("nativeType"),
+    "nativeParameters": entries("nativeParameters"),
+    "logic": text("logic"),
+    "fields": _fields,
+}
+
+RESOLVERS: Final[Resolvers] = {
+    "Dataset": {"assertions": _assertions},
+    "Assertion": {"info": _info, "dataset": _dataset, "runEvents": _runs},
+    "AssertionInfo": {
+        "type": word("type", _KINDS, "CUSTOM"),
+        "description": text("description"),
+        "externalUrl": text("externalUrl"),
+        "entityUrn": _entity_urn,
+        "datasetAssertion": part("datasetAssertion"),
+        "customAssertion": part("customAssertion"),
+        "source": part("source"),
+        "lastUpdated": stamp("lastUpdated"),
+        "customProperties": custom_properties,
+    },
+    "AssertionSource": {
+        "type": word("type", ("NATIVE", "EXTERNAL", "INFERRED"), "EXTERNAL"),
+        "created": stamp("created"),
+    },
+    "DatasetAssertionInfo": _LOGIC,
+    "CustomAssertionInfo": {**_LOGIC, "type": text("type", ""), "field": _field},
+    "AssertionStdParameters": {name: part(name) for name in ("value", "minValue", "maxValue")},
+    "AssertionStdParameter": {
+        "value": text("value", ""),
+        "type": word("type", _PARAMETERS, "UNKNOWN"),
+    },
+    "AssertionRunEvent": {
+        "timestampMillis": number("timestampMillis", 0),
+        "assertionUrn": _assertion_urn,
+        "runId": text("runId"),
+        "status": word("status", ("COMPLETE",), "COMPLETE"),
+        "result": part("result"),
+    },
+    "AssertionResult": {
+        "type": word("type", _RESULTS, "ERROR"),
+        "severity": word("severity", ("LOW", "MEDIUM", "HIGH")),
+        "rowCount": number("rowCount"),
+        "missingCount": number("missingCount"),
+        "unexpectedCount": number("unexpectedCount"),
+        "actualAggValue": _float("actualAggValue"),
+        "externalUrl": text("externalUrl"),
+        "nativeResults": entries("nativeResults"),
+        "error": part("error"),
+    },
+    "AssertionResultError": {"type": text("type", ""), "properties": entries("properties")},
+}

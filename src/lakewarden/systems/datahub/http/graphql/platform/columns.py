@@ -1,0 +1,36 @@
+"""Columns: named by their own URN, or as a part of their dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.errors import bad
+
+COLUMN: Final = "schemaField"
+
+
+def column(dataset: Entity, path: str) -> Entity:
+    """A column of a dataset."""
+    return calls.entity(f"urn:li:{COLUMN}:({dataset.name},{path})", COLUMN)
+
+
+def column_of(input: Mapping[str, Any], argument: str) -> Entity:
+    """The column that an input names; raises `Failure` 400 naming the argument."""
+    named = calls.entity(input["resourceUrn"], COLUMN, "dataset")
+    if named.type == COLUMN:
+        if dataset_of(named).type != "dataset":
+            raise bad(f"`{argument}`: `{named.name}` is not a column of a dataset")
+        return named
+    if input.get("subResource") is None:
+        raise bad(f"`{argument}`: expected a column: its URN, or a `subResource` of the dataset")
+    return column(named, input["subResource"])
+
+
+def dataset_of(entity: Entity) -> Entity:
+    """What a column is a part of; anything else is a part of itself."""
+    found = datahub.parent(entity) if entity.type == COLUMN else None
+    return entity if found is None else found

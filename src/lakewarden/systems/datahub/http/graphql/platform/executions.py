@@ -1,0 +1,213 @@
+"""Requests to run a recipe: kept for executors, which read them and write what came of them.
+
+SOURCE: datahub-project/datahub:…/resolvers/ingest/execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.entities import is_known
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.paging import page
+from lakewarden.systems.datahub.http.graphql.platform import shapes
+from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, named, write
+from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+EXECUTOR: Final = "default"
+"""The executor that runs what names none."""
+
+SOURCE: Final = "dataHubIngestionSource"
+
+_TYPE: Final = "dataHubExecutionRequest"
+_INPUT: Final = "dataHubExecutionRequestInput"
+_RESULT: Final = "dataHubExecutionRequestResult"
+_SIGNAL: Final = "dataHubExecutionRequestSignal"
+_INFO: Final = "dataHubIngestionSourceInfo"
+_MANAGE: Final = "ingestion.manage"
+_EXECUTE: Final = "ingestion.execute"
+
+
+def _run(_: object, info: Info, input: Mapping[str, Any]) -> str:
+    source = calls.entity(input["ingestionSourceUrn"], SOURCE)
+    request = named(_TYPE, None)
+
+    def task(draft: Draft) -> str:
+        draft.check_there(source)
+        config = shapes.mapping(draft.value(source, _INFO).get("config"))
+        args = {
+            "recipe": shapes.text(config.get("recipe")) or "",
+            "version": shapes.text(config.get("version")) or "",
+            "debug_mode": "true" if config.get("debugMode") is True else "false",
+        }
+        value = {
+            "task": "RUN_INGEST",
+            "args": args,
+            "executorId": shapes.text(config.get("executorId")) or EXECUTOR,
+            "source": {"type": "MANUAL_INGESTION_SOURCE", "ingestionSource": source.name},
+            "requestedAt": draft.now_ms,
+            "actorUrn": draft.call.actor.name,
+        }
+        draft.put(request, _INPUT, value)
+        return request.name
+
+    return write(info.context, _EXECUTE, source, task, {"run": request.name})
+
+
+def _try(_: object, info: Info, input: Mapping[str, Any]) -> str:
+    request = named(_TYPE, None)
+
+    def task(draft: Draft) -> str:
+        value = {
+            "task": "TEST_CONNECTION",
+            "args": {"recipe": input["recipe"], "version": input.get("version") or ""},
+            "executorId": EXECUTOR,
+            "source": {"type": "MANUAL_TEST_CONNECTION"},
+            "requestedAt": draft.now_ms,
+            "actorUrn": draft.call.actor.name,
+        }
+        draft.put(request, _INPUT, value)
+        return request.name
+
+    return write(info.context, _MANAGE, NO_RESOURCE, task, {"run": request.name})
+
+
+def _cancel(_: object, info: Info, input: Mapping[str, Any]) -> str:
+    source = calls.entity(input["ingestionSourceUrn"], SOURCE)
+    request = calls.entity(input["executionRequestUrn"], _TYPE)
+
+    def task(draft: Draft) -> str:
+        draft.check_there(source, request)
+        asked = draft.value(request, _INPUT)
+        if shapes.mapping(asked.get("source")).get("ingestionSource") != source.name:
+            raise bad(f"`executionRequestUrn` is not a run of `{source.name}`")
+        signal = {"signal": "KILL", "createdAt": draft.stamp()}
+        executor = shapes.text(asked.get("executorId"))
+        draft.put(request, _SIGNAL, {**signal, "executorId": executor or EXECUTOR})
+        return request.name
+
+    return write(info.context, _EXECUTE, source, task, {"run": request.name})
+
+
+def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    authorization.allow(call, _MANAGE)
+
+    def texts(request: Entity) -> list[str | None]:
+        return [request.name, shapes.text(call.aspect(request, _INPUT).get("task"))]
+
+    return listed(call, _requests(call), input, "executionRequests", texts, _newest(call))
+
+
+def of_source(
+    source: Entity, info: Info, start: int | None = None, count: int | None = None
+) -> Mapping[str, Any]:
+    """The runs of a source, the newest first."""
+    call: Call = info.context
+    authorization.allow(call, _MANAGE)
+    runs = [one for one in _requests(call) if _source_of(one, call) == source]
+    asked = {"start": start, "count": count}
+    shown, numbers = page(sorted(runs, key=_newest(call)), asked, call.exchange.services.page_rows)
+    return {**numbers, "executionRequests": shown}
+
+
+def latest_success(source: Entity, info: Info) -> Entity | None:
+    """The newest run of a source that succeeded."""
+    call: Call = info.context
+    authorization.allow(call, _MANAGE)
+    runs = [one for one in _requests(call) if _source_of(one, call) == source]
+    done = (one for one in runs if call.aspect(one, _RESULT).get("status") == "SUCCESS")
+    return min(done, key=_newest(call), default=None)
+
+
+def _requests(call: Call) -> list[Entity]:
+    return call.kept(_TYPE, lambda: [r for r in stored(call, _TYPE) if call.aspect(r, _INPUT)])
+
+
+def _newest(call: Call) -> Any:
+    def key(request: Entity) -> tuple[int, str]:
+        time = shapes.number(call.aspect(request, _INPUT).get("requestedAt")) or 0
+        return -time, request.name
+
+    return key
+
+
+def _source_of(request: Entity, call: Call) -> Entity | None:
+    value = shapes.mapping(call.aspect(request, _INPUT).get("source"))
+    return shapes.entity(value.get("ingestionSource"), SOURCE)
+
+
+def _request(_: object, info: Info, urn: str) -> Entity | None:
+    call: Call = info.context
+    request = calls.entity(urn, _TYPE)
+    authorization.allow(call, _MANAGE)
+    return request if is_known(call.state, request) else None
+
+
+def _id(request: Entity, _info: Info) -> str:
+    return request.name.rpartition(":")[2]
+
+
+def _input(request: Entity, info: Info) -> Mapping[str, Any]:
+    call: Call = info.context
+    # The arguments of a run have its recipe.
+    authorization.allow(call, _MANAGE)
+    value = call.aspect(request, _INPUT)
+    source = shapes.mapping(value.get("source"))
+    actor = shapes.text(value.get("actorUrn"))
+    return {
+        "task": shapes.text(value.get("task")) or "",
+        "source": {
+            "type": shapes.text(source.get("type")),
+            "ingestionSource": shapes.text(source.get("ingestionSource")),
+        },
+        "arguments": shapes.entries(value.get("args")),
+        "requestedAt": shapes.number(value.get("requestedAt")) or 0,
+        "actorUrn": actor,
+        "actor": shapes.entity(actor, "corpuser"),
+        "executorId": shapes.text(value.get("executorId")),
+    }
+
+
+def _result(request: Entity, info: Info) -> Mapping[str, Any] | None:
+    call: Call = info.context
+    authorization.allow(call, _MANAGE)
+    value = call.aspect(request, _RESULT)
+    status = shapes.text(value.get("status"))
+    if status is None:
+        return None
+    report = shapes.mapping(value.get("structuredReport"))
+    told = {name: shapes.text(report.get(name)) for name in _REPORT}
+    return {
+        "status": status,
+        "startTimeMs": shapes.number(value.get("startTimeMs")),
+        "durationMs": shapes.number(value.get("durationMs")),
+        "report": shapes.text(value.get("report")),
+        "structuredReport": None if None in told.values() else told,
+    }
+
+
+_REPORT: Final = ("type", "serializedValue", "contentType")
+
+
+def _source(request: Entity, info: Info) -> Entity | None:
+    call: Call = info.context
+    found = _source_of(request, call)
+    return found if found is not None and is_known(call.state, found) else None
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {"listExecutionRequests": _list, "executionRequest": _request},
+    "Mutation": {
+        "createIngestionExecutionRequest": _run,
+        "createTestConnectionRequest": _try,
+        "cancelIngestionExecutionRequest": _cancel,
+    },
+    "ExecutionRequest": {"id": _id, "input": _input, "result": _result, "source": _source},
+}

@@ -1,0 +1,201 @@
+"""Ingestion sources: recipes that are kept here, and what they may be asked to do.
+
+The server itself runs no recipe: a request to run one is kept for an executor.
+SOURCE: datahub reference 1.3, 5.4; datahub-project/datahub:…/resolvers/ingest/source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.search.criteria import comparison
+from lakewarden.service.search.question import Condition
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.entities import is_known
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.pages import shared
+from lakewarden.systems.datahub.http.graphql.platform import executions, shapes
+from lakewarden.systems.datahub.http.graphql.platform.draft import (
+    Draft,
+    given,
+    named,
+    write,
+    write_all,
+)
+from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.search.inputs import criterion
+
+_MANAGE: Final = "ingestion.manage"
+TYPE: Final = executions.SOURCE
+ASPECT: Final = "dataHubIngestionSourceInfo"
+_FIELDS: Final = ("name", "type", "urn")
+_EXPECTED: Final = "expected one of `name`, `type`, `urn`"
+
+
+def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
+    source = named(TYPE, None)
+
+    def task(draft: Draft) -> str:
+        draft.put(source, ASPECT, _value(input, {}))
+        return source.name
+
+    return write(info.context, "entity.create", source, task)
+
+
+def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
+    """Replaces a source, or makes it: the client deploys recipes this way."""
+    source = calls.entity(urn, TYPE)
+
+    def asks(draft: Draft) -> list[Ask]:
+        is_there = draft.is_there(source)
+        return [Ask("entity.update" if is_there else "entity.create", source)]
+
+    def task(draft: Draft) -> str:
+        draft.put(source, ASPECT, _value(input, draft.value(source, ASPECT)))
+        return source.name
+
+    return write_all(info.context, asks, task)
+
+
+def _value(input: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    asked = input["config"]
+    config = {
+        **shapes.mapping(before.get("config")),
+        "recipe": asked["recipe"],
+        **given(asked, "version", "executorId", "debugMode"),
+    }
+    if asked.get("extraArgs") is not None:
+        config["extraArgs"] = {one["key"]: one.get("value") or "" for one in asked["extraArgs"]}
+    value = {**before, "name": input["name"], "type": input["type"], "config": config}
+    value.pop("schedule", None)
+    return value | given(input, "schedule")
+
+
+def _delete(_: object, info: Info, urn: str) -> str:
+    source = calls.entity(urn, TYPE)
+
+    def task(draft: Draft) -> str:
+        draft.drop(source)
+        return urn
+
+    return write(info.context, "entity.delete", source, task)
+
+
+def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    authorization.allow(call, _MANAGE)
+    criteria = [_criterion(one) for one in input.get("filters") or ()]
+    sort = input.get("sort") or {"field": "name", "sortOrder": "ASCENDING"}
+    if sort["field"] not in _FIELDS:
+        raise bad(f"`sort.field`: {_EXPECTED}, got `{sort['field']}`")
+
+    def said(source: Entity, field: str) -> str:
+        if field == "urn":
+            return source.name
+        return shapes.text(call.aspect(source, ASPECT).get(field)) or ""
+
+    def texts(source: Entity) -> list[str | None]:
+        return [said(source, name) for name in ("name", "type")]
+
+    found = [
+        one
+        for one in stored(call, TYPE)
+        if call.aspect(one, ASPECT)
+        and all(fits(said(one, field)) is not negated for field, fits, negated in criteria)
+    ]
+    found.sort(key=lambda one: (said(one, sort["field"]), one.name))
+    if sort["sortOrder"] == "DESCENDING":
+        found.reverse()
+    return listed(call, found, input, "ingestionSources", texts)
+
+
+def _criterion(input: Mapping[str, Any]) -> tuple[str, Callable[[str], bool], bool]:
+    """The field of a criterion, whether a text fits, and whether none may."""
+    asked = criterion(input)
+    field = asked.field.removesuffix(".keyword")
+    if field not in _FIELDS:
+        raise bad(f"`filters.field`: {_EXPECTED}, got `{field}`")
+    fits = bool if asked.condition is Condition.EXISTS else comparison(asked)
+    return field, fits, asked.negated
+
+
+def _source(_: object, info: Info, urn: str) -> Entity | None:
+    call: Call = info.context
+    source = calls.entity(urn, TYPE)
+    authorization.allow(call, _MANAGE)
+    return source if is_known(call.state, source) else None
+
+
+def _origin(source: Entity, info: Info) -> Mapping[str, Any] | None:
+    """Where the source comes from; null: somebody made it."""
+    said = shapes.mapping(info.context.aspect(source, ASPECT).get("source"))
+    type = shapes.word(said.get("type"), ("SYSTEM",))
+    return None if type is None else {"type": type}
+
+
+def _urn(source: Entity, _info: Info) -> str:
+    return source.name
+
+
+def _type(source: Entity, info: Info) -> str:
+    return shapes.text(info.context.aspect(source, ASPECT).get("type")) or ""
+
+
+def _name(source: Entity, info: Info) -> str:
+    return shapes.text(info.context.aspect(source, ASPECT).get("name")) or ""
+
+
+def _platform(source: Entity, info: Info) -> Entity | None:
+    value = info.context.aspect(source, ASPECT)
+    return shapes.entity(value.get("platform"), "dataPlatform")
+
+
+def _schedule(source: Entity, info: Info) -> Mapping[str, Any] | None:
+    value = shapes.mapping(info.context.aspect(source, ASPECT).get("schedule"))
+    interval = shapes.text(value.get("interval"))
+    if interval is None:
+        return None
+    return {"interval": interval, "timezone": shapes.text(value.get("timezone"))}
+
+
+def _config(source: Entity, info: Info) -> Mapping[str, Any]:
+    call: Call = info.context
+    # A recipe may have passwords in it: it is for those alone who manage sources.
+    authorization.allow(call, _MANAGE)
+    value = shapes.mapping(call.aspect(source, ASPECT).get("config"))
+    debug = value.get("debugMode")
+    return {
+        "recipe": shapes.text(value.get("recipe")) or "",
+        "executorId": shapes.text(value.get("executorId")) or executions.EXECUTOR,
+        "version": shapes.text(value.get("version")),
+        "debugMode": debug if isinstance(debug, bool) else None,
+        "extraArgs": shapes.entries(value.get("extraArgs")),
+    }
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {"listIngestionSources": _list, "ingestionSource": _source},
+    "Mutation": {
+        "createIngestionSource": _create,
+        "updateIngestionSource": _update,
+        "deleteIngestionSource": _delete,
+    },
+    "IngestionSource": {
+        "urn": _urn,
+        "type": _type,
+        "name": _name,
+        "platform": _platform,
+        "schedule": _schedule,
+        "config": _config,
+        "executions": executions.of_source,
+        "latestSuccessfulExecution": executions.latest_success,
+        "source": _origin,
+        "ownership": shared.RESOLVERS["ownership"],
+    },
+}

@@ -1,0 +1,63 @@
+"""Lists of what the platform keeps of a kind: what is stored, what fits, one page of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.entities import is_known
+from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.platform import shapes
+
+Key = Callable[[Entity], Any]
+
+
+def stored(call: Call, type: str) -> list[Entity]:
+    """The stored entities of a type that the caller is shown, by name; their aspects are read."""
+    snapshot = call.state.matrix.snapshot
+    tree = snapshot.coded.tree
+    found = sorted(tree.entity(id) for id in snapshot.of_type(type))
+    known = authorization.visible(call, [one for one in found if snapshot.coded.is_known(one)])
+    call.aspects(known)
+    return known
+
+
+def listed(
+    call: Call,
+    found: Iterable[Entity],
+    input: Mapping[str, Any],
+    member: str,
+    texts: Callable[[Entity], Iterable[str | None]],
+    key: Key | None = None,
+) -> Mapping[str, Any]:
+    """One page of what fits the input's `query`, under `member`; in the order of `key`."""
+    fits = [
+        one
+        for one in found
+        if says(input.get("query"), *(text for text in texts(one) if text is not None))
+    ]
+    if key is not None:
+        fits.sort(key=key)
+    shown, numbers = page(fits, input, call.exchange.services.page_rows)
+    return {**numbers, member: shown}
+
+
+def shown(call: Call, entity: Entity | None) -> Entity | None:
+    """The entity, if there is one and the caller is shown it."""
+    return entity if entity is not None and authorization.visible(call, [entity]) else None
+
+
+def known(call: Call, entity: Entity) -> Entity | None:
+    """The entity, if it is stored and the caller is shown it."""
+    return shown(call, entity) if is_known(call.state, entity) else None
+
+
+def shown_stamp(call: Call, value: object) -> Mapping[str, Any] | None:
+    """An audit stamp with its actor, a user, if the caller is shown it."""
+    told = shapes.stamp(value)
+    if told is None:
+        return None
+    return {"time": told["time"], "actor": shown(call, shapes.entity(told["actor"], "corpuser"))}

@@ -1,0 +1,55 @@
+"""What is kept sealed: secrets and the details of connections. Nobody is ever given it back.
+
+The aspect says everything but the secret; the secret is kept beside the entity's document,
+encrypted, and goes with the entity. No reply, log line or audit row has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import aspects
+from lakewarden.service.effect import SecretChanged
+from lakewarden.service.sealed_properties import Sealing
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import Failure
+from lakewarden.systems.datahub.http.graphql.platform.draft import Draft
+
+
+def never_given(what: str) -> Failure:
+    """403: that is sealed, whoever asks."""
+    return Failure(403, f"{what} is kept sealed, and is never given out")
+
+
+def seal(draft: Draft, entity: Entity, key: str, secret: str) -> None:
+    """Keeps a secret of an entity; raises `Failure` 400 where the server has no key for it."""
+    sealed = _sealing(draft.call).seal(secret)
+    draft.transaction.change(draft.realm, SecretChanged(entity, key, sealed))
+
+
+def _sealing(call: Call) -> Sealing:
+    found = call.exchange.services.sealing
+    if found is None:
+        raise Failure(400, "the server has no key for secrets, so it keeps none")
+    return found
+
+
+def written(draft: Draft, entity: Entity, aspect: str) -> dict[str, Any]:
+    """An aspect that is never read, without its secret, to be changed and put back."""
+    found = draft.transaction.store.documents(draft.realm, [entity]).get(entity)
+    kept = aspects.kept_in(found).get(aspect)
+    return {} if kept is None else dict(kept.value)
+
+
+def shown(call: Call, entities: Iterable[Entity], aspect: str) -> dict[Entity, Mapping[str, Any]]:
+    """That aspect of those entities that have it, without its secret."""
+    with call.exchange.service.reading() as reading:
+        documents = reading.documents(call.exchange.realm, list(entities))
+    found = {one: aspects.kept_in(document).get(aspect) for one, document in documents.items()}
+    return {
+        one: kept.value
+        for one, kept in found.items()
+        if isinstance(one, Entity) and kept is not None
+    }

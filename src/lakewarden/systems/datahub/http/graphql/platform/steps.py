@@ -1,0 +1,84 @@
+"""The steps of introductions that a user has seen: each reads and changes its own.
+
+SOURCE: datahub-project/datahub, its resolvers of step states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.service import aspects
+from lakewarden.service.aspects import Write
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.platform import shapes
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+_TYPE: Final = "dataHubStepState"
+_ASPECT: Final = "dataHubStepStateProperties"
+_MOST: Final = 100
+"""Steps of one document."""
+
+
+def _get(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    own = [id for id in _limited(input["ids"]) if _is_own(call, id)]
+    found = {id: call.aspect(_step(id), _ASPECT) for id in own}
+    return {
+        "results": [
+            {"id": id, "properties": shapes.entries(value.get("properties"))}
+            for id, value in found.items()
+            if value
+        ]
+    }
+
+
+def _update(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    states = {one["id"]: one["properties"] for one in _limited(input["states"])}
+    own = [id for id in states if _is_own(call, id)]
+
+    def task(transaction: WriteTransaction) -> None:
+        stamp = {"time": int(transaction.now * 1_000), "actor": call.actor.name}
+        writes = [
+            Write(
+                _step(id),
+                _ASPECT,
+                {
+                    "properties": {p["key"]: p.get("value") or "" for p in states[id] if p},
+                    "lastModified": stamp,
+                },
+            )
+            for id in own
+        ]
+        aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
+
+    if own:
+        authorization.write(call, "me.settings.set", NO_RESOURCE, task)
+    return {"results": [{"id": id, "succeeded": id in own} for id in states]}
+
+
+def _limited(members: list[Any]) -> list[Any]:
+    if len(members) > _MOST:
+        raise bad(f"expected at most {_MOST} steps")
+    return members
+
+
+def _is_own(call: Call, id: str) -> bool:
+    """Whether a step is one of the caller: its id begins with the caller's URN, then a hyphen."""
+    return id.startswith(f"{call.actor.name}-")
+
+
+def _step(id: str) -> Entity:
+    return calls.entity(f"urn:li:{_TYPE}:{id}", _TYPE)
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {"batchGetStepStates": _get},
+    "Mutation": {"batchUpdateStepStates": _update},
+}

@@ -1,0 +1,185 @@
+"""Views: filters that are kept under a name, one's own and everybody's.
+
+SOURCE: datahub reference 1.1; datahub-project/datahub:datahub-graphql-core/…/resolvers/view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad, missing
+from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
+from lakewarden.systems.datahub.http.graphql.platform import personal, shapes
+from lakewarden.systems.datahub.http.graphql.platform.criteria import criterion
+from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
+from lakewarden.systems.datahub.http.graphql.platform.listing import known, listed, stored
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+ASPECT: Final = "dataHubViewInfo"
+TYPE: Final = "dataHubView"
+
+_MANAGE: Final = "public_view.manage"
+
+
+def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
+    call: Call = info.context
+    view = named(TYPE, None)
+
+    def task(draft: Draft) -> Entity:
+        stamp = draft.stamp()
+        value = {
+            "name": input["name"],
+            "type": input["viewType"],
+            "definition": _definition(input["definition"]),
+            "created": stamp,
+            "lastModified": stamp,
+            **given(input, "description"),
+        }
+        draft.put(view, ASPECT, value)
+        return view
+
+    asks = personal.creating(input["viewType"], _MANAGE)
+    return write_all(call, lambda _: asks, task, {"view": view.name})
+
+
+def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> Entity:
+    view = calls.entity(urn, TYPE)
+
+    def task(draft: Draft) -> Entity:
+        value = _stored(draft, view)
+        value |= {**given(input, "name", "description"), "lastModified": draft.stamp()}
+        if input.get("definition") is not None:
+            value["definition"] = _definition(input["definition"])
+        draft.put(view, ASPECT, value)
+        return view
+
+    return write_all(info.context, lambda draft: _asks(draft, view), task)
+
+
+def _delete(_: object, info: Info, urn: str) -> bool:
+    view = calls.entity(urn, TYPE)
+
+    def task(draft: Draft) -> bool:
+        draft.drop(view)
+        return True
+
+    return write_all(info.context, lambda draft: _asks(draft, view), task)
+
+
+def _asks(draft: Draft, view: Entity) -> Sequence[Ask]:
+    value = draft.value(view, ASPECT)
+    return personal.changing(value.get("type"), value.get("created"), _MANAGE)
+
+
+def _stored(draft: Draft, view: Entity) -> dict[str, Any]:
+    value = draft.value(view, ASPECT)
+    if not value:
+        raise missing(view.name)
+    return value
+
+
+def _definition(input: Mapping[str, Any]) -> dict[str, Any]:
+    """A definition as it is stored: alternatives of criteria that hold together."""
+    criteria = [criterion(one) for one in input["filter"]["filters"]]
+    if input["filter"]["operator"] == "AND":
+        alternatives = [{"and": criteria}] if criteria else []
+    else:
+        alternatives = [{"and": [one]} for one in criteria]
+    types = sorted({type for word in input["entityTypes"] for type in _types(word)})
+    return {"entityTypes": types, "filter": {"or": alternatives}}
+
+
+def _types(word: str) -> frozenset[str]:
+    found = types_of(word)
+    if not found:
+        raise bad(f"`entityTypes`: a view is not of `{word}`")
+    return found
+
+
+def _list_mine(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    kind = input.get("viewType")
+    views = [
+        view
+        for view in stored(call, TYPE)
+        if personal.is_own(_info(view, call), call.actor)
+        and kind in (None, _info(view, call).get("type"))
+    ]
+    return _listed(call, views, input)
+
+
+def _list_global(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    views = [v for v in stored(call, TYPE) if _info(v, call).get("type") == personal.GLOBAL]
+    return _listed(call, views, input)
+
+
+def _view(_: object, info: Info, urn: str) -> Entity | None:
+    return known(info.context, calls.entity(urn, TYPE))
+
+
+def _listed(call: Call, views: list[Entity], input: Mapping[str, Any]) -> Mapping[str, Any]:
+    def texts(view: Entity) -> list[str | None]:
+        return [shapes.text(_info(view, call).get(name)) for name in ("name", "description")]
+
+    def by_name(view: Entity) -> tuple[str, str]:
+        return shapes.text(_info(view, call).get("name")) or "", view.name
+
+    return listed(call, views, input, "views", texts, by_name)
+
+
+def _info(view: Entity, call: Call) -> Mapping[str, Any]:
+    return call.aspect(view, ASPECT)
+
+
+def _type(view: Entity, info: Info) -> str:
+    return shapes.word(_info(view, info.context).get("type"), personal.SCOPES) or personal.GLOBAL
+
+
+def _name(view: Entity, info: Info) -> str:
+    return shapes.text(_info(view, info.context).get("name")) or ""
+
+
+def _description(view: Entity, info: Info) -> str | None:
+    return shapes.text(_info(view, info.context).get("description"))
+
+
+def _shown_definition(view: Entity, info: Info) -> Mapping[str, Any]:
+    definition = shapes.mapping(_info(view, info.context).get("definition"))
+    alternatives = shapes.objects(shapes.mapping(definition.get("filter")).get("or"))
+    criteria = [one for each in alternatives for one in shapes.objects(each.get("and"))]
+    types = shapes.texts(definition.get("entityTypes"))
+    return {
+        "entityTypes": [word_of(Entity(type, ""), info) for type in types],
+        "filter": {
+            "operator": "AND" if len(alternatives) < 2 else "OR",
+            "filters": [_shown_criterion(one, info) for one in criteria],
+        },
+    }
+
+
+def _shown_criterion(criterion: Mapping[str, Any], info: Info) -> Mapping[str, Any]:
+    known: Any = info.schema.type_map["FilterOperator"]
+    return {
+        "field": shapes.text(criterion.get("field")) or "",
+        "condition": shapes.word(criterion.get("condition"), known.values),
+        "values": shapes.texts(criterion.get("values")),
+        "negated": criterion.get("negated") is True,
+    }
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {"listMyViews": _list_mine, "listGlobalViews": _list_global, "view": _view},
+    "Mutation": {"createView": _create, "updateView": _update, "deleteView": _delete},
+    "DataHubView": {
+        "viewType": _type,
+        "name": _name,
+        "description": _description,
+        "definition": _shown_definition,
+    },
+}

@@ -1,0 +1,152 @@
+"""Policies: listed, made, replaced, taken away.
+
+A policy is the aspect `dataHubPolicyInfo` of its entity and the statement that it states; one
+that comes with the system is a statement alone until somebody writes it.
+SOURCE: datahub reference 6.2, 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+
+from lakewarden.aspects.rendering import is_immutable
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import aspects
+from lakewarden.service.aspects import POLICY, Write
+from lakewarden.service.effect import RealmChanged
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.http.graphql import authorization, policy_input, policy_output
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
+from lakewarden.systems.datahub.http.graphql.paging import page, says, wanted
+from lakewarden.systems.datahub.http.graphql.policy_output import Policy
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+TYPE: Final = "dataHubPolicy"
+
+_PREFIX: Final = "urn:li:dataHubPolicy:"
+
+
+def stored(call: Call) -> list[Policy]:
+    """All policies, by URN: those that were written, and those that came with the system."""
+    snapshot = call.state.matrix.snapshot
+    named = {id for id in snapshot.table.statements if id.startswith(_PREFIX)}
+    named |= {snapshot.coded.tree.entity(id).name for id in snapshot.of_type(TYPE)} - {""}
+    found = call.aspects(Entity(TYPE, name) for name in sorted(named))
+    return [
+        Policy(entity.name, of_it[POLICY].value)
+        for entity, of_it in found.items()
+        if POLICY in of_it
+    ]
+
+
+def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    authorization.allow(call, "policy.list", POLICIES)
+    found = [policy for policy in stored(call) if _is_meant(policy, input)]
+    found.sort(key=lambda policy: (-policy.changed, policy.urn))
+    shown, numbers = page(found, input, call.exchange.services.page_rows)
+    return {**numbers, "policies": [policy_output.shown(policy) for policy in shown]}
+
+
+def _is_meant(policy: Policy, input: Mapping[str, Any]) -> bool:
+    alternatives = input.get("orFilters") or ()
+    # All of them are looked at, so that one that makes no sense is refused whatever is stored.
+    fits = [_fits(policy, one.get("and") or ()) for one in alternatives]
+    return (not fits or any(fits)) and says(input.get("query"), policy.name, policy.description)
+
+
+def _fits(policy: Policy, criteria: Iterable[Mapping[str, Any]]) -> bool:
+    held = [_holds(policy, criterion) for criterion in criteria]
+    return all(held)
+
+
+def _holds(policy: Policy, criterion: Mapping[str, Any]) -> bool:
+    match criterion["field"]:
+        case "state":
+            value = policy.state
+        case "editable":
+            value = "true" if policy.editable else "false"
+        case other:
+            raise bad(f"policies are not filtered by `{other}`; expected `state` or `editable`")
+    return (value in wanted(criterion)) != bool(criterion.get("negated"))
+
+
+def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
+    call: Call = info.context
+    entity = Entity(TYPE, f"{_PREFIX}{uuid4()}")
+
+    def task(transaction: WriteTransaction) -> str:
+        _put(
+            call,
+            transaction,
+            entity,
+            policy_input.value(input, None, call.state.system.model, transaction.now),
+        )
+        return entity.name
+
+    return authorization.write(call, "policy.create", POLICIES, task, {"policy": entity.name})
+
+
+def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
+    call: Call = info.context
+    entity = calls.entity(urn, TYPE)
+
+    def task(transaction: WriteTransaction) -> str:
+        before = _changeable(call, transaction, entity)
+        _put(
+            call,
+            transaction,
+            entity,
+            policy_input.value(input, before.value, call.state.system.model, transaction.now),
+        )
+        return urn
+
+    return authorization.write(call, "policy.update", entity, task)
+
+
+def _delete(_: object, info: Info, urn: str) -> str:
+    call: Call = info.context
+    entity = calls.entity(urn, TYPE)
+
+    def task(transaction: WriteTransaction) -> str:
+        _changeable(call, transaction, entity)
+        realm = call.exchange.realm
+        aspects.drop(transaction, realm, entity)
+        found = transaction.realm(realm)
+        if any(table["id"] == urn for table in found.system.model.defaults):
+            # What came with the system and was taken away stays away.
+            deleted = found.realm.deleted | {urn}
+            transaction.change(realm, RealmChanged(realm, replace(found.realm, deleted=deleted)))
+        return urn
+
+    return authorization.write(call, "policy.delete", entity, task)
+
+
+def _changeable(call: Call, transaction: WriteTransaction, entity: Entity) -> Policy:
+    """The policy as it is stored; raises `Failure` where there is none, or nobody changes it."""
+    found = transaction.realm(call.exchange.realm)
+    read = aspects.read(transaction.store, found, [entity]).get(entity, {})
+    if POLICY not in read:
+        raise missing(entity.name)
+    policy = Policy(entity.name, read[POLICY].value)
+    if not policy.editable or is_immutable(entity.name, found.system.model):
+        raise Failure(403, f"the policy `{entity.name}` cannot be changed")
+    return policy
+
+
+def _put(call: Call, transaction: WriteTransaction, entity: Entity, value: dict[str, Any]) -> None:
+    write = Write(entity, POLICY, value)
+    aspects.write(transaction, call.exchange.realm, [write], call.actor.name)
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {"listPolicies": _list},
+    "Mutation": {"createPolicy": _create, "updatePolicy": _update, "deletePolicy": _delete},
+    **policy_output.RESOLVERS,
+}

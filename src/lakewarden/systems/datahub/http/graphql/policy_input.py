@@ -1,0 +1,84 @@
+"""What a caller says of a policy, as the aspect that keeps it.
+
+What the input cannot say is kept: roles among the actors, and whatever else was written beside.
+Constraints that the input does not mention stay too, for losing them would widen the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.model import Model
+from lakewarden.systems.datahub.http.graphql.errors import bad
+
+_CONSTRAINTS: Final = "privilegeConstraints"
+_OTHER_NAME: Final = "policyConstraints"
+
+
+def value(
+    input: Mapping[str, Any], before: Mapping[str, Any] | None, model: Model, now: float
+) -> dict[str, Any]:
+    """The aspect of the policy; `before` is the one that it replaces."""
+    old: Mapping[str, Any] = before or {}
+    _check_fields(input.get("resources") or {}, model)
+    if not input["name"].strip():
+        raise bad("a policy needs a name")
+    made: dict[str, Any] = {
+        **old,
+        "displayName": input["name"],
+        "description": input.get("description") or "",
+        "type": input["type"],
+        "state": input["state"],
+        "privileges": list(input["privileges"]),
+        "actors": _actors(input["actors"], old.get("actors") or {}),
+        "editable": True,
+        "lastUpdatedTimestamp": int(now * 1_000),
+    }
+    made.pop("resources", None)
+    if input.get("resources") is not None:
+        made["resources"] = _resources(input["resources"], old.get("resources") or {})
+    return made
+
+
+def _check_fields(resources: Mapping[str, Any], model: Model) -> None:
+    """Raises `Failure` for a field that is not spelled as declared, in upper case."""
+    declared = {name for field in model.fields.values() for name in (field.name, *field.aliases)}
+    for key in ("filter", _CONSTRAINTS, _OTHER_NAME):
+        for criterion in (resources.get(key) or {}).get("criteria") or ():
+            if criterion["field"] not in declared:
+                expected = ", ".join(sorted(declared))
+                raise bad(f"unknown field `{criterion['field']}`; expected one of: {expected}")
+
+
+def _actors(input: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    made = {key: value for key, value in input.items() if value is not None}
+    if old.get("roles") is not None:
+        made["roles"] = old["roles"]
+    return made
+
+
+def _resources(input: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    if _CONSTRAINTS in input and _OTHER_NAME in input:
+        raise bad(f"`{_CONSTRAINTS}` and `{_OTHER_NAME}` are the same; expected one of them")
+    made = {key: value for key, value in input.items() if key in ("type", "resources")}
+    made = {key: value for key, value in made.items() if value is not None}
+    if input.get("allResources") is not None:
+        made["allResources"] = input["allResources"]
+    if input.get("filter") is not None:
+        made["filter"] = _filter(input["filter"])
+    if _CONSTRAINTS in input or _OTHER_NAME in input:
+        constraints = input.get(_CONSTRAINTS, input.get(_OTHER_NAME))
+        if constraints is not None:
+            made[_CONSTRAINTS] = _filter(constraints)
+    elif old.get(_CONSTRAINTS) is not None:
+        made[_CONSTRAINTS] = old[_CONSTRAINTS]
+    return made
+
+
+def _filter(input: Mapping[str, Any]) -> dict[str, Any]:
+    return {"criteria": [_criterion(one) for one in input.get("criteria") or ()]}
+
+
+def _criterion(input: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in input.items() if value is not None}

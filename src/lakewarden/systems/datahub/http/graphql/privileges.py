@@ -1,0 +1,148 @@
+"""Who one is, what one may do, and what others have been granted.
+
+SOURCE: datahub reference 3.10, 6.2, 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.systems.datahub.http.graphql import (
+    authorization,
+    entity_privileges,
+    evaluation,
+    kinds,
+)
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad, forbidden
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+_APPLICATIONS: Final = Entity("application", "")
+"""The type of applications; no privilege of the platform is about them."""
+
+_PLATFORM: Final = {
+    "viewAnalytics": "analytics.view",
+    "viewMetadataProposals": "proposal.view",
+    "manageIdentities": "identity.manage",
+    "manageIngestion": "ingestion.manage",
+    "manageSecrets": "secret.manage",
+    "manageDomains": "MANAGE_DOMAINS",
+    "manageTests": "test.manage",
+    "manageGlossaries": "glossary.change_root",
+    "manageUserCredentials": "user.invite",
+    "manageTags": "MANAGE_TAGS",
+    "viewManageTags": "tag.view_page",
+    "createDomains": "domain.create",
+    "createTags": "tag.create",
+    "createLogicalModels": "logical_model.create",
+    "manageTokens": "token.manage",
+    "viewTests": "test.view",
+    "manageDocuments": "document.manage",
+    "manageGlobalSettings": "platform_settings.manage",
+    "manageGlobalViews": "public_view.manage",
+    "manageOwnershipTypes": "ownership_type.manage",
+    "manageGlobalAnnouncements": "home_post.delete",
+    "createBusinessAttributes": "business_attribute.create",
+    "manageBusinessAttributes": "business_attribute.manage",
+    "manageStructuredProperties": "structured_property.manage",
+    "viewStructuredPropertiesPage": "structured_property.view",
+    "manageFeatures": "feature.manage",
+    "manageHomePageTemplates": "home_template.manage",
+    "manageServiceAccounts": "service_account.manage",
+}
+"""The operation, or privilege, that each member asks without a resource."""
+
+
+def _me(_: object, info: Info) -> Mapping[str, Any]:
+    call: Call = info.context
+    authorization.allow(call, "me.read")
+    return {"corpUser": call.actor, "platformPrivileges": call.actor}
+
+
+def _on_platform(operation: str) -> Callable[[Entity, Info], bool]:
+    return lambda _, info: authorization.may(info.context, operation)
+
+
+def _manages_policies(_: Entity, info: Info) -> bool:
+    return authorization.may(info.context, "policy.manage", POLICIES)
+
+
+def _manages_applications(_: Entity, info: Info) -> bool:
+    return authorization.may(info.context, "entity.manage", _APPLICATIONS)
+
+
+def _makes_tokens(caller: Entity, info: Info) -> bool:
+    return authorization.may(info.context, "token.create_personal", caller)
+
+
+def _granted(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    actor = calls.entity(input["actorUrn"], "corpuser")
+    manages = authorization.may(call, "privileges.read", POLICIES)
+    if not manages and not authorization.may(call, "privileges.read", actor):
+        raise forbidden("privileges.read")
+    target = _target(input.get("resourceSpec"), info)
+    principal, now = Principal(USER, actor.name), call.exchange.now
+    details = None
+    explained = authorization.may(call, "privileges.explain", POLICIES)
+    if input["includeEvaluationDetails"] and explained:
+        details = [
+            {"policyName": one.policy, "reason": one.reason}
+            for one in evaluation.reasons(call.state, principal, target, now)
+        ]
+    granted = authorization.granted(call.state, principal, target, now)
+    return {"privileges": granted, "evaluationDetails": details}
+
+
+def _target(spec: Mapping[str, Any] | None, info: Info) -> Entity:
+    """The entity or type that is asked about; the URN says its type, the word must agree."""
+    if spec is None:
+        return NO_RESOURCE
+    word, urn = spec["resourceType"], spec["resourceUrn"]
+    if urn:
+        found = calls.entity(urn)
+        if kinds.word_of(found, info) != word:
+            raise bad(f"`{urn}` is not of type `{word}`")
+        return found
+    types = (Entity(type, "") for type in info.context.state.system.model.types)
+    found_type = next((one for one in types if kinds.word_of(one, info) == word), None)
+    if found_type is None or word == "OTHER":
+        raise bad(f"there is no type `{word}` to be asked about")
+    return found_type
+
+
+def _debugged(_: object, info: Info, userUrn: str) -> Mapping[str, Any]:  # noqa: N803 — the schema's name
+    call: Call = info.context
+    user = calls.entity(userUrn, "corpuser")
+    authorization.allow(call, "access.debug", user)
+    found = evaluation.standing(call.state, Principal(USER, user.name), call.exchange.now)
+    return {
+        "roles": found.roles,
+        "groups": found.groups,
+        "groupsWithRoles": found.groups_with_roles,
+        "rolesViaGroups": found.roles_via_groups,
+        "allRoles": sorted({*found.roles, *found.roles_via_groups}),
+        "policies": found.policies,
+        "privileges": found.privileges,
+    }
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Query": {
+        "me": _me,
+        "getGrantedPrivileges": _granted,
+        "debugAccess": _debugged,
+    },
+    "PlatformPrivileges": {
+        **{member: _on_platform(operation) for member, operation in _PLATFORM.items()},
+        "managePolicies": _manages_policies,
+        "manageApplications": _manages_applications,
+        "generatePersonalAccessTokens": _makes_tokens,
+    },
+    **entity_privileges.RESOLVERS,
+}

@@ -1,0 +1,116 @@
+"""Edges of an entity: who belongs to what, and what the facts and aspects tie together.
+
+Memberships in groups are of two kinds, by the aspect that states them; what nobody wrote as an
+aspect counts as IsMemberOfGroup. All others are `edges`. Types that nobody knows lead nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import GROUP, ROLE, Principal
+from lakewarden.systems.datahub.http.graphql import authorization, edges
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.edges import TYPES, Edge, Ends, Found
+from lakewarden.systems.datahub.http.graphql.edges import as_entity as _entity
+from lakewarden.systems.datahub.http.graphql.paging import page
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+
+IN_GROUP: Final = "IsMemberOfGroup"
+IN_NATIVE_GROUP: Final = "IsMemberOfNativeGroup"
+IN_ROLE: Final = "IsMemberOfRole"
+
+_MEMBERSHIPS: Final = frozenset({IN_GROUP, IN_NATIVE_GROUP, IN_ROLE})
+
+
+def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The edges of an entity that the caller is shown, of the types asked for."""
+    call: Call = info.context
+    call.start_list()
+    snapshot = call.state.matrix.snapshot
+    direction, wanted = input["direction"], frozenset(input["types"])
+    ends = sorted(_ends(call, entity, direction, wanted), key=lambda one: one.type)
+    of_types = input.get("relatedEntityTypes")
+    if of_types is not None:
+        ends = [edges.of_types(snapshot, one, of_types) for one in ends]
+    if not input.get("includeSoftDelete", True):
+        ends = [edges.present(snapshot, one) for one in ends]
+    found = Found(snapshot, ends)
+    most = call.exchange.services.page_rows
+    # DataHub's own pages ask for ten thousand where they mean all: a page is as long as it may be.
+    count = input.get("count")
+    asked = input if count is None else {**input, "count": min(count, most)}
+    shown, numbers = page(found, asked, most)
+    call.together(edge.entity for edge in shown)
+    looked_at = 1 + len(shown) + sum(len(one.entities) for one in ends)
+    call.end_list(looked_at=looked_at, shown=len(shown))
+    return {
+        **numbers,
+        "relationships": [{**edge._asdict(), "direction": direction} for edge in shown],
+    }
+
+
+def _ends(call: Call, entity: Entity, direction: str, wanted: frozenset[str]) -> Iterator[Ends]:
+    inward = direction == "INCOMING"
+    if wanted & _MEMBERSHIPS:
+        related = _incoming(call, entity, wanted) if inward else _outgoing(call, entity)
+        yield from _members(call, related, wanted)
+    if wanted - _MEMBERSHIPS:
+        ends = edges.incoming if inward else edges.outgoing
+        yield from ends(call, entity, wanted - _MEMBERSHIPS)
+
+
+def _members(call: Call, related: Iterable[Edge], wanted: frozenset[str]) -> Iterator[Ends]:
+    found = sorted({edge for edge in related if edge.type in wanted})
+    seen = set(authorization.visible(call, (edge.entity for edge in found)))
+    for type in sorted({edge.type for edge in found}):
+        shown = [one.entity for one in found if one.type == type and one.entity in seen]
+        yield Ends(type, BitMap(), shown)
+
+
+def _outgoing(call: Call, entity: Entity) -> Iterator[Edge]:
+    memberships = call.state.matrix.snapshot.coded.memberships
+    id = _id(call, entity)
+    native = _native_groups(call.aspect(entity, "nativeGroupMembership"))
+    for of in () if id is None else memberships.of.get(id, ()):
+        yield from _edge(memberships.principals[of], memberships.principals[of], native)
+
+
+def _incoming(call: Call, entity: Entity, wanted: frozenset[str]) -> Iterator[Edge]:
+    memberships = call.state.matrix.snapshot.coded.memberships
+    id = _id(call, entity)
+    if id is None:
+        return
+    of = memberships.principals[id]
+    members = [memberships.principals[member] for member in memberships.members.get(id, ())]
+    native: dict[Entity, frozenset[str]] = {}
+    if of.kind == GROUP and wanted & {IN_GROUP, IN_NATIVE_GROUP}:
+        found = call.aspects(_entity(one) for one in members if one.kind in TYPES)
+        for member, aspects in found.items():
+            stated = aspects.get("nativeGroupMembership")
+            native[member] = _native_groups({} if stated is None else stated.value)
+    for one in members:
+        if one.kind in TYPES:
+            yield from _edge(of, one, native.get(_entity(one), frozenset()))
+
+
+def _edge(of: Principal, other: Principal, native: frozenset[str]) -> Iterator[Edge]:
+    if of.kind == ROLE:
+        yield Edge(IN_ROLE, _entity(other))
+    elif of.kind == GROUP:
+        yield Edge(IN_NATIVE_GROUP if of.name in native else IN_GROUP, _entity(other))
+
+
+def _id(call: Call, entity: Entity) -> int | None:
+    coded = call.state.matrix.snapshot.coded
+    named = coded.model.principal_kind(entity)
+    return None if named is None else coded.memberships.ids.get(Principal(*named))
+
+
+def _native_groups(value: Mapping[str, Any]) -> frozenset[str]:
+    members = value.get("nativeGroups")
+    return frozenset(members) if isinstance(members, list) else frozenset()

@@ -1,0 +1,192 @@
+"""Browsing: a path is names, each in the one before.
+
+They are what an entity's own aspect `browsePathsV2` says, or else the URNs of the containers that
+it lies in. The older call knows containers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from pyroaring import BitMap
+
+from lakewarden.aspects.meaning import target
+from lakewarden.aspects.searched import browse_path
+from lakewarden.aspects.tokens import Term, field_term
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.search.index import Index
+from lakewarden.service.search.links import Links
+from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
+from lakewarden.systems.datahub.http.searching import Asking, asking
+
+Shown = dict[str, Any]
+
+
+class Shelves:
+    """What lies in which container, of some entities."""
+
+    def __init__(self, index: Index, ids: BitMap) -> None:
+        self._tree = index.tree
+        links = index.links("container")
+        self._holder = dict(zip(links.sources.tolist(), links.targets.tolist(), strict=True))
+        self._held = _by_target(links, ids, len(self._tree))
+        self._loose = ids - BitMap.union(BitMap(), *self._held.values())
+
+    def level(self, path: Sequence[str]) -> tuple[BitMap, dict[int, tuple[BitMap, bool]]]:
+        """What lies directly at a path, and for each container there what lies in it.
+
+        With each goes whether a container in it has any of that.
+        """
+        here = self._named(path)
+        direct = self._loose if here == _TOP else BitMap()
+        below: dict[int, tuple[BitMap, bool]] = {}
+        for holder, ids in self._held.items():
+            chain = self._chain(holder)
+            if here is None or (here != _TOP and here not in chain):
+                continue
+            inner = chain if here == _TOP else chain[chain.index(here) + 1 :]
+            if not inner:
+                direct = direct | ids
+                continue
+            found, deeper = below.get(inner[0], (BitMap(), False))
+            below[inner[0]] = (found | ids, deeper or len(inner) > 1)
+        return direct, below
+
+    def _named(self, path: Sequence[str]) -> int | None:
+        """The container at the end of a path; None where there is none."""
+        return self._tree.find(Entity("container", path[-1])) if path else _TOP
+
+    def _chain(self, holder: int) -> list[int]:
+        """A container with those that it lies in, the outermost first."""
+        chain = [holder]
+        outer = self._holder.get(holder)
+        while outer is not None and outer not in chain:
+            chain.append(outer)
+            outer = self._holder.get(outer)
+        return chain[::-1]
+
+
+_TOP: Final = -1
+"""The place that is in no container."""
+
+
+def _by_target(links: Links, ids: BitMap, size: int) -> dict[int, BitMap]:
+    """Those of the ids that are linked to anything, by what they are linked to."""
+    among = np.zeros(size, dtype=bool)
+    among[np.asarray(ids.to_array(), dtype=np.int64)] = True
+    kept = among[links.sources] if len(links.sources) else np.zeros(0, dtype=bool)
+    sources, targets = links.sources[kept], links.targets[kept]
+    order = np.argsort(targets, kind="stable")
+    firsts, starts = np.unique(targets[order], return_index=True)
+    parts = np.split(sources[order].astype(np.uint32), starts[1:])
+    return {int(target): BitMap(part) for target, part in zip(firsts, parts, strict=False)}
+
+
+def _browse(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    call: Call = info.context
+    start, count = numbers(call, input)
+    path = list(input.get("path") or ())
+    with asking(call.exchange, viewing.hits) as found:
+        search = found.search(question(call, input, [input["type"]]))
+        direct, below = Shelves(found.index, search.results).level(path)
+        tree = found.index.tree
+        ids = found.index.ranks.page(direct, start, count)
+        entities = authorization.visible(call, [tree.entity(id) for id in ids])
+    call.together(entities)
+    inner = sum(len(one) for one, _ in below.values())
+    groups = [{"name": tree.names[id], "count": len(one)} for id, (one, _) in below.items()]
+    return {
+        "entities": entities,
+        "groups": sorted(groups, key=lambda one: str(one["name"])),
+        "start": start,
+        "count": len(entities),
+        "total": len(direct),
+        "metadata": {"path": path, "totalNumEntities": len(direct) + inner},
+    }
+
+
+def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    call: Call = info.context
+    start, count = numbers(call, input)
+    path = list(input.get("path") or ())
+    types = input.get("types") or ([input["type"]] if input.get("type") else None)
+    with asking(call.exchange, viewing.hits) as found:
+        results = found.search(question(call, input, types)).results
+        own = _with_paths(found, results)
+        direct, below = Shelves(found.index, results - own).level(path)
+        tree = found.index.tree
+        groups = {
+            tree.names[id]: _Group(len(inner), is_deeper, tree.names[id])
+            for id, (inner, is_deeper) in below.items()
+        }
+        here = len(direct) + _add(groups, path, found.texts().aspects(own)) if own else len(direct)
+    ordered = sorted(groups, key=lambda name: (-groups[name].number, name))[start:][:count]
+    known = {name: _entity(groups[name].urn) for name in ordered}
+    seen = set(authorization.visible(call, [one for one in known.values() if one is not None]))
+    call.together(seen)
+    shown = [
+        {
+            "name": name,
+            "entity": known[name] if known[name] in seen else None,
+            "count": groups[name].number,
+            "hasSubGroups": groups[name].is_deeper,
+        }
+        for name in ordered
+    ]
+    inner = sum(one.number for one in groups.values())
+    return {
+        "groups": shown,
+        "start": start,
+        "count": len(shown),
+        "total": len(groups),
+        "metadata": {"path": path, "totalNumEntities": here + inner},
+    }
+
+
+class _Group(NamedTuple):
+    """What is found below a name: how much, whether in names below that, and its URN if any."""
+
+    number: int
+    is_deeper: bool
+    urn: str
+
+
+def _with_paths(found: Asking, ids: BitMap) -> BitMap:
+    """Those of the ids that have paths of their own."""
+    return found.texts().having([[Term(field_term("browsePathV2"))]]) & ids
+
+
+def _add(
+    groups: dict[str, _Group], path: Sequence[str], stated: Mapping[int, Mapping[str, Any]]
+) -> int:
+    """Adds what has paths of its own to the groups at a path; how much is there directly.
+
+    COST: reads the documents of all of it; raises `LimitExceeded` where those are too many.
+    """
+    direct = 0
+    for aspects in stated.values():
+        steps = browse_path(aspects)
+        if [name for name, _ in steps[: len(path)]] != path:
+            continue
+        if len(steps) == len(path):
+            direct += 1
+            continue
+        name, urn = steps[len(path)]
+        known = groups.get(name, _Group(0, False, urn or name))
+        is_deeper = known.is_deeper or len(steps) > len(path) + 1
+        groups[name] = _Group(known.number + 1, is_deeper, known.urn)
+    return direct
+
+
+def _entity(urn: str) -> Entity | None:
+    found, problem = target(urn, frozenset())
+    return None if problem else found
+
+
+QUERY: Final[Mapping[str, Callable[..., Any]]] = {"browse": _browse, "browseV2": _browse_again}

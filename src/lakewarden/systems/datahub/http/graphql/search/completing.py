@@ -1,0 +1,57 @@
+"""Completion: entities whose names have words that begin like those of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.search.question import Question
+from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.kinds import word_of
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
+from lakewarden.systems.datahub.http.searching import Asking, asking
+
+Shown = dict[str, Any]
+
+
+def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    call: Call = info.context
+    _, limit = numbers(call, input, "limit")
+    type = input.get("type")
+    asked = question(call, input, None if type is None else [type], named=True)
+    with asking(call.exchange, viewing.hits) as found:
+        return {"query": input["query"], **_completed(call, found, asked, limit)}
+
+
+def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    call: Call = info.context
+    _, limit = numbers(call, input, "limit")
+    asked = question(call, input, input.get("types"), named=True)
+    suggestions = []
+    with asking(call.exchange, viewing.hits) as found:
+        for type in asked.types:
+            own = Question(asked.query, (type,), asked.filters, (), asked.removed, named=True)
+            shown = _completed(call, found, own, limit)
+            if shown["entities"]:
+                suggestions.append({"type": word_of(Entity(type, ""), info), **shown})
+    return {"query": input["query"], "suggestions": suggestions}
+
+
+def _completed(call: Call, found: Asking, asked: Question, limit: int) -> Shown:
+    page = found.search(asked).page(0, limit)
+    entities = authorization.visible(call, page.entities)
+    call.together(entities)
+    tree = found.index.tree
+    ids = [id for id in map(tree.find, entities) if id is not None]
+    names = found.names(ids) if ids else {}
+    return {"suggestions": list(dict.fromkeys(names[id] for id in ids)), "entities": entities}
+
+
+QUERY: Final[Mapping[str, Callable[..., Any]]] = {
+    "autoComplete": _complete,
+    "autoCompleteForMultiple": _complete_multiple,
+}

@@ -1,0 +1,67 @@
+"""How much there is: of each type, and of each platform; and the search among users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.search.search import Search
+from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.search.inputs import question, types_named
+from lakewarden.systems.datahub.http.graphql.search.results import searched
+from lakewarden.systems.datahub.http.searching import Asking, asking
+
+Input = Mapping[str, Any]
+
+_PLATFORMS: Final = 5
+_TYPES: Final = ("DATASET", "DASHBOARD", "CHART", "DATA_JOB", "DOMAIN", "GLOSSARY_TERM")
+"""What is offered as a filter: the platforms that have most, and these types."""
+
+
+def _users(_: object, info: Info, input: Input) -> Mapping[str, Any]:
+    return searched(info, input, ["CORP_USER"])
+
+
+def _counts(_: object, info: Info, input: Input | None = None) -> Mapping[str, Any]:
+    call: Call = info.context
+    asked = input or {}
+    words = asked.get("types")
+    wanted = words or dict.fromkeys(
+        word_of(Entity(type, ""), info) for type in types_named(call, None)
+    )
+    with asking(call.exchange, viewing.hits) as found:
+        search = found.search(question(call, asked, words))
+        counts = [{"entityType": word, "count": _count(found, search, word)} for word in wanted]
+    return {"counts": counts}
+
+
+def _count(found: Asking, search: Search, word: str) -> int:
+    return len(search.results & found.index.of_types(tuple(types_of(word))))
+
+
+def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
+    call: Call = info.context
+    with asking(call.exchange, viewing.hits) as found:
+        search = found.search(question(call, input, None))
+        platforms = found.facets.of("platform", search.results, _PLATFORMS).counts
+        types = [word for word in _TYPES if _count(found, search, word)]
+    entities = [Entity("dataPlatform", one.value) for one in platforms]
+    seen = authorization.visible(call, entities)
+    call.together(seen)
+    shown: list[Mapping[str, object]] = [
+        {"field": "platform", "value": one.name, "entity": one} for one in seen
+    ]
+    shown += [{"field": "_entityType", "value": word, "entity": None} for word in types]
+    return {"quickFilters": shown}
+
+
+QUERY: Final[Mapping[str, Callable[..., Any]]] = {
+    "getEntityCounts": _counts,
+    "getQuickFilters": _filters,
+    "searchUsers": _users,
+}

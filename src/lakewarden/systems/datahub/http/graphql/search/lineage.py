@@ -1,0 +1,280 @@
+"""Search among the lineage of an entity: how far away is a criterion, `degree`.
+
+The nearest come first. Columns fit as what they are columns of does; unless the caller wants
+them themselves, the latter is shown in their place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from pyroaring import BitMap
+
+from lakewarden.aspects import edges
+from lakewarden.aspects.edges import Lineage
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.search import scroll
+from lakewarden.service.search.facets import Count, Facet
+from lakewarden.service.search.lineage import MOST_HOPS, Found, Period, Reached, Walk, follow
+from lakewarden.service.search.neighbours import Neighbours
+from lakewarden.service.search.question import IS_EQUAL, Condition, Question
+from lakewarden.service.search.scroll import Place
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.kinds import types_of
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
+from lakewarden.systems.datahub.http.graphql.search.results import facet_shown, hits, usual
+from lakewarden.systems.datahub.http.searching import Asking, asking
+
+Input = Mapping[str, Any]
+Shown = Mapping[str, Any]
+
+_DEGREE: Final = "degree"
+_FAR: Final = "3+"
+_NEAR: Final = ("1", "2", _FAR)
+_COLUMN_WORD: Final = "SCHEMA_FIELD"
+
+
+class _Part(NamedTuple):
+    """Criteria that hold together: how far away, as words, and all the others."""
+
+    degrees: frozenset[str]
+    input: Input
+
+
+class _Result(NamedTuple):
+    """An entity that is shown, and what of the lineage it stands for."""
+
+    entity: Entity
+    reached: Reached
+
+
+class _Answer(NamedTuple):
+    """All results in order, and what goes with them."""
+
+    results: list[_Result]
+    lineage: Found
+    facets: list[Shown]
+    asked: Question
+
+
+def _search_across(_: object, info: Info, input: Input) -> Shown:
+    call: Call = info.context
+    start, count = numbers(call, input)
+    answer = _answer(info, input)
+    page = answer.results[start : start + count]
+    return {"start": start, **_page(call, answer, page, input)}
+
+
+def _scroll_across(_: object, info: Info, input: Input) -> Shown:
+    call: Call = info.context
+    _, count = numbers(call, input)
+    answer = _answer(info, input)
+    known = scroll.digest(answer.asked, call.exchange.realm, call.actor.name, _told(input))
+    place = scroll.read(input["scrollId"], known) if input.get("scrollId") else None
+    left = [one for one in answer.results if place is None or _place(one) > place]
+    page = left[:count]
+    goes_on = page and len(left) > len(page)
+    next = scroll.written(known, _place(page[-1])) if goes_on else None
+    return {"nextScrollId": next, **_page(call, answer, page, input)}
+
+
+def _told(input: Input) -> str:
+    """What else tells questions apart."""
+    keys = ("urn", "direction", "types", "orFilters", "lineageFlags", "searchFlags")
+    times = ("startTimeMillis", "endTimeMillis")
+    return json.dumps([input.get(key) for key in (*keys, *times)], sort_keys=True)
+
+
+def _place(one: _Result) -> Place:
+    return Place(one.reached.degree, ((one.entity.name, one.entity.type),))
+
+
+def _page(call: Call, answer: _Answer, page: Sequence[_Result], input: Input) -> Shown:
+    found = hits(call, [one.entity for one in page], answer.asked, input)
+    return {
+        "count": len(page),
+        "total": len(answer.results),
+        "searchResults": [
+            {**hit, **_of_lineage(answer.lineage, one.reached)}
+            for hit, one in zip(found, page, strict=True)
+        ],
+        "facets": answer.facets,
+        "isPartial": answer.lineage.is_partial,
+    }
+
+
+def _of_lineage(lineage: Found, reached: Reached) -> Shown:
+    return {
+        "paths": [{"path": path} for path in lineage.paths(reached.entity)],
+        "degree": reached.degree,
+        "degrees": [reached.degree],
+        "explored": reached.is_explored,
+        "truncatedChildren": reached.is_cut,
+        "ignoredAsHop": reached.is_ignored,
+    }
+
+
+def _answer(info: Info, input: Input) -> _Answer:
+    call: Call = info.context
+    if not input.get("urn"):
+        raise bad("`input.urn`: expected the URN of where the lineage begins")
+    start = calls.entity(input["urn"])
+    parts = _parts(input)
+    walk = _walk(input, parts)
+    call.start_list()
+    with asking(call.exchange, viewing.hits) as asked:
+
+        def shown(entities: Iterable[Entity]) -> frozenset[Entity]:
+            return frozenset(authorization.visible(call, entities))
+
+        lineage = follow(Neighbours(asked.texts()), start, walk, shown)
+        reached = [one for one in lineage.reached.values() if one.degree]
+        fitting = _Fitting(call, asked, input, parts)
+        results = _results(reached, fitting, _wants_columns(input))
+        results.sort(key=_place)
+        ids = BitMap([id for id in map(fitting.id, results) if id is not None])
+        facets = usual(info, asked, ids, input)
+        if facets:
+            facets.append(_degrees(info, results))
+    call.end_list(looked_at=len(reached), shown=0)
+    return _Answer(results, lineage, facets, fitting.asked)
+
+
+def _walk(input: Input, parts: Sequence[_Part]) -> Walk:
+    flags = input.get("lineageFlags") or {}
+    far = {word for part in parts for word in part.degrees}
+    hops = MOST_HOPS if _FAR in far else max((int(word) for word in far), default=0)
+    times = [_either(flags, input, key) for key in ("startTimeMillis", "endTimeMillis")]
+    most = flags.get("entitiesExploredPerHopLimit")
+    if most is not None and most < 0:
+        raise bad("`entitiesExploredPerHopLimit`: expected at least 0")
+    ignored = {
+        type: frozenset(one.get("platforms") or ())
+        for one in flags.get("ignoreAsHops") or ()
+        for type in types_of(one["entityType"])
+    }
+
+    def is_ignored(entity: Entity) -> bool:
+        platforms = ignored.get(entity.type)
+        if platforms is None:
+            return False
+        return not platforms or bool(platforms & frozenset(datahub.key_parts(entity.name)))
+
+    return Walk(Lineage(input["direction"]), hops, most, Period(*times), is_ignored)
+
+
+def _either(flags: Input, input: Input, key: str) -> Any:
+    found = flags.get(key)
+    return input.get(key) if found is None else found
+
+
+def _wants_columns(input: Input) -> bool:
+    """Whether columns are shown themselves."""
+    grouping = (input.get("searchFlags") or {}).get("groupingSpec") or {}
+    criteria = grouping.get("groupingCriteria")
+    return any(
+        one.get("baseEntityType") == one.get("groupingEntityType") == _COLUMN_WORD
+        for one in criteria or ()
+    )
+
+
+def _parts(input: Input) -> list[_Part]:
+    """The groups of criteria, without what they say of degrees, each with that."""
+    older, degrees = _apart(input.get("filters") or ())
+    parts: dict[frozenset[str], list[Shown]] = {}
+    groups: Sequence[Input] = input.get("orFilters") or ({},)
+    for group in groups:
+        criteria, own = _apart(group.get("and") or ())
+        parts.setdefault(own & degrees, []).append({"and": criteria})
+    return [_Part(own, {**input, "filters": older, "orFilters": g}) for own, g in parts.items()]
+
+
+def _apart(criteria: Iterable[Input]) -> tuple[list[Input], frozenset[str]]:
+    """The criteria about anything else, and the degrees that fit all those about degrees."""
+    others: list[Input] = []
+    degrees: frozenset[str] | None = None
+    for one in criteria:
+        if one.get("field") != _DEGREE:
+            others.append(one)
+            continue
+        condition = Condition(one.get("condition") or Condition.EQUAL.value)
+        values = frozenset(one.get("values") or ([one["value"]] if one.get("value") else ()))
+        if condition not in IS_EQUAL or not values <= set(_NEAR):
+            raise bad(f"`{_DEGREE}`: expected EQUAL or IN with some of: {', '.join(_NEAR)}")
+        own = frozenset(_NEAR) - values if one.get("negated") else values
+        degrees = own if degrees is None else degrees & own
+    return others, frozenset(_NEAR) if degrees is None else degrees
+
+
+def _word(degree: int) -> str:
+    return str(degree) if degree < len(_NEAR) else _FAR
+
+
+class _Fitting:
+    """Which entities of a lineage fit the rest of the question."""
+
+    def __init__(self, call: Call, asked: Asking, input: Input, parts: Sequence[_Part]) -> None:
+        self._tree = asked.index.tree
+        words = input.get("types")
+        self.asked = question(call, input, words)
+        self._columns = not words or _COLUMN_WORD in words
+        self._found: list[tuple[frozenset[str], BitMap, BitMap]] = []
+        for part in parts:
+            one = question(call, part.input, words)
+            own = asked.search(one).results
+            holders = own
+            if words and self._columns:
+                holders = asked.search(question(call, part.input, None)).results
+            self._found.append((part.degrees, own, holders))
+
+    def fits(self, entity: Entity, degree: int) -> bool:
+        """Whether an entity that is so far away is shown."""
+        is_column = self._is_column(entity)
+        if is_column and not self._columns:
+            return False
+        id = self._id(entity)
+        return id is not None and any(
+            _word(degree) in degrees and id in (holders if is_column else own)
+            for degrees, own, holders in self._found
+        )
+
+    def id(self, result: _Result) -> int | None:
+        """What is counted for a result."""
+        return self._id(result.entity)
+
+    def _id(self, entity: Entity) -> int | None:
+        holder = datahub.parent(entity) if self._is_column(entity) else entity
+        return None if holder is None else self._tree.find(holder)
+
+    def _is_column(self, entity: Entity) -> bool:
+        return entity.type == edges.COLUMN
+
+
+def _results(reached: Iterable[Reached], fitting: _Fitting, columns: bool) -> list[_Result]:
+    found: dict[Entity, _Result] = {}
+    for one in sorted(reached, key=lambda one: one.degree):
+        holder = datahub.parent(one.entity) if one.entity.type == edges.COLUMN else None
+        entity = one.entity if columns or holder is None else holder
+        if entity not in found and fitting.fits(entity, one.degree):
+            found[entity] = _Result(entity, one)
+    return list(found.values())
+
+
+def _degrees(info: Info, results: Iterable[_Result]) -> Shown:
+    words = [_word(one.reached.degree) for one in results]
+    counts = [Count(word, words.count(word)) for word in _NEAR if word in words]
+    return facet_shown(info, Facet(_DEGREE, counts), {})
+
+
+QUERY: Final[Mapping[str, Callable[..., Any]]] = {
+    "scrollAcrossLineage": _scroll_across,
+    "searchAcrossLineage": _search_across,
+}

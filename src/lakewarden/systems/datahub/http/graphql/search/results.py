@@ -1,0 +1,254 @@
+"""Pages of results, and their facets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, Final
+
+from pyroaring import BitMap
+
+from lakewarden.aspects.searched import URN, fields, name_in_urn, shown_name
+from lakewarden.aspects.tokens import Sought, sought, words
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.search import scroll
+from lakewarden.service.search.facets import MOST, USUAL, Facet
+from lakewarden.service.search.question import AnyOf, Condition, Criterion, Question
+from lakewarden.service.search.search import Page, Search
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.kinds import word_of
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
+from lakewarden.systems.datahub.http.searching import Asking, asking
+
+Shown = Mapping[str, Any]
+
+MOST_FACETS: Final = 50
+"""Facets of one question."""
+
+_TITLES: Final = {
+    "_entityType": "Type",
+    "container": "Container",
+    "domains": "Domain",
+    "glossaryTerms": "Glossary Term",
+    "origin": "Environment",
+    "owners": "Owned By",
+    "platform": "Platform",
+    "tags": "Tag",
+    "typeNames": "Sub Type",
+}
+
+
+def _search(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    return searched(info, input, [input["type"]])
+
+
+def _search_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    return searched(info, input, input.get("types"))
+
+
+def searched(
+    info: Info,
+    input: Mapping[str, Any],
+    types: Sequence[str] | None,
+    among: Sequence[str] | None = None,
+) -> Shown:
+    """A page of what a search finds among the types; `among`: of these URNs alone."""
+    call: Call = info.context
+    start, count = numbers(call, input)
+    asked = _limited(question(call, input, types), among)
+    with asking(call.exchange, viewing.hits) as found:
+        search = found.search(asked)
+        page = search.page(start, count)
+        facets = usual(info, found, search.results, input)
+    shown = hits(call, page.entities, asked, input)
+    numbered = {"start": start, "count": len(shown), "total": page.total}
+    return {**numbered, "searchResults": shown, "facets": facets, "suggestions": []}
+
+
+def _scroll_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    return scrolled(info, input)
+
+
+def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None = None) -> Shown:
+    """A page of what a search finds, and where to go on; `among`: of these URNs alone."""
+    call: Call = info.context
+    _, count = numbers(call, input)
+    asked = _limited(question(call, input, input.get("types")), among)
+    known = scroll.digest(asked, call.exchange.realm, call.actor.name)
+    with asking(call.exchange, viewing.hits) as found:
+        search = found.search(asked)
+        page = _scrolled(search, input.get("scrollId"), known, count)
+        facets = usual(info, found, search.results, input)
+    shown = hits(call, page.entities, asked, input)
+    return {
+        "nextScrollId": None if page.place is None else scroll.written(known, page.place),
+        "count": len(shown),
+        "total": page.total,
+        "searchResults": shown,
+        "facets": facets,
+    }
+
+
+def _limited(asked: Question, among: Sequence[str] | None) -> Question:
+    """The question about these URNs alone."""
+    if among is None:
+        return asked
+    only: AnyOf = ((Criterion("urn", tuple(among), Condition.IN),),)
+    return replace(asked, filters=(*asked.filters, only))
+
+
+def _scrolled(search: Search, id: str | None, known: str, count: int) -> Page:
+    return search.after(scroll.read(id, known), count) if id else search.page(0, count)
+
+
+def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+    call: Call = info.context
+    named = [name for name in input.get("facets") or () if name]
+    if len(named) > MOST_FACETS:
+        raise BadInput(f"more than {MOST_FACETS} facets", where="facets")
+    asked = question(call, input, input.get("types"))
+    with asking(call.exchange, viewing.hits) as found:
+        search = found.search(asked)
+        facets = _facets(info, found, search.results, input, named or USUAL)
+    return {"facets": facets}
+
+
+def usual(info: Info, found: Asking, ids: BitMap, input: Mapping[str, Any]) -> list[Shown]:
+    """The usual facets, unless the caller wants none or the document asks for none."""
+    flags = input.get("searchFlags") or {}
+    if flags.get("skipAggregates") is True or not _is_selected(info, "facets"):
+        return []
+    return _facets(info, found, ids, input, USUAL)
+
+
+def _facets(
+    info: Info, found: Asking, ids: BitMap, input: Mapping[str, Any], names: Iterable[str]
+) -> list[Shown]:
+    flags = input.get("searchFlags") or {}
+    most = flags.get("maxAggValues")
+    most = MOST if most is None else max(0, min(most, info.context.exchange.services.page_rows))
+    counted = found.facets
+    facets = [counted.of(name, ids, most) for name in dict.fromkeys(names)]
+    named = {count.value: _entity(count.value) for one in facets for count in one.counts}
+    seen = set(
+        authorization.visible(info.context, [one for one in named.values() if one is not None])
+    )
+    info.context.together(seen)
+    shown = {value: entity for value, entity in named.items() if entity in seen}
+    return [facet_shown(info, one, shown) for one in facets]
+
+
+def facet_shown(info: Info, facet: Facet, entities: Mapping[str, Entity | None]) -> Shown:
+    """A facet; `entities` are those that the caller may see, by the values that name them."""
+    is_type = facet.field == "_entityType"
+
+    def shown(value: str, count: int) -> Shown:
+        entity = entities.get(value)
+        return {
+            "value": word_of(Entity(value, ""), info) if is_type else value,
+            "count": count,
+            "entity": entity,
+            "displayName": None if entity is None else name_in_urn(entity),
+        }
+
+    return {
+        "field": facet.field,
+        "displayName": _TITLES.get(facet.field),
+        "entity": None,
+        "aggregations": [shown(*count) for count in facet.counts],
+    }
+
+
+def _entity(value: str) -> Entity | None:
+    if not value.startswith(URN):
+        return None
+    try:
+        return datahub.parse("", value)
+    except BadInput:
+        return None
+
+
+def hits(
+    call: Call, entities: Sequence[Entity], asked: Question, input: Mapping[str, Any]
+) -> list[Shown]:
+    """The results of a page. One whose page is guarded from the caller shows that it is there."""
+    flags = input.get("searchFlags") or {}
+    seen = set(authorization.visible(call, entities))
+    call.together(seen)
+    wanted = sought(asked.query) if flags.get("skipHighlighting") is not True else None
+    extra = [str(name) for name in flags.get("fetchExtraFields") or ()]
+    stated = call.aspects(seen) if wanted or extra else {}
+
+    def shown(entity: Entity) -> Shown:
+        if entity not in seen:
+            return _hit(_restricted(call, entity))
+        own = {name: aspect.value for name, aspect in stated.get(entity, {}).items()}
+        matched = _matched(entity, own, wanted) if wanted else []
+        return _hit(entity, matched, _extra(entity, own, extra))
+
+    return [shown(entity) for entity in entities]
+
+
+def _hit(entity: Entity, matched: Sequence[Shown] = (), extra: Sequence[Shown] = ()) -> Shown:
+    return {"entity": entity, "insights": [], "matchedFields": matched, "extraProperties": extra}
+
+
+def _restricted(call: Call, entity: Entity) -> Entity:
+    """What stands for an entity that is found, and whose page the caller may not see."""
+    told = f"{call.exchange.realm}\0{call.actor.name}\0{entity.name}"
+    digest = blake2b(told.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return Entity("restricted", f"urn:li:restricted:{digest}")
+
+
+def _told(entity: Entity, aspects: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The texts of an entity by field."""
+    return {"urn": [entity.name], "name": [shown_name(entity, aspects)], **fields(aspects)}
+
+
+def _matched(entity: Entity, aspects: Mapping[str, Any], wanted: Sought) -> list[Shown]:
+    return [
+        {"name": field, "value": text, "entity": _entity(text)}
+        for field, texts in sorted(_told(entity, aspects).items())
+        for text in texts
+        if _has_some(words(text), wanted)
+    ]
+
+
+def _has_some(found: list[str], wanted: Sought) -> bool:
+    return any(word in wanted.whole or word.startswith(wanted.starting) for word in found)
+
+
+def _extra(entity: Entity, aspects: Mapping[str, Any], names: Sequence[str]) -> list[Shown]:
+    told = _told(entity, aspects) if names else {}
+    singles = ("urn", "name")
+    return [
+        {"name": n, "value": json.dumps(told[n][0] if n in singles else told[n])}
+        for n in names
+        if told.get(n)
+    ]
+
+
+def _is_selected(info: Info, name: str) -> bool:
+    """Whether the document may ask for a field of this one's value, fragments not looked into."""
+    for node in info.field_nodes:
+        for selection in node.selection_set.selections if node.selection_set else ():
+            field = getattr(selection, "name", None)
+            is_field = selection.kind == "field"
+            if not is_field or (field is not None and field.value == name):
+                return True
+    return False
+
+
+QUERY: Final[Mapping[str, Callable[..., Any]]] = {
+    "search": _search,
+    "searchAcrossEntities": _search_across,
+    "scrollAcrossEntities": _scroll_across,
+    "aggregateAcrossEntities": _aggregate_across,
+}

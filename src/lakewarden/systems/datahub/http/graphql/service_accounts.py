@@ -1,0 +1,171 @@
+"""Service accounts: users that no person is, and that programs act as with tokens.
+
+One is known by its name, which nobody may sign up by, and by an aspect; both have to say so,
+and nobody of the directory is one, so that no aspect makes a person one.
+SOURCE: `ServiceAccountUtils` and its resolvers; datahub reference 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import uuid4
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.service import aspects
+from lakewarden.service.aspects import Aspect, Write
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad, missing
+from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.relationships import relationships
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.user_settings import default_view
+from lakewarden.systems.datahub.use_cases import native_user
+from lakewarden.systems.datahub.use_cases.native_user import SERVICE
+
+OPERATION: Final = "service_account.manage"
+
+_TYPE: Final = "corpuser"
+_PREFIX: Final = f"urn:li:{_TYPE}:{SERVICE}"
+_WORD: Final = "SERVICE_ACCOUNT"
+_MOST: Final = 200
+
+Input = Mapping[str, Any]
+
+
+def is_one(entity: Entity, read: Mapping[str, Aspect]) -> bool:
+    """Whether the entity with these aspects is a service account."""
+    subtypes = read.get("subTypes")
+    names = None if subtypes is None else subtypes.value.get("typeNames")
+    return entity.name.startswith(_PREFIX) and isinstance(names, list) and _WORD in names
+
+
+def check(transaction: WriteTransaction, realm: str, entity: Entity) -> None:
+    """Raises `Failure` 404 unless the entity is a service account."""
+    found = transaction.realm(realm)
+    read = aspects.read(transaction.store, found, [entity]).get(entity, {})
+    if not is_one(entity, read) or native_user.is_of_directory(
+        transaction.state, found, entity.name
+    ):
+        raise missing(entity.name)
+
+
+def _create(_: object, info: Info, input: Input) -> Mapping[str, Any]:
+    call: Call = info.context
+    for key in ("displayName", "description"):
+        if len(input.get(key) or "") > _MOST:
+            raise bad(f"`{key}` has more than {_MOST} characters")
+    account = Entity(_TYPE, f"{_PREFIX}{uuid4()}")
+    name = (input.get("displayName") or "").strip() or datahub.name_of(account.name)
+
+    def task(transaction: WriteTransaction) -> Mapping[str, Any]:
+        about: dict[str, Any] = {"active": True, "displayName": name}
+        if input.get("description") is not None:
+            about["title"] = input["description"]
+        writes = [
+            Write(account, "corpUserInfo", about),
+            Write(account, "subTypes", {"typeNames": [_WORD]}),
+        ]
+        aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
+        read = aspects.read(transaction.store, transaction.realm(call.exchange.realm), [account])
+        return _told(account, read[account])
+
+    return authorization.write(call, OPERATION, NO_RESOURCE, task, {"account": account.name})
+
+
+def _delete(_: object, info: Info, urn: str) -> bool:
+    call: Call = info.context
+    account = calls.entity(urn, _TYPE)
+
+    def task(transaction: WriteTransaction) -> bool:
+        realm = call.exchange.realm
+        check(transaction, realm, account)
+        native_user.end_tokens(transaction, realm, account.name)
+        return aspects.drop(transaction, realm, account)
+
+    return authorization.write(call, OPERATION, NO_RESOURCE, task, {"account": account.name})
+
+
+def _list(_: object, info: Info, input: Input) -> Mapping[str, Any]:
+    call: Call = info.context
+    authorization.allow(call, OPERATION)
+    found = [_told(one, read) for one, read in _all(call).items()]
+    found = [one for one in found if says(input.get("query"), *_texts(one))]
+    shown, numbers = page(found, input, call.exchange.services.page_rows)
+    return {**numbers, "serviceAccounts": shown}
+
+
+def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
+    call: Call = info.context
+    authorization.allow(call, OPERATION)
+    account = calls.entity(urn, _TYPE)
+    read = call.aspects([account]).get(account, {})
+    is_known = is_one(account, read) and not native_user.is_of_directory(
+        call.exchange.state, call.state, account.name
+    )
+    return _told(account, read) if is_known else None
+
+
+def _all(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
+    """The service accounts, in order of their URNs, with their aspects."""
+    snapshot = call.state.matrix.snapshot
+    named = (snapshot.coded.tree.entity(id) for id in snapshot.of_type(_TYPE))
+    likely = sorted(one for one in named if one.name.startswith(_PREFIX))
+    state = call.exchange.state
+    own = (one for one in likely if not native_user.is_of_directory(state, call.state, one.name))
+    return {one: read for one, read in call.aspects(own).items() if is_one(one, read)}
+
+
+def without(call: Call, users: Sequence[Entity]) -> list[Entity]:
+    """The users that are no service accounts: whoever lists people is not told of these.
+
+    SOURCE: ListUsersResolver, which filters by the subtype.
+    """
+    likely = [one for one in users if one.name.startswith(_PREFIX)]
+    read = call.aspects(likely) if likely else {}
+    programs = {one for one in likely if is_one(one, read.get(one, {}))}
+    return [one for one in users if one not in programs]
+
+
+def _told(account: Entity, read: Mapping[str, Aspect]) -> Mapping[str, Any]:
+    info, made = read.get("corpUserInfo"), read["subTypes"].created
+    about = {} if info is None else info.value
+    return {
+        "urn": account.name,
+        "type": "CORP_USER",
+        "name": datahub.name_of(account.name),
+        "displayName": _text(about.get("displayName")),
+        "description": _text(about.get("title")),
+        "createdBy": _text(made.get("actor")),
+        "createdAt": made.get("time"),
+        "updatedAt": made.get("time") if info is None else info.created.get("time"),
+    }
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(told: Mapping[str, Any]) -> list[str]:
+    return [told[key] for key in ("name", "displayName", "description") if told[key]]
+
+
+def _default_view(told: Mapping[str, Any], info: Info) -> Entity | None:
+    return default_view(info.context, Entity(_TYPE, told["urn"]))
+
+
+def _relationships(
+    told: Mapping[str, Any], info: Info, input: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    return relationships(Entity(_TYPE, told["urn"]), info, input)
+
+
+RESOLVERS: Final[Resolvers] = {
+    "ServiceAccount": {"defaultView": _default_view, "relationships": _relationships},
+    "Query": {"listServiceAccounts": _list, "getServiceAccount": _look_up},
+    "Mutation": {"createServiceAccount": _create, "deleteServiceAccount": _delete},
+}

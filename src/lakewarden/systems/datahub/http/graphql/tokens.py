@@ -1,0 +1,218 @@
+"""Personal access tokens: tokens of ours that are good in this realm alone.
+
+Each is kept as an entity too, whose aspect says who made it and what for; whether it is good,
+for whom and how long, is said by the token itself.
+SOURCE: datahub reference 6.3, 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.service import aspect_guard, aspects
+from lakewarden.service import token as tokens
+from lakewarden.service.account_status import ROOT, SYSTEM
+from lakewarden.service.aspects import Write
+from lakewarden.service.effect import TokenChanged
+from lakewarden.service.realm import Realm, Token, people_of
+from lakewarden.service.session import CREDENTIAL, is_session
+from lakewarden.service.token import DAY, LONGEST
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql import authorization, entities, service_accounts
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
+from lakewarden.systems.datahub.http.graphql.paging import page, wanted
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+
+TYPE: Final = aspect_guard.CREDENTIAL
+
+_INFO: Final = "dataHubAccessTokenInfo"
+_PREFIX: Final = aspect_guard.CREDENTIAL_PREFIX
+
+_NOBODYS: Final = (ROOT, SYSTEM)
+"""Users for whom nobody else makes tokens."""
+
+_SECONDS: Final = {
+    "ONE_HOUR": DAY / 24,
+    "ONE_DAY": DAY,
+    "ONE_WEEK": 7 * DAY,
+    "ONE_MONTH": 30 * DAY,
+    "THREE_MONTHS": 90 * DAY,
+    "SIX_MONTHS": 180 * DAY,
+    "ONE_YEAR": 365 * DAY,
+    # CHOICE: no token of ours is good for ever; the answer says how long this one is.
+    "NO_EXPIRY": LONGEST,
+}
+
+_FILTERS: Final = ("ownerUrn", "actorUrn")
+
+Metadata = Mapping[str, Any]
+
+
+def entity_of(token: Token) -> Entity:
+    """The entity that a token is kept as."""
+    return Entity(TYPE, f"{_PREFIX}{token.id}")
+
+
+def actor_of(token: Token, realm: Realm) -> str:
+    """The URN of the user as whom a token acts in the realm."""
+    return datahub.user_urn(realm.spellings.get(token.user, token.user))
+
+
+def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    actor = calls.entity(input["actorUrn"], "corpuser")
+    is_service = input["type"] == "SERVICE_ACCOUNT"
+    if not input["name"].strip():
+        raise bad("a token needs a name")
+
+    def task(transaction: WriteTransaction) -> Mapping[str, Any]:
+        found = transaction.realm(call.exchange.realm)
+        if actor.name in _NOBODYS and not _is_root_itself(call, actor):
+            raise Failure(403, f"no tokens are made for `{actor.name}`")
+        if is_service:
+            service_accounts.check(transaction, call.exchange.realm, actor)
+        elif actor != call.actor and not entities.is_known(found, actor):
+            raise missing(actor.name)
+        user, seconds = _user(found.realm, actor.name), _SECONDS[input["duration"]]
+        issued = tokens.issue(
+            transaction, user, found.realm.name, seconds=seconds, title=input["name"]
+        )
+        value = {
+            "name": input["name"],
+            "actorUrn": actor.name,
+            "ownerUrn": call.actor.name,
+            "createdAt": _milliseconds(issued.token.created),
+            "expiresAt": _milliseconds(issued.token.expires),
+            "description": input.get("description") or "",
+        }
+        write = Write(entity_of(issued.token), _INFO, value)
+        aspects.write(transaction, found.realm.name, [write], call.actor.name)
+        metadata = _metadata(issued.token, value, found.realm)
+        return {"accessToken": issued.text, "metadata": metadata}
+
+    told = {"name": input["name"], "duration": input["duration"], "for": actor.name}
+    if is_service:
+        return authorization.write(call, "token.create_service", NO_RESOURCE, task, told)
+    return authorization.write(call, "token.create_personal", actor, task, told)
+
+
+def _is_root_itself(call: Call, actor: Entity) -> bool:
+    """Whether root asks for itself, who signed in with the password that the operator set."""
+    signed_in = call.exchange.actor.credential.startswith(CREDENTIAL)
+    return actor.name == ROOT and actor == call.actor and signed_in
+
+
+def _user(realm: Realm, urn: str) -> str:
+    """The user of the directory whom the realm spells so; raises `Failure` 400."""
+    name = datahub.name_of(urn)
+    if realm.spellings.get(name, name) != name:
+        raise bad(f"`{urn}` is spelled otherwise in this realm")
+    return name
+
+
+def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+    call: Call = info.context
+    filters = input.get("filters") or ()
+    authorization.allow(call, "token.list", _asked_about(filters))
+    found = [one for one in _good(call) if all(_holds(one, filter) for filter in filters)]
+    shown, numbers = page(found, input, call.exchange.services.page_rows)
+    return {**numbers, "tokens": shown}
+
+
+def _asked_about(filters: Iterable[Mapping[str, Any]]) -> Entity:
+    """The one user whose tokens are asked for; else those of everybody are."""
+    about = NO_RESOURCE
+    for one in filters:
+        if one["field"] not in _FILTERS:
+            expected = " or ".join(f"`{field}`" for field in _FILTERS)
+            raise bad(f"tokens are not filtered by `{one['field']}`; expected {expected}")
+        values = wanted(one)
+        if one["field"] == "ownerUrn" and not one.get("negated") and len(values) == 1:
+            about = calls.entity(values[0], "corpuser")
+    return about
+
+
+def _holds(metadata: Metadata, filter: Mapping[str, Any]) -> bool:
+    return (metadata[filter["field"]] in wanted(filter)) != bool(filter.get("negated"))
+
+
+def _good(call: Call) -> list[Metadata]:
+    """The tokens that are good here alone and now, those made last first."""
+    exchange, realm = call.exchange, call.state.realm
+    found = [
+        token
+        for token in exchange.state.tokens.values()
+        if token.realm == realm.name and exchange.now < token.expires and not is_session(token)
+    ]
+    found.sort(key=lambda token: (-token.created, token.id))
+    call.aspects(map(entity_of, found))
+    return [_metadata(one, call.aspect(entity_of(one), _INFO), realm) for one in found]
+
+
+def _metadata(token: Token, value: Mapping[str, object], realm: Realm) -> Metadata:
+    """What is shown of a token; one that was made elsewhere is its user's own."""
+    actor, owner = actor_of(token, realm), value.get("ownerUrn")
+    description = value.get("description")
+    return {
+        "urn": entity_of(token).name,
+        "type": "ACCESS_TOKEN",
+        "id": token.id,
+        "name": token.title,
+        "description": description if isinstance(description, str) else "",
+        "actorUrn": actor,
+        "ownerUrn": owner if isinstance(owner, str) else actor,
+        "createdAt": _milliseconds(token.created),
+        "expiresAt": _milliseconds(token.expires),
+    }
+
+
+def _revoke(_: object, info: Info, tokenId: str) -> bool:  # noqa: N803 — the schema's name
+    call: Call = info.context
+    id = tokenId.removeprefix(_PREFIX)
+    realm = call.exchange.realm
+    found = next((one for one in _good(call) if one["id"] == id), None)
+    # Of a token that is not there only those learn who manage all of them.
+    owner = NO_RESOURCE if found is None else calls.entity(found["ownerUrn"], "corpuser")
+
+    def task(transaction: WriteTransaction) -> bool:
+        token = next((one for one in transaction.state.tokens.values() if one.id == id), None)
+        if token is None or token.realm != realm:
+            raise missing(f"{_PREFIX}{id}")
+        transaction.change(people_of(token.directory), TokenChanged(id, None))
+        aspects.drop(transaction, realm, entity_of(token))
+        return True
+
+    return authorization.write(call, "token.revoke", owner, task, {"token": id})
+
+
+def _told(_: object, info: Info, token: str) -> Metadata:
+    call: Call = info.context
+    authorization.allow(call, "token.metadata")
+    found = call.exchange.state.tokens.get(tokens.digest(token))
+    for one in _good(call):
+        if found is not None and one["id"] == found.id:
+            return one
+    raise Failure(404, "there is no such token")
+
+
+def _milliseconds(time: float) -> int:
+    return int(time * 1_000)
+
+
+def _owner(told: Metadata, info: Info) -> Entity | None:
+    call: Call = info.context
+    return next(
+        iter(authorization.visible(call, [calls.entity(told["ownerUrn"], "corpuser")])), None
+    )
+
+
+RESOLVERS: Final[Resolvers] = {
+    "AccessTokenMetadata": {"owner": _owner},
+    "Query": {"listAccessTokens": _list, "getAccessTokenMetadata": _told},
+    "Mutation": {"createAccessToken": _create, "revokeAccessToken": _revoke},
+}

@@ -1,0 +1,151 @@
+"""GraphQL over HTTP: one document in a JSON object, and its answer.
+
+What is no GraphQL request at all is answered with 400, a stranger with 401, a caller who is
+turned away with 403, everything else with 200.
+SOURCE: datahub reference 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from graphql import (
+    ASTValidationRule,
+    DocumentNode,
+    ExecutionResult,
+    GraphQLError,
+    GraphQLSyntaxError,
+    MiddlewareManager,
+    NoSchemaIntrospectionCustomRule,
+    execute_sync,
+    parse,
+    specified_rules,
+    validate,
+)
+
+from lakewarden.http.exchange import Exchange, Reply
+from lakewarden.http.strict_json import read
+from lakewarden.kernel.errors import WardenError
+from lakewarden.service.account_status import SAYING, is_known_user, refusal_of
+from lakewarden.service.actor import ANONYMOUS
+from lakewarden.systems.datahub.http.graphql import budget
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, entry, failure_of, invalid
+from lakewarden.systems.datahub.http.graphql.schema import schema
+from lakewarden.systems.datahub.http.session import keep_alive
+
+MAX_TOKENS = 20_000
+"""Words and signs of a document."""
+
+MAX_ERRORS = 20
+"""How many faults of one document are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a body holds."""
+
+    query: str
+    variables: dict[str, Any]
+    operation: str | None
+
+
+def serve(exchange: Exchange) -> Reply:
+    """Executes the document that the body brings."""
+    call = Call(exchange)
+    try:
+        asked = _read(exchange.body)
+    except WardenError as error:
+        return _reply({"data": None, "errors": [entry(failure_of(error))]}, status=400)
+    reason = _refusal(call)
+    if reason:
+        failure = Failure(403, reason)
+        return _reply({"data": None, "errors": [entry(failure)]}, status=failure.code)
+    keep_alive(exchange)
+    try:
+        document = _document(asked.query)
+        faults = validate(schema(), document, _rules(exchange), max_errors=MAX_ERRORS)
+    except Failure as failure:
+        return _reply({"data": None, "errors": [entry(failure)]})
+    except GraphQLSyntaxError as error:
+        return _reply({"data": None, "errors": [entry(error)]})
+    except RecursionError:
+        return _reply({"data": None, "errors": [entry(invalid("the document nests too deep"))]})
+    if faults:
+        return _reply({"data": None, "errors": [entry(fault) for fault in faults]})
+    return _executed(call, document, asked)
+
+
+def unauthenticated(why: str) -> Reply:
+    """401, with a body that clients of GraphQL read, and one that tell only its `message`."""
+    failure = Failure(401, why)
+    return _reply({"data": None, "errors": [entry(failure)], "message": why}, status=401)
+
+
+def _refusal(call: Call) -> str:
+    """Why the caller may ask nothing at all; empty for one who may."""
+    user = call.actor
+    there = not call.exchange.services.datahub.existence or is_known_user(call.state, user.name)
+    return refusal_of(user.name, *(call.aspect(user, name) for name in SAYING), is_there=there)
+
+
+def _rules(exchange: Exchange) -> Sequence[type[ASTValidationRule]]:
+    """What a document has to fulfil; asking for the schema itself is not everybody's."""
+    allowed = exchange.services.datahub.introspection
+    is_proven = exchange.actor.credential != ANONYMOUS
+    if allowed == "all" or (allowed == "authenticated" and is_proven):
+        return specified_rules
+    return (*specified_rules, NoSchemaIntrospectionCustomRule)
+
+
+def _read(body: bytes) -> Asked:
+    value = read(body)
+    if isinstance(value, list):
+        raise invalid("several requests in one are not allowed")
+    if not isinstance(value, dict):
+        raise invalid("expected a JSON object")
+    query, variables = value.get("query"), value.get("variables")
+    operation = value.get("operationName")
+    if not isinstance(query, str):
+        raise invalid("expected a `query`, a string")
+    if variables is not None and not isinstance(variables, dict):
+        raise invalid("expected `variables` to be an object")
+    if operation is not None and not isinstance(operation, str):
+        raise invalid("expected `operationName` to be a string")
+    return Asked(query, variables or {}, operation)
+
+
+def _document(query: str) -> DocumentNode:
+    document = parse(query, max_tokens=MAX_TOKENS)
+    budget.check(document)
+    return document
+
+
+def _executed(call: Call, document: DocumentNode, asked: Asked) -> Reply:
+    try:
+        result = execute_sync(
+            schema(),
+            document,
+            context_value=call,
+            variable_values=asked.variables,
+            # An empty name is what some clients send for none.
+            operation_name=asked.operation or None,
+            middleware=MiddlewareManager(budget.Counted()),
+        )
+    except RecursionError:
+        return _reply({"data": None, "errors": [entry(invalid("the variables nest too deep"))]})
+    except budget.TooMuch as error:
+        return _reply({"data": None, "errors": [entry(bad(str(error)))]})
+    except GraphQLError as error:
+        result = ExecutionResult(None, [error])
+    answer: dict[str, Any] = {"data": result.data}
+    if result.errors:
+        answer["errors"] = [entry(error) for error in result.errors]
+    return _reply(answer)
+
+
+def _reply(answer: Mapping[str, Any], status: int = 200) -> Reply:
+    return Reply(status, msgspec.json.encode(answer))

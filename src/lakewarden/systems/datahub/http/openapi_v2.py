@@ -1,0 +1,100 @@
+"""The interface's second version: entities with their aspects in an object of their own.
+
+What it shares with the third is done there. SOURCE: acryl-datahub 1.7.0.17,
+`DataHubGraph.get_entities_v2`; GenericEntityV2 and the entity controllers of DataHub.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.aspects.fields import Fields
+from lakewarden.http.exchange import Exchange, Handler, Reply, Route
+from lakewarden.http.strict_json import read
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.systems.datahub.http import openapi
+from lakewarden.systems.datahub.http.authorization import check_readable
+from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, ok
+from lakewarden.systems.datahub.http.openapi import read_bodies
+
+_TYPE: Final = "/openapi/v2/entity/{type}"
+_ENTITY: Final = f"{_TYPE}/{{urn}}"
+_ASPECT: Final = f"{_ENTITY}/{{aspect}}"
+_URN: Final = "urn"
+
+
+def load_batch(exchange: Exchange) -> Reply:
+    """The entities that are named, if the caller may read all of them, with named aspects."""
+    body = fields(exchange)
+    urns = body.texts("urns")
+    most = exchange.services.batch_rows
+    if len(urns) > most:
+        raise LimitExceeded(f"more than {most} entities")
+    found = [entity(urn, exchange.params["type"]) for urn in dict.fromkeys(urns)]
+    check_readable(exchange, found)
+    names = set(body.texts("aspectNames")) or None
+    bodies = read_bodies(exchange, dict.fromkeys(found, names))
+    return ok({"entities": [_apart(one) for one in bodies]})
+
+
+def load_all(exchange: Exchange) -> Reply:
+    """A page of the entities of a type that the caller may read."""
+    page = json.loads(openapi.load_all(_third(exchange)).body)
+    results = [_apart(one) for one in page["entities"]]
+    return ok({"scrollId": page["scrollId"], "results": results})
+
+
+def load(exchange: Exchange) -> Reply:
+    """One entity."""
+    return ok(_apart(json.loads(openapi.load(_third(exchange)).body)))
+
+
+def create(exchange: Exchange) -> Reply:
+    """Writes aspects of entities of the type, or nothing."""
+    body = read(exchange.body)
+    if not isinstance(body, list):
+        raise BadInput("expected a list", where="body")
+    together = [_together(item) for item in Fields({"items": body}, "body").objects("items")]
+    reply = openapi.create(replace(exchange, body=msgspec.json.encode(together)))
+    return Reply(200, msgspec.json.encode([_apart(one) for one in json.loads(reply.body)]))
+
+
+def _third(exchange: Exchange) -> Exchange:
+    """The request as the third version has it: there the aspects are named otherwise."""
+    query = exchange.query
+    named = query.get("aspectNames") or query.get("aspects")
+    return replace(exchange, query={**query, "aspects": named} if named else query)
+
+
+def _apart(one: Mapping[str, Any]) -> dict[str, object]:
+    """An entity, its aspects in an object of their own."""
+    return {_URN: one[_URN], "aspects": {name: one[name] for name in one if name != _URN}}
+
+
+def _together(item: Fields) -> dict[str, object]:
+    """An entity with its aspects beside its URN."""
+    held = item.object_or_none("aspects")
+    return {_URN: item.text(_URN), **({} if held is None else held.everything())}
+
+
+def _shared(handler: Handler) -> Handler:
+    """What is the same in the third version."""
+    return lambda exchange: handler(_third(exchange))
+
+
+ROUTES: Final = (
+    Route("POST", "/openapi/v2/entity/batch/{type}", "entity.read", load_batch),
+    Route("GET", _TYPE, "entity.read", load_all),
+    Route("POST", _TYPE, "entity.update", create, body_limit=LARGEST),
+    Route("HEAD", _ENTITY, "entity.exists", openapi.exists, encoded_slash=True),
+    Route("GET", _ENTITY, "entity.read", load, encoded_slash=True),
+    Route("DELETE", _ENTITY, "entity.delete", _shared(openapi.delete), encoded_slash=True),
+    Route("HEAD", _ASPECT, "entity.exists", openapi.exists, encoded_slash=True),
+    Route("GET", _ASPECT, "entity.read", openapi.load_aspect, encoded_slash=True),
+    Route("DELETE", _ASPECT, "entity.delete", openapi.delete_aspect, encoded_slash=True),
+)

@@ -1,0 +1,59 @@
+"""Entities of several types, a page of them at a time: `/openapi/v3/entity/scroll`.
+
+The place of a page says how many entities were shown before it, over all types in order of
+their names. SOURCE: generated interface of datahub-project/datahub's OpenAPI, version 3.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.aspects.fields import Fields
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.http.strict_json import read_object
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.systems.datahub.http.authorization import shown
+from lakewarden.systems.datahub.http.bodies import number, ok
+from lakewarden.systems.datahub.http.openapi import read_bodies
+from lakewarden.systems.datahub.http.search_calls import filters_of, read_page
+
+_PATH: Final = "/openapi/v3/entity/scroll"
+_MOST_TYPES: Final = 100
+
+
+def scroll(exchange: Exchange) -> Reply:
+    """A page of the entities of some types that the caller may read, with named aspects."""
+    body = Fields(read_object(exchange.body) if exchange.body else {}, "body")
+    count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
+    types = sorted(set(body.texts("entities"))) or _stored_types(exchange)
+    if len(types) > _MOST_TYPES:
+        raise LimitExceeded(f"more than {_MOST_TYPES} types together")
+    query, filters = exchange.one("query", "*") or "*", filters_of(body)
+    if query.strip(" *") or filters:
+        id = exchange.one("scrollId")
+        found, place = read_page(exchange, tuple(types), query, count, id, filters)
+        names = set(body.texts("aspects"))
+        shown_bodies = read_bodies(exchange, dict.fromkeys(found.entities, names))
+        return ok({"scrollId": place, "entities": shown_bodies, "totalCount": found.total})
+    start = number(exchange.one("scrollId", "0") or "0", "scrollId")
+    page: list[Entity] = []
+    total = 0
+    for type in types:
+        wanted = count - len(page)
+        own = shown(exchange, type, max(start - total, 0), wanted)
+        page += own.entities
+        total += own.total
+    names = set(body.texts("aspects"))
+    entities = read_bodies(exchange, dict.fromkeys(page, names))
+    end = start + len(page)
+    place = str(end) if page and end < total else None
+    return ok({"scrollId": place, "entities": entities, "totalCount": total})
+
+
+def _stored_types(exchange: Exchange) -> list[str]:
+    kinds = exchange.realm_state.matrix.snapshot.coded.tree.kinds
+    return sorted({kind for kind in kinds if kind} | {"dataHubPolicy"})
+
+
+ROUTES: Final = (Route("POST", _PATH, "entity.read", scroll),)

@@ -1,0 +1,170 @@
+"""Search as Rest.li has it: `/entities?action=search`, `filter` and `autocomplete`.
+
+What is given are URNs of entities that the caller may be given: `entity.search`.
+SOURCE: datahub reference 6.6; requests of acryl-datahub 1.7.0.17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from lakewarden.aspects.fields import Fields
+from lakewarden.http.exchange import Exchange, Reply
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.search import scroll
+from lakewarden.service.search.facets import USUAL as USUAL_FACETS
+from lakewarden.service.search.facets import Facet
+from lakewarden.service.search.question import AnyOf, Condition, Criterion, Order, Question
+from lakewarden.service.search.search import Page
+from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.authorization import caller
+from lakewarden.systems.datahub.http.bodies import fields, value, whole
+from lakewarden.systems.datahub.http.searching import USUAL, asking
+
+COUNT: Final = 10
+_SUGGESTED: Final = 10
+
+
+def search(exchange: Exchange) -> Reply:
+    """Entities of a type that have the words and meet the filter."""
+    body = fields(exchange)
+    return _searched(exchange, body, (body.text("entity"),), body.text_or_none("input") or "*")
+
+
+def search_across(exchange: Exchange) -> Reply:
+    """The same of several types; of the usual ones where none are named."""
+    body = fields(exchange)
+    types = tuple(body.texts("entities")) or USUAL
+    return _searched(exchange, body, types, body.text_or_none("input") or "*")
+
+
+def filter(exchange: Exchange) -> Reply:
+    """Entities of a type that meet the filter."""
+    body = fields(exchange)
+    return _searched(exchange, body, (body.text("entity"),), "*")
+
+
+def autocomplete(exchange: Exchange) -> Reply:
+    """Names with words that begin like those of the query."""
+    body = fields(exchange)
+    query, limit = body.text("query"), whole(body, "limit", _SUGGESTED)
+    question = Question(query, (body.text("entity"),), filters_of(body), named=True)
+    with asking(exchange, viewing.given) as found:
+        page = found.search(question).page(0, min(limit, exchange.services.page_rows))
+        tree = found.index.tree
+        ids = [id for id in map(tree.find, page.entities) if id is not None]
+        names = found.names(ids) if ids else {}
+    entities = [{"urn": entity.name} for entity in page.entities]
+    suggestions = list(dict.fromkeys(names[id] for id in ids))
+    return value({"query": query, "suggestions": suggestions, "entities": entities})
+
+
+def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: str) -> Reply:
+    start = whole(body, "start", 0)
+    count = min(whole(body, "count", COUNT), exchange.services.page_rows)
+    flags = body.object_or_none("searchFlags") or Fields({}, body.at("searchFlags"))
+    question = Question(
+        query,
+        types,
+        filters_of(body),
+        _order(body),
+        removed=flags.flag("includeSoftDeleted"),
+        query_field=body.at("input"),
+    )
+    with asking(exchange, viewing.given) as found:
+        result = found.search(question)
+        page = result.page(start, count)
+        is_counted = not flags.flag("skipAggregates")
+        facets = [found.facets.of(name, result.results) for name in USUAL_FACETS if is_counted]
+    return value(
+        {
+            "from": start,
+            "pageSize": len(page.entities),
+            "numEntities": page.total,
+            "entities": [
+                {"entity": entity.name, "matchedFields": [], "features": {}}
+                for entity in page.entities
+            ],
+            "metadata": {"aggregations": [_facet(one) for one in facets if one.counts]},
+        }
+    )
+
+
+def _facet(facet: Facet) -> Mapping[str, object]:
+    return {
+        "name": facet.field,
+        "aggregations": {one.value: one.number for one in facet.counts},
+        "filterValues": [{"value": one.value, "facetCount": one.number} for one in facet.counts],
+    }
+
+
+def filters_of(body: Fields) -> tuple[AnyOf, ...]:
+    """The `filter` of a body: groups of criteria, or the older flat list of them."""
+    given = body.object_or_none("filter")
+    if given is None:
+        return ()
+    groups = given.objects("or")
+    found = tuple(_criteria(group.objects("and")) for group in groups)
+    older = _criteria(given.objects("criteria"))
+    return tuple(one for one in (found, (older,) if older else ()) if one)
+
+
+def _criteria(given: Iterable[Fields]) -> tuple[Criterion, ...]:
+    return tuple(_criterion(one) for one in given)
+
+
+def _criterion(given: Fields) -> Criterion:
+    values = given.texts("values")
+    if not values and "value" in given:
+        values = [given.text("value")]
+    word = given.text_or_none("condition") or Condition.EQUAL.value
+    try:
+        condition = Condition(word)
+    except ValueError:
+        expected = ", ".join(one.value for one in Condition)
+        raise BadInput(f"expected one of: {expected}", where=given.at("condition")) from None
+    return Criterion(given.text("field"), tuple(values), condition, given.flag("negated"))
+
+
+def _order(body: Fields) -> tuple[Order, ...]:
+    given = body.objects("sortCriteria")
+    one = body.object_or_none("sort")
+    if not given and one is not None:
+        given = [one]
+    return tuple(
+        Order(each.text("field"), each.text_or_none("order") == "DESCENDING") for each in given
+    )
+
+
+def read_page(
+    exchange: Exchange,
+    types: tuple[str, ...],
+    query: str,
+    count: int,
+    scroll_id: str,
+    filters: tuple[AnyOf, ...] = (),
+) -> tuple[Page, str | None]:
+    """A page of the entities that the caller may read, with words; and where to go on.
+
+    What is deleted softly is among them, as in every listing of the interface.
+    """
+    question = Question(query, types, filters, removed=True)
+    known = scroll.digest(question, exchange.realm, caller(exchange).name)
+    with asking(exchange, viewing.read) as found:
+        result = found.search(question)
+        if scroll_id:
+            page = result.after(scroll.read(scroll_id, known), count)
+        else:
+            page = result.page(0, count)
+    place = page.place
+    return page, None if place is None else scroll.written(known, place)
+
+
+ACTIONS: Final[Mapping[str, tuple[str, Callable[[Exchange], Reply]]]] = {
+    "autocomplete": ("entity.search", autocomplete),
+    "filter": ("entity.search", filter),
+    "search": ("entity.search", search),
+    "searchAcrossEntities": ("entity.search", search_across),
+}
+"""What `?action=` may be, and the operation that it asks for."""

@@ -1,0 +1,124 @@
+"""What clients ask of the server itself: its configuration, its health, its models, its traces.
+
+The configuration announces a version below those at which clients turn to the newer interface
+and wait for traces; writes are done when they are answered. SOURCE: datahub reference 7.2.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from lakewarden.aspects import keys, registry
+from lakewarden.aspects.fields import Fields
+from lakewarden.aspects.record_names import TIMESERIES
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.http.strict_json import read
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import aspects
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.authorization import readable
+from lakewarden.systems.datahub.http.bodies import number, ok
+
+_MOST: Final = 1_000
+
+
+def config(exchange: Exchange) -> Reply:
+    """What a client needs to know before it goes on."""
+    services = exchange.services
+    version = {"version": services.datahub.version, "commit": ""}
+    return ok(
+        {
+            "noCode": "true",
+            "versions": {"acryldata/datahub": version},
+            "datahub": {"serverEnv": "core", "serverType": "prod"},
+            "statefulIngestionCapable": True,
+            "patchCapable": True,
+            "supportsImpactAnalysis": True,
+            "managedIngestion": {"enabled": False, "defaultCliVersion": ""},
+            "telemetry": {"enabledCli": False, "enabledIngestion": False},
+            "retention": "true",
+            "baseUrl": services.public_url,
+        }
+    )
+
+
+def health(_exchange: Exchange) -> Reply:
+    """That the server answers."""
+    return ok({"status": "UP"})
+
+
+def specifications(exchange: Exchange) -> Reply:
+    """The entity types that are known, a page of them, with the names of their aspects."""
+    start = number(exchange.one("start", "0"), "start")
+    count = min(number(exchange.one("count", "100"), "count"), _MOST)
+    model = exchange.realm_state.system.model
+    own = {name for name in model.types if name.isalnum() and name != "platform"}
+    names = sorted(own.union(registry.TYPES))
+    page = [_specification(name) for name in names[start : start + count]]
+    return ok({"start": start, "count": len(page), "total": len(names), "elements": page})
+
+
+def _specification(type: str) -> dict[str, object]:
+    key = keys.name_of(type)
+    names = (key, *registry.aspects_of(type))
+    return {
+        "name": type,
+        "keyAspectName": key,
+        "keyAspectSpec": _annotated(key),
+        "aspectSpecs": [_annotated(name) for name in names],
+    }
+
+
+def _annotated(aspect: str) -> dict[str, object]:
+    return {"aspectAnnotation": {"name": aspect, "timeseries": aspect in TIMESERIES}}
+
+
+def trace(exchange: Exchange) -> Reply:
+    """What became of writes: done, where the aspect is there. The id says nothing here.
+
+    Who may not read an entity is not told about it.
+    """
+    asked = Fields(read(exchange.body) if exchange.body else {}, "body")
+    found: dict[str, dict[str, object]] = {}
+    wanted = {_entity(urn): asked.texts(urn) for urn in asked.everything()}
+    entities = readable(exchange, list(wanted))
+    with exchange.service.reading() as reading:
+        there = aspects.read(reading, exchange.realm_state, entities)
+    for entity in entities:
+        kept = there.get(entity, {})
+        found[entity.name] = {name: _state(name in kept) for name in wanted[entity]}
+    return Reply(200, msgspec.json.encode(found))
+
+
+def _entity(urn: str) -> Entity:
+    entity = datahub.parse("", urn)
+    if not entity.name:
+        raise BadInput("expected a URN", where="body")
+    return entity
+
+
+def _state(is_there: bool) -> dict[str, object]:
+    status = "ACTIVE_STATE" if is_there else "NO_OP"
+    storage = {"writeStatus": status, "writeMessage": None}
+    return {"success": True, "primaryStorage": storage, "searchStorage": storage}
+
+
+_OPEN: Final = "said to everybody, as clients ask before they have credentials"
+
+ROUTES: Final = (
+    Route("GET", "/config", "", config, inline=True, public=True, why=_OPEN),
+    Route("GET", "/health", "", health, inline=True, public=True, why=_OPEN),
+    Route(
+        "GET",
+        "/openapi/v1/registry/models/entity/specifications",
+        "",
+        specifications,
+        inline=True,
+        why="names of types, which are the same everywhere",
+    ),
+    Route("GET", "/openapi/v1/trace/write/{id}", "entity.read", trace),
+    Route("POST", "/openapi/v1/trace/write/{id}", "entity.read", trace),
+)

@@ -1,0 +1,47 @@
+"""Who is turned away before anything is asked: see `service.presence`; and sessions kept alive."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import wraps
+
+from lakewarden.http.exchange import Exchange, Handler, Reply
+from lakewarden.kernel.errors import WardenError
+from lakewarden.service import aspects, session
+from lakewarden.service.account_status import SAYING, is_known_user, refusal_of
+from lakewarden.systems.datahub.http.authorization import caller
+from lakewarden.systems.datahub.http.errors import forbidden
+
+
+def checked(handler: Handler) -> Handler:
+    """The handler behind the check; it reads the store, so the route cannot be inline."""
+
+    @wraps(handler)
+    def handle(exchange: Exchange) -> Reply:
+        reason = refusal(exchange)
+        if reason:
+            raise forbidden(reason)
+        return handler(exchange)
+
+    return handle
+
+
+def refusal(exchange: Exchange) -> str:
+    """Why the caller may do nothing at all; empty for one who may."""
+    user, found = caller(exchange), exchange.realm_state
+    with exchange.service.reading() as reading:
+        read = aspects.read(reading, found, [user]).get(user, {})
+    told = (read[name].value if name in read else {} for name in SAYING)
+    there = not exchange.services.datahub.existence or is_known_user(found, user.name)
+    return refusal_of(user.name, *told, is_there=there)
+
+
+def keep_alive(exchange: Exchange) -> None:
+    """Puts off the end of the session with which the caller came, now and then.
+
+    That this cannot be written now is no reason to answer nothing.
+    """
+    token = session.of(exchange.state, exchange.actor)
+    if token is not None and session.kept_alive(token, exchange.now) is not None:
+        with suppress(WardenError):
+            exchange.write(lambda transaction: session.keep_alive(transaction, token))

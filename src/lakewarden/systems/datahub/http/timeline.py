@@ -1,0 +1,69 @@
+"""What is known of an entity's past, by categories of changes. SOURCE: datahub reference 5.4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from lakewarden.aspects import history
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+from lakewarden.service import aspects
+from lakewarden.service.aspects import Aspect
+from lakewarden.systems.datahub.http.authorization import allow
+from lakewarden.systems.datahub.http.bodies import entity
+
+_ALIASES: Final = {"OWNER": "OWNERSHIP"}
+_EVER: Final = 2**63
+
+
+def load(exchange: Exchange) -> Reply:
+    """The writes of an entity that are known, of the categories asked for."""
+    found = entity(exchange.params["urn"])
+    given = exchange.one("categories")
+    categories = [_category(word) for word in given.split(",") if word]
+    if not categories:
+        raise BadInput("expected categories of changes", where="categories")
+    first, last = (_time(exchange, *end) for end in (("startTime", 0), ("endTime", _EVER)))
+    allow(exchange, "timeline.read", found)
+    with exchange.service.reading() as reading:
+        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
+    written = (one for one in writings(kept) if first <= one.time <= last)
+    changes = history.transactions(found.name, written, categories)
+    return Reply(200, msgspec.json.encode(changes))
+
+
+def writings(kept: Mapping[str, Aspect]) -> Iterator[history.Written]:
+    """The aspects of which it is known who wrote them, and when."""
+    for name, aspect in kept.items():
+        time, actor = aspect.created.get("time"), aspect.created.get("actor")
+        if isinstance(time, int) and isinstance(actor, str):
+            yield history.Written(name, aspect.value, time, actor)
+
+
+def _category(word: str) -> str:
+    name = _ALIASES.get(word, word)
+    if name not in history.CATEGORIES:
+        expected: Iterable[str] = history.CATEGORIES
+        message = f"unknown {quoted(word)}; expected one of: {', '.join(expected)}"
+        raise BadInput(message, where="categories")
+    return name
+
+
+def _time(exchange: Exchange, name: str, otherwise: int) -> int:
+    text = exchange.one(name)
+    digits = text.removeprefix("-")
+    if not text:
+        return otherwise
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
+        raise BadInput("expected milliseconds since the epoch", where=name)
+    return int(text)
+
+
+ROUTES: Final = (
+    Route("GET", "/openapi/v2/timeline/v1/{urn}", "timeline.read", load, encoded_slash=True),
+    Route("GET", "/openapi/timeline/v1/{urn}", "timeline.read", load, encoded_slash=True),
+)

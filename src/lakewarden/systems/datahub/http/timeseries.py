@@ -1,0 +1,232 @@
+"""Aspects of values in time: read in windows, scrolled by type, taken away, measured.
+
+SOURCE: datahub reference 5.4 and 7.1; datahub-project/datahub:metadata-service/restli-api/src/
+main/idl/com.linkedin.entity.aspects.restspec.json@06ffbee8; TimeseriesController of its OpenAPI.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.aspects.fields import Fields
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+from lakewarden.service import timeseries
+from lakewarden.service.effect import ValuePlace
+from lakewarden.service.timeseries import FIRST, LAST, Timed, Window
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.http.actions import Actions
+from lakewarden.systems.datahub.http.authorization import act, allow, related
+from lakewarden.systems.datahub.http.bodies import entity, fields, number, ok, value, whole
+from lakewarden.systems.datahub.http.value_filter import fits, in_order
+
+_MOST: Final = 10_000
+_CHUNK: Final = 500
+_BYTES: Final = 2**20
+
+
+def load(exchange: Exchange) -> Reply:
+    """The values of an aspect of an entity in a window, the newest first unless it is said."""
+    body = fields(exchange)
+    found = entity(body.text("urn"), body.text_or_none("entity") or "")
+    name = body.text("aspect")
+    allow(exchange, "timeseries.read", found)
+    limit = 1 if body.flag("latestValue") else min(whole(body, "limit", _MOST), _MOST)
+    picked = body.object_or_none("filter"), body.object_or_none("sort")
+    window = _window(body)
+    with exchange.service.reading() as reading:
+        read = limit if picked == (None, None) else _MOST
+        values = timeseries.values(reading, exchange.realm, found, name, window, read)
+    values = in_order([one for one in values if fits(one.value, picked[0])], picked[1])[:limit]
+    answer: dict[str, object] = {"entityName": found.type, "aspectName": name, "limit": limit}
+    for key in ("startTimeMillis", "endTimeMillis", "filter"):
+        if key in body:
+            answer[key] = body.whole(key)
+    return value({**answer, "values": [_enveloped(one) for one in values]})
+
+
+def _window(body: Fields) -> Window:
+    return Window(_time(body, "startTimeMillis", FIRST), _time(body, "endTimeMillis", LAST))
+
+
+def _time(body: Fields, key: str, otherwise: int) -> int:
+    found = body.raw(key)
+    if found is None:
+        return otherwise
+    if isinstance(found, bool) or not isinstance(found, int) or not FIRST <= found <= LAST:
+        raise BadInput("expected milliseconds since the epoch", where=body.at(key))
+    return found
+
+
+def _enveloped(one: Timed) -> dict[str, object]:
+    text = msgspec.json.encode(one.value).decode()
+    content = {"contentType": "application/json", "value": text}
+    return {"aspect": content, "systemMetadata": one.system}
+
+
+def scroll(exchange: Exchange) -> Reply:
+    """A page of the values of all entities of a type, of those that the caller may read."""
+    type, name = exchange.params["type"], exchange.params["aspect"]
+    if not timeseries.is_timed(name):
+        raise BadInput(f"{quoted(name)} is not an aspect of values in time", where="aspect")
+    count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
+    given = Fields({key: _sent(exchange, key) for key in _TIMES}, "query")
+    window, after = _window(given), _place(exchange.one("scrollId"))
+    shown: list[Timed] = []
+    is_over = False
+    with exchange.service.reading() as reading:
+        while len(shown) < count and not is_over:
+            found = timeseries.of_type(
+                reading, exchange.realm, type, name, window, after, max(count, _CHUNK)
+            )
+            is_over = len(found) < max(count, _CHUNK)
+            allowed = set(_readable(exchange, found))
+            for one in found:
+                after = ValuePlace(one.time, one.entity.name, one.mark)
+                if one.entity in allowed:
+                    shown.append(one)
+                if len(shown) == count:
+                    is_over = is_over and one is found[-1]
+                    break
+    results = [_generic(one, exchange) for one in shown]
+    return ok({"scrollId": None if is_over else _scroll_id(after), "results": results})
+
+
+_TIMES: Final = ("startTimeMillis", "endTimeMillis")
+
+
+def _sent(exchange: Exchange, key: str) -> int | None:
+    text = exchange.one(key)
+    digits = text.removeprefix("-")
+    if not text:
+        return None
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
+        raise BadInput("expected milliseconds since the epoch", where=key)
+    return int(text)
+
+
+def _readable(exchange: Exchange, values: Sequence[Timed]) -> list[Entity]:
+    entities = list(dict.fromkeys(one.entity for one in values))
+    return related(exchange, "timeseries.read", entities)
+
+
+def _generic(one: Timed, exchange: Exchange) -> dict[str, object]:
+    body: dict[str, object] = {
+        "urn": one.entity.name,
+        "messageId": one.value.get("messageId") or one.mark,
+        "timestampMillis": one.time,
+        "event": one.value,
+    }
+    if exchange.one("systemMetadata", "false").lower() == "true":
+        body["systemMetadata"] = one.system
+    return body
+
+
+def _scroll_id(place: ValuePlace | None) -> str | None:
+    return None if place is None else urlsafe_b64encode(msgspec.json.encode(place)).decode()
+
+
+def _place(scroll_id: str) -> ValuePlace | None:
+    if not scroll_id:
+        return None
+    try:
+        found: Any = msgspec.json.decode(urlsafe_b64decode(scroll_id), type=tuple[int, str, str])
+    except ValueError:
+        raise BadInput("expected the id of a page that was given", where="scrollId") from None
+    place = ValuePlace(*found)
+    if not FIRST <= place.time <= LAST:
+        raise BadInput("expected the id of a page that was given", where="scrollId")
+    return place
+
+
+def delete(exchange: Exchange, found: Entity, name: str, body: Fields) -> Reply:
+    """Takes the values of an aspect of an entity away, those in a window."""
+    if not timeseries.is_timed(name):
+        message = f"{quoted(name)} is not an aspect of values in time"
+        raise BadInput(message, where=body.at("aspectName"))
+    window = _window(body)
+
+    def task(transaction: WriteTransaction) -> int:
+        return timeseries.dropped(transaction, exchange.realm, found, name, window)
+
+    count = act(exchange, "timeseries.delete", found, task, lambda n: {"aspect": name, "values": n})
+    return value({"urn": found.name, "rows": 0, "timeseriesRows": count})
+
+
+def sizes(exchange: Exchange) -> Reply:
+    """How much is kept of each aspect of values in time."""
+    rows = [{**row, "sizeInMb": size} for row, size in _sizes(exchange)]
+    return value({"indexSizes": rows})
+
+
+def sizes_plain(exchange: Exchange) -> Reply:
+    """The same, as the newer interface says it."""
+    return ok({"sizes": [{**row, "sizeMb": size} for row, size in _sizes(exchange)]})
+
+
+def _sizes(exchange: Exchange) -> list[tuple[dict[str, object], float]]:
+    allow(exchange, "system.timeseries.sizes")
+    with exchange.service.reading() as reading:
+        found = reading.value_sizes(exchange.realm)
+    return [
+        (
+            {
+                "aspectName": one.aspect,
+                "entityName": one.type,
+                "indexName": f"{one.type.lower()}_{one.aspect.lower()}aspect_v1",
+            },
+            one.size / _BYTES,
+        )
+        for one in found
+    ]
+
+
+def truncate(exchange: Exchange) -> Reply:
+    """Takes away what is older than a time, of an aspect of all entities of a type.
+
+    Unless `dryRun` is said to be false it is counted only.
+    """
+    body = fields(exchange)
+    type, name = body.text("entityType"), body.text("aspect")
+    if not timeseries.is_timed(name):
+        message = f"{quoted(name)} is not an aspect of values in time"
+        raise BadInput(message, where=body.at("aspect"))
+    window = Window(FIRST, _time(body, "endTimeMillis", LAST))
+    told = {"type": type, "aspect": name}
+    if body.flag("dryRun", default=True):
+        allow(exchange, _TRUNCATE)
+        with exchange.service.reading() as reading:
+            rows = reading.values_of(exchange.realm, type, name, *window, None)
+            count = sum(1 for _ in rows)
+        return value(f"would delete {count} values of {name} of {type}; nothing was deleted")
+
+    def task(transaction: WriteTransaction) -> int:
+        return timeseries.truncated(transaction, exchange.realm, type, name, window)
+
+    count = act(exchange, _TRUNCATE, NO_RESOURCE, task, lambda n: {**told, "values": n})
+    return value(f"deleted {count} values of {name} of {type}")
+
+
+_TRUNCATE: Final = "system.timeseries.truncate"
+
+ACTIONS: Final[Actions] = {
+    "getIndexSizes": ("system.timeseries.sizes", sizes),
+    "truncateTimeseriesAspect": (_TRUNCATE, truncate),
+}
+"""Those of `/operations` that are about values in time."""
+
+ROUTES: Final = (
+    Route("GET", "/openapi/v2/timeseries/{type}/{aspect}", "timeseries.read", scroll),
+    Route(
+        "GET",
+        "/openapi/operations/elasticSearch/getIndexSizes",
+        "system.timeseries.sizes",
+        sizes_plain,
+    ),
+)

@@ -1,0 +1,92 @@
+"""Usage of datasets, as the older interface asks for it: `/usageStats`.
+
+SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
+com.linkedin.usage.usageStats.restspec.json@1d4c082b.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.aspects import usage
+from lakewarden.aspects.change import Change
+from lakewarden.aspects.fields import Fields
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import timeseries
+from lakewarden.service.proposals import Proposal
+from lakewarden.service.timeseries import FIRST, LAST, Window
+from lakewarden.systems.datahub.http.actions import Actions, memberships
+from lakewarden.systems.datahub.http.authorization import allow, put
+from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, listed, value, whole
+
+_ASKED: Final = "dataset.usage.view"
+
+
+def batch_ingest(exchange: Exchange) -> Reply:
+    """Writes buckets, or none of them."""
+    buckets = listed(fields(exchange), "buckets")
+    put(exchange, [_proposal(bucket) for bucket in buckets])
+    return Reply(200)
+
+
+def _proposal(bucket: Fields) -> Proposal:
+    found = entity(bucket.text("resource"), "dataset")
+    return Proposal(found, usage.ASPECT, Change.PUT, usage.value_of(bucket), {}, bucket.where)
+
+
+def query(exchange: Exchange) -> Reply:
+    """The buckets of one length in a window, and what they come to."""
+    body = fields(exchange)
+    window = Window(whole(body, "startTime", FIRST), whole(body, "endTime", LAST))
+    most = whole(body, "maxBuckets", exchange.services.page_rows)
+    return _answer(exchange, body, window, most)
+
+
+def query_range(exchange: Exchange) -> Reply:
+    """The same, so far back from now."""
+    body = fields(exchange)
+    word = body.text("rangeFromEnd")
+    if word not in usage.RANGES:
+        expected = ", ".join(usage.RANGES)
+        raise BadInput(f"expected one of: {expected}", where=body.at("rangeFromEnd"))
+    back = usage.RANGES[word]
+    now = int(exchange.now * 1_000)
+    first = FIRST if back is None else now - back
+    return _answer(exchange, body, Window(first, LAST), exchange.services.page_rows)
+
+
+def _answer(exchange: Exchange, body: Fields, window: Window, most: int) -> Reply:
+    found = entity(body.text("resource"), "dataset")
+    duration = usage.duration_of(body)
+    allow(exchange, _ASKED, found)
+    values = _values(exchange, found, duration, window)[: max(most, 0)]
+    values.reverse()
+    buckets = [usage.bucket_of(one, found.name, duration) for one in values]
+    return value({"buckets": buckets, "aggregations": usage.together(values)})
+
+
+def _values(exchange: Exchange, found: Entity, duration: str, window: Window) -> list[usage.Value]:
+    with exchange.service.reading() as reading:
+        kept = timeseries.values(reading, exchange.realm, found, usage.ASPECT, window)
+    return [one.value for one in kept if usage.is_of(one.value, duration)]
+
+
+ACTIONS: Final[Actions] = {
+    "batchIngest": ("entity.update", batch_ingest),
+    "query": (_ASKED, query),
+    "queryRange": (_ASKED, query_range),
+}
+"""What `?action=` may be, and the operation that it asks for."""
+
+ROUTES: Final = (
+    Route(
+        "POST",
+        "/usageStats",
+        "",
+        memberships(ACTIONS),
+        why="every action asks for an operation of its own",
+        body_limit=LARGEST,
+    ),
+)

@@ -1,0 +1,83 @@
+"""What a caller is shown: which operation is asked about entities of a type, and the answers.
+
+View authorization guards pages and what is shown inside something else. A search shows what it
+lets through, or with search access controls, what they do. Without either everybody is shown
+everything, as in the original. What no search ever shows is said in `aspects.searched`.
+
+Which of them is on, and which types they leave open, is said by the settings of the realm, so
+that whoever asks by another way than this interface gets the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyroaring import BitMap
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.listing import filtered, listing
+from lakewarden.systems.datahub.http.authorization import READING, is_on, question
+
+PAGE = "entity.view"
+HIT = "entity.search_view"
+REST = "entity.search"
+
+
+def is_guarded(exchange: Exchange) -> bool:
+    """Whether anything is asked about pages at all."""
+    settings = exchange.realm_state.system.model.settings
+    return exchange.services.datahub.policies and settings["view_authorization"] == "on"
+
+
+def viewing(exchange: Exchange) -> str | None:
+    """The operation that shows an entity; None: nothing is asked."""
+    return PAGE if is_guarded(exchange) else None
+
+
+def searching(exchange: Exchange) -> str | None:
+    """The operation that lets a search show an entity; None: nothing is asked."""
+    return HIT if exchange.services.datahub.policies else None
+
+
+def visible(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
+    """Those of the entities whose pages the caller is shown, in order."""
+    operation = viewing(exchange)
+    if operation is None:
+        return list(entities)
+    request = question(exchange, operation, NO_RESOURCE)
+    kept = filtered(exchange.realm_state.matrix, request, list(entities))
+    return [entities[index] for index in kept]
+
+
+def visible_ids(exchange: Exchange, ids: BitMap) -> BitMap:
+    """As `visible`, of stored entities by their ids."""
+    snapshot = exchange.realm_state.matrix.snapshot
+    found = BitMap()
+    for kind in snapshot.coded.tree.kinds:
+        own = ids & snapshot.of_type(kind) if kind else BitMap()
+        if own:
+            found |= own & _allowed(exchange, viewing(exchange), kind)
+    return found
+
+
+def hits(exchange: Exchange, type: str) -> BitMap:
+    """The stored entities of a type that a search may show the caller."""
+    return _allowed(exchange, searching(exchange), type)
+
+
+def given(exchange: Exchange, type: str) -> BitMap:
+    """The stored entities of a type that a search of the REST interface may give the caller."""
+    return _allowed(exchange, REST if is_on(exchange) else None, type)
+
+
+def read(exchange: Exchange, type: str) -> BitMap:
+    """The stored entities of a type that the caller may read over the REST interface."""
+    return _allowed(exchange, READING if is_on(exchange) else None, type)
+
+
+def _allowed(exchange: Exchange, operation: str | None, type: str) -> BitMap:
+    matrix = exchange.realm_state.matrix
+    if operation is None:
+        return matrix.snapshot.of_type(type) & matrix.snapshot.coded.tree.stored
+    return listing(matrix, question(exchange, operation, NO_RESOURCE), type=type)

@@ -1,0 +1,78 @@
+"""Logical parents of DataHub's datasets: set with their columns, and cleared, as one act.
+
+What can be a parent is said in `lakewarden.service.logical_parent`. SOURCE: datahub reference 5.1
+and 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from lakewarden.aspects.facts import stored
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import aspects, logical_parent
+from lakewarden.service.aspect_guard import Guard, Switches
+from lakewarden.service.aspects import Value, Write
+from lakewarden.service.logical_parent import LOGICAL
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+
+
+def link(
+    transaction: WriteTransaction,
+    realm: str,
+    child: Entity,
+    parent: Entity,
+    columns: Mapping[str, str],
+    actor: Entity,
+    switches: Switches,
+) -> None:
+    """Makes a dataset an instance of another; `columns` leads from the parent's to its own.
+
+    Columns that are not named lose the parent that they had. Raises `NotAllowed`, and
+    `BadInput` where the parent is not logical or a column is not there.
+    """
+    wanted = {child: parent}
+    for of_parent, of_child in columns.items():
+        wanted[_field(child, of_child)] = _field(parent, of_parent)
+    for one, above in wanted.items():
+        guard = Guard(transaction, realm, one, switches)
+        guard.ask("logical_parent.set", targets={"logical": above})
+    left = [one for one in _linked(transaction, realm, child) if one not in wanted]
+    for one in left:
+        Guard(transaction, realm, one, switches).ask("logical_parent.clear")
+    writes = [Write(one, LOGICAL, _value(one, above)) for one, above in wanted.items()]
+    logical_parent.check(transaction, realm, writes)
+    writes += [Write(one, LOGICAL, {}) for one in left]
+    aspects.write(transaction, realm, writes, actor.name)
+
+
+def unlink(
+    transaction: WriteTransaction, realm: str, child: Entity, actor: Entity, switches: Switches
+) -> None:
+    """Takes the logical parent from a dataset and its columns. Raises `NotAllowed`."""
+    linked = [child, *(one for one in _linked(transaction, realm, child) if one != child)]
+    for one in linked:
+        Guard(transaction, realm, one, switches).ask("logical_parent.clear")
+    snapshot = transaction.realm(realm).matrix.snapshot
+    there = [one for one in linked if snapshot.coded.is_known(one)]
+    aspects.write(transaction, realm, [Write(one, LOGICAL, {}) for one in there], actor.name)
+
+
+def _value(child: Entity, parent: Entity) -> Value:
+    return {"parent": {"destinationUrn": parent.name, "sourceUrn": child.name}}
+
+
+def _field(dataset: Entity, path: str) -> Entity:
+    return datahub.parse("schemaField", f"urn:li:schemaField:({dataset.name},{path})")
+
+
+def _linked(transaction: WriteTransaction, realm: str, child: Entity) -> Iterator[Entity]:
+    """The dataset and those of its columns that have a logical parent."""
+    snapshot = transaction.realm(realm).matrix.snapshot
+    tree = snapshot.coded.tree
+    id = tree.find(child)
+    for below in () if id is None else tree.subtree(id):
+        entity = tree.entity(below)
+        if stored(entity, LOGICAL, snapshot):
+            yield entity

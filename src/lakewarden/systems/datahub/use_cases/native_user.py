@@ -1,0 +1,359 @@
+"""Users of DataHub who sign in with a password that is kept here.
+
+A password is good in its realm alone, as is the session that it opens. Whoever is not let in
+learns nothing but that: an unknown user, one without a password, a wrong password and somebody
+who was suspended are answered alike, after the same work.
+
+Who is kept by the directory, and whoever has power by name, gets no password by signing up: the
+name is taken, and so is one that reads like it. A name that only policies, owners or memberships
+speak about is for an invitation that names it. The root user gets a password from the operator
+only.
+
+Source: datahub reference 6.3; security reference, R-54, R-55.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict, Unknown, WardenError
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.names.canonical import check_text, check_user_name
+from lakewarden.names.confusable import folded_name
+from lakewarden.service import aspects, reserved_names, session
+from lakewarden.service import token as tokens
+from lakewarden.service.account_status import ROOT, SAYING, SYSTEM, TYPE, is_known_user, refusal_of
+from lakewarden.service.actor import ANONYMOUS
+from lakewarden.service.aspect_guard import CREDENTIAL, CREDENTIAL_PREFIX
+from lakewarden.service.aspects import Write
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.credential import PASSWORD, RESET, Credential
+from lakewarden.service.ports import Reading
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.token import Issued
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.use_cases import invitation
+from lakewarden.systems.datahub.use_cases.invitation import Invitation
+
+RESET_SECONDS: Final = tokens.DAY
+"""How long a word to choose a new password with is good."""
+
+SERVICE: Final = "service_"
+"""What names of service accounts begin with: nobody signs up by such a name."""
+
+MAX_TEXT: Final = 200
+"""Characters of a full name and of a title."""
+
+_NOBODYS: Final = (ROOT, SYSTEM)
+
+_URN: Final = "urn:"
+
+
+class Refused(WardenError):
+    """Nobody is let in; says no more than that."""
+
+
+class Form(NamedTuple):
+    """What somebody signs up with; `user` is the URN."""
+
+    user: str
+    email: str
+    full_name: str
+    title: str
+
+
+# Signing in
+
+
+def password_of(reading: Reading, found: RealmState, user: str) -> str | None:
+    """The hash of a user's password; None for whoever has none, or may not come in."""
+    entity = Entity(TYPE, user)
+    credential = reading.credential(found.realm.name, entity, PASSWORD)
+    values = aspects.read(reading, found, [entity]).get(entity, {})
+    told = (values[name].value if name in values else {} for name in SAYING)
+    there = is_known_user(found, user)
+    if credential is None or refusal_of(user, *told, is_there=there):
+        return None
+    return credential.value
+
+
+def enter(transaction: WriteTransaction, realm: str, user: str, hashed: str) -> Issued:
+    """A session of a user whose password was compared with the hash.
+
+    Raises `Refused` where it is no longer the user's, or the user may no longer come in.
+    """
+    found = transaction.realm(realm)
+    if password_of(transaction.store, found, user) != hashed:
+        raise Refused("invalid credentials")
+    _record(transaction, realm, "user.log_in", user, "allow", "password")
+    return session.begin(transaction, realm, directory_name(found.realm, user))
+
+
+def turn_down(transaction: WriteTransaction, realm: str, operation: str, user: str) -> None:
+    """Leaves a trace of somebody who did not have the right word."""
+    _record(transaction, realm, operation, user, "deny", "credentials")
+
+
+def leave(transaction: WriteTransaction, realm: str) -> None:
+    """Ends the session with which the caller came, if it came with one."""
+    found = session.of(transaction.state, transaction.actor)
+    if found is not None and found.realm == realm:
+        user = datahub.user_urn(found.user)
+        _record(transaction, realm, "user.log_out", user, "allow", "session")
+        session.end(transaction, transaction.realm(realm).realm, [found])
+
+
+# Signing up
+
+
+def check(
+    reading: Reading,
+    state: State,
+    realm: str,
+    form: Form,
+    invited: Invitation,
+    now: float,
+    reserved: Iterable[str] = (),
+) -> None:
+    """Refuses a form that nobody can sign up with.
+
+    `reserved` are names of the directory that are somebody's in any case. Raises `BadInput`, and
+    `Conflict` for a name that is taken, or that the invitation does not give.
+    """
+    found = state.realm(realm)
+    check_new(form.user)
+    for what, text in (("full name", form.full_name), ("title", form.title)):
+        _check_text(text, f"the {what}")
+    _check_text(form.email, "the email")
+    if "@" not in form.email:
+        raise BadInput("expected an email address", where="email")
+    directory_name(found.realm, form.user)
+    name = datahub.name_of(form.user)
+    if invited.user not in ("", form.user):
+        raise Conflict("the invitation is for another name")
+    if not may_claim(state, found, form.user, reserved, invited=bool(invited.user)):
+        raise Conflict(f"the name `{name}` is taken")
+    if not invited.user and _reads_like(name, invitation.named(reading, realm, now)):
+        raise Conflict(f"the name `{name}` is taken")
+
+
+def check_new(user: str) -> None:
+    """Refuses a URN that no new user may have; raises `BadInput`."""
+    name = datahub.name_of(user)
+    check_user_name(name)
+    if folded_name(name).startswith(_URN):
+        raise BadInput(f"`{name}` cannot be a user's name: it begins as a URN does")
+
+
+def may_claim(
+    state: State,
+    found: RealmState,
+    user: str,
+    reserved: Iterable[str] = (),
+    *,
+    invited: bool = False,
+) -> bool:
+    """Whether somebody may become the user of this URN: see `lakewarden.service.reserved_names`.
+
+    `invited`: by an invitation that names it. Then what is said in this realm of just this name
+    stands in nobody's way.
+    """
+    name, directory = datahub.name_of(user), found.realm.directory
+    nobodys = (*map(datahub.name_of, _NOBODYS), ANONYMOUS, *reserved)
+    if folded_name(name).startswith(SERVICE) or is_known_user(found, user):
+        return False
+    if reserved_names.is_taken(state, directory, name, nobodys):
+        return False
+    said = reserved_names.spoken_about(state, directory, name)
+    return not said or (invited and said == {found.realm.name: {name}})
+
+
+def _reads_like(name: str, users: Iterable[str]) -> bool:
+    return folded_name(name) in {folded_name(datahub.name_of(user)) for user in users}
+
+
+def sign_up(
+    transaction: WriteTransaction,
+    realm: str,
+    form: Form,
+    word: str,
+    hashed: str,
+    reserved: Iterable[str] = (),
+) -> Issued:
+    """Makes the user, with the role that the invitation gives, and opens a session.
+
+    Raises `Refused` where the invitation is good no more, and as `check` does.
+    """
+    invited = invitation.find(transaction.store, realm, word, transaction.now)
+    if invited is None:
+        raise Refused("the invitation is not valid")
+    check(transaction.store, transaction.state, realm, form, invited, transaction.now, reserved)
+    entity = Entity(TYPE, form.user)
+    now = int(transaction.now * 1_000)
+    info = {
+        "active": True,
+        "displayName": form.full_name,
+        "fullName": form.full_name,
+        "email": form.email,
+        "title": form.title,
+    }
+    status = {"status": "ACTIVE", "lastModified": {"time": now, "actor": form.user}}
+    writes = [Write(entity, "corpUserInfo", info), Write(entity, "corpUserStatus", status)]
+    if invited.role:
+        writes.append(Write(entity, "roleMembership", {"roles": [invited.role]}))
+    aspects.write(transaction, realm, writes, form.user)
+    transaction.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
+    invitation.use(transaction, realm, invited)
+    told = {"invitation": invited.entity.name, "role": invited.role}
+    _record(transaction, realm, "user.sign_up", form.user, "allow", "invitation", **told)
+    return session.begin(
+        transaction, realm, directory_name(transaction.realm(realm).realm, form.user)
+    )
+
+
+# New passwords
+
+
+def let_choose(transaction: WriteTransaction, realm: str, user: str) -> str:
+    """A word with which the user may choose a new password, once, within a day.
+
+    Raises `BadInput` for whoever has no password here.
+    """
+    entity = Entity(TYPE, user)
+    if user in _NOBODYS or transaction.store.credential(realm, entity, PASSWORD) is None:
+        raise BadInput(f"`{user}` has no password that is kept here")
+    word = tokens.new_text()
+    until = transaction.now + RESET_SECONDS
+    transaction.store.put_credential(realm, Credential(entity, RESET, tokens.digest(word), until))
+    return word
+
+
+def who_may_choose(
+    reading: Reading, found: RealmState, word: str, email: str, now: float
+) -> str | None:
+    """The URN of the user whose word it is, called by its email address or its name."""
+    digest = tokens.digest(word)
+    for credential in reading.credentials(found.realm.name, RESET):
+        if credential.is_good(now) and hmac.compare_digest(credential.value, digest):
+            entity = credential.entity
+            info = aspects.read(reading, found, [entity]).get(entity, {}).get("corpUserInfo")
+            called = {datahub.name_of(entity.name)}
+            if info is not None:
+                called.add(str(info.value.get("email")))
+            return entity.name if email in called else None
+    return None
+
+
+def choose(transaction: WriteTransaction, realm: str, word: str, email: str, hashed: str) -> Issued:
+    """Gives the user of the word the new password, ends its sessions, and opens one.
+
+    Raises `Refused` where the word is good no more, or the user may not come in.
+    """
+    found = transaction.realm(realm)
+    user = who_may_choose(transaction.store, found, word, email, transaction.now)
+    if user is None or password_of(transaction.store, found, user) is None:
+        raise Refused("the word is not valid")
+    put(transaction, realm, user, hashed, "word")
+    return session.begin(transaction, realm, directory_name(found.realm, user))
+
+
+def put(transaction: WriteTransaction, realm: str, user: str, hashed: str, why: str) -> None:
+    """Gives a user a password, in place of the one there is; sessions are over."""
+    entity = Entity(TYPE, user)
+    transaction.store.drop_credentials(realm, entity)
+    transaction.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
+    ended = session.end_all(transaction, transaction.realm(realm).realm, datahub.name_of(user))
+    _record(transaction, realm, "user.password", user, "allow", why, sessions_ended=ended)
+
+
+def known(found: RealmState, name: str) -> str:
+    """The URN of somebody who may be given a password by the operator; raises `Unknown`."""
+    user = datahub.user_urn(name)
+    if user == SYSTEM or (user != ROOT and not is_known_user(found, user)):
+        raise Unknown("user", name)
+    return user
+
+
+def forget(transaction: WriteTransaction, realm: str, user: str, why: str) -> bool:
+    """Takes a user's password away, and ends its sessions; False: there was none."""
+    entity = Entity(TYPE, user)
+    if transaction.store.credential(realm, entity, PASSWORD) is None:
+        return False
+    transaction.store.drop_credentials(realm, entity)
+    session.end_all(transaction, transaction.realm(realm).realm, datahub.name_of(user))
+    _record(transaction, realm, "user.password", user, "allow", why, removed=True)
+    return True
+
+
+def among(reading: Reading, realm: str, entities: Iterable[Entity]) -> frozenset[Entity]:
+    """Those of the entities that have a password here."""
+    return reading.with_credential(realm, PASSWORD, list(entities))
+
+
+def is_of_directory(state: State, found: RealmState, user: str) -> bool:
+    """Whether the directory of the realm has the user of this URN."""
+    people = state.people.get(found.realm.directory, People())
+    names = (datahub.name_of(user), user)
+    return any(Principal(USER, name) in people.principals for name in names)
+
+
+def end_tokens(transaction: WriteTransaction, realm: str, user: str) -> None:
+    """Ends all that is good in this realm alone of a user: who is gone comes with none of it.
+
+    What is good elsewhere is the directory's.
+    """
+    found = transaction.realm(realm).realm
+    theirs = [
+        token
+        for token in transaction.state.tokens.values()
+        if token.realm == realm
+        and datahub.user_urn(found.spellings.get(token.user, token.user)) == user
+    ]
+    session.end(transaction, found, theirs)
+    for token in theirs:
+        aspects.drop(transaction, realm, Entity(CREDENTIAL, f"{CREDENTIAL_PREFIX}{token.id}"))
+
+
+def directory_name(realm: Realm, user: str) -> str:
+    """The user's name in the directory; raises `BadInput` where the realm spells it otherwise."""
+    name = datahub.name_of(user)
+    if realm.spellings.get(name, name) != name:
+        raise BadInput(f"`{user}` is spelled otherwise in this realm")
+    return name
+
+
+def _check_text(text: str, what: str) -> None:
+    check_text(text, what)
+    if len(text) > MAX_TEXT:
+        raise BadInput(f"{what} has more than {MAX_TEXT} characters")
+
+
+def _record(
+    transaction: WriteTransaction,
+    realm: str,
+    operation: str,
+    user: str,
+    outcome: str,
+    reason: str,
+    **told: object,
+) -> None:
+    actor = transaction.actor
+    transaction.record(
+        AuditEvent(
+            time=transaction.now,
+            actor=actor.recorded,
+            operation=operation,
+            target=f"{TYPE}:{user}",
+            outcome=outcome,
+            reason=reason,
+            realm=realm,
+            wire=actor.wire,
+            request_id=actor.request_id,
+            details={**actor.proof, **told},
+        )
+    )

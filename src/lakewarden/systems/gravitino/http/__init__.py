@@ -1,0 +1,155 @@
+"""Apache Gravitino's REST API, as its clients speak it, over the decision service.
+
+Each module owns one kind of thing and lists its routes with the operations that guard them;
+`guarding` is the one place where it is decided whether a handler may act. Metadata is kept here:
+nothing outside is contacted for a catalog unless its host is on the configured list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Handler, Reply, Route
+from lakewarden.service.actor import ANONYMOUS
+from lakewarden.systems.gravitino.http import (
+    catalogs,
+    credentials,
+    filesets,
+    functions,
+    groups,
+    jobs,
+    metalakes,
+    models,
+    object_roles,
+    owners,
+    partitions,
+    permissions,
+    policies,
+    roles,
+    schemas,
+    server,
+    statistics,
+    tables,
+    tags,
+    topics,
+    users,
+    views,
+)
+from lakewarden.systems.gravitino.http.errors import (
+    ILLEGAL_ARGUMENTS,
+    NOT_FOUND,
+    UNSUPPORTED,
+    Failure,
+    body_of,
+    failure_of,
+    unauthorized,
+    unsupported,
+)
+
+_MODULES: Final = (
+    server,
+    metalakes,
+    catalogs,
+    schemas,
+    tables,
+    partitions,
+    statistics,
+    topics,
+    filesets,
+    models,
+    views,
+    functions,
+    credentials,
+    users,
+    groups,
+    roles,
+    permissions,
+    owners,
+    object_roles,
+    tags,
+    policies,
+    jobs,
+)
+
+_VERSION: Final = "1"
+_VERSIONED: Final = re.compile(r"application/vnd\.gravitino\.v(\d+)\+json", re.IGNORECASE)
+
+_PEOPLE: Final = (users, groups, roles, permissions, owners, object_roles)
+"""What there is only as long as authorization is on."""
+
+
+class Gravitino:
+    """The dialect: its routes, and how it says that something went wrong."""
+
+    name = "gravitino"
+    models: tuple[str, ...] = ("gravitino",)
+    anonymous: str | None = ANONYMOUS
+
+    def routes(self) -> Sequence[Route]:
+        """All routes; names in paths may hold slashes, which clients send encoded."""
+        return tuple(
+            replace(
+                route,
+                encoded_slash="{" in route.path,
+                handler=_served(_switched(route.handler) if module in _PEOPLE else route.handler),
+            )
+            for module in _MODULES
+            for route in module.ROUTES
+        )
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        """The reply that an error is answered with."""
+        return _reply(failure_of(error))
+
+    def unauthenticated(self, why: str) -> Reply:
+        """401, for credentials that are missing or wrong."""
+        return _reply(unauthorized(why))
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        """404 for a path that there is not, 405 for a method that it does not take."""
+        if allowed:
+            text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
+            failure = Failure(405, UNSUPPORTED, "UnsupportedOperationException", text)
+            return replace(_reply(failure), headers={"Allow": ", ".join(allowed)})
+        return _reply(Failure(404, NOT_FOUND, "NotFoundException", "there is nothing at this path"))
+
+
+def _served(handler: Handler) -> Handler:
+    """The handler, which answers 406 to whoever accepts another version of the API only.
+
+    SOURCE: gravitino reference 4.1.
+    """
+
+    @wraps(handler)
+    def asked(exchange: Exchange) -> Reply:
+        found = _VERSIONED.search(exchange.headers.get("accept", ""))
+        if found is not None and found[1] != _VERSION:
+            raise Failure(406, ILLEGAL_ARGUMENTS, "IllegalArgumentException", "unsupported version")
+        return handler(exchange)
+
+    return asked
+
+
+def _switched(handler: Handler) -> Handler:
+    """The handler, which answers 405 where authorization is off.
+
+    SOURCE: gravitino reference 2.1.
+    """
+
+    @wraps(handler)
+    def asked(exchange: Exchange) -> Reply:
+        if not exchange.services.gravitino.enable:
+            raise unsupported(
+                "users, roles and owners need `gravitino.authorization.enable = true`"
+            )
+        return handler(exchange)
+
+    return asked
+
+
+def _reply(failure: Failure) -> Reply:
+    return Reply(failure.status, body_of(failure))

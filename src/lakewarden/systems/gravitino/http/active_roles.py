@@ -1,0 +1,68 @@
+"""`X-Gravitino-Active-Roles`: the caller acts with some of the roles held, not with all.
+
+| header | the ALLOWs that count |
+|---|---|
+| absent, blank, `ALL` | those of every role held |
+| `NONE` | those of no role |
+| `a,b` | those of roles `a` and `b`, which must be held: else 403 |
+
+DENYs of every role held and ownership count always. The two words are read in any case and
+stand alone; names are the roles of the metalake that the request is about.
+SOURCE: gravitino reference 2.5.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.principal import ROLE, Principal
+from lakewarden.names.canonical import lower_word, quoted
+from lakewarden.systems.gravitino.http.errors import Failure, illegal
+
+HEADER: Final = "x-gravitino-active-roles"
+
+ALL: Final = "all"
+NONE: Final = "none"
+
+MOST: Final = 100
+"""More names than this are refused."""
+
+
+def active_roles(exchange: Exchange, metalake: str) -> frozenset[Principal] | None:
+    """The roles of `metalake` whose ALLOWs count for this request; None: all that are held.
+
+    Raises `Failure` 400 for a header that says nothing sensible. Whether the roles are held is
+    found when something is decided.
+    """
+    words = words_of(exchange.headers.get(HEADER, ""))
+    if words is None:
+        return None
+    return frozenset(Principal(ROLE, f"{metalake}:{word}") for word in words)
+
+
+def words_of(header: str) -> frozenset[str] | None:
+    """The names of roles that the header lists; None where it leaves all active.
+
+    >>> sorted(words_of("readers, writers"))
+    ['readers', 'writers']
+    >>> words_of("none")
+    frozenset()
+    """
+    if not header.strip():
+        return None
+    words = [word.strip() for word in header.split(",")]
+    reserved = [word for word in words if lower_word(word) in (ALL, NONE)]
+    if not all(words):
+        raise _refused(f"{quoted(header)} has an empty entry")
+    if reserved and len(words) > 1:
+        raise _refused(f"{quoted(reserved[0])} stands alone, not in {quoted(header)}")
+    if len(words) > MOST:
+        raise _refused(f"{len(words)} roles are named, at most {MOST} are allowed")
+    if not reserved:
+        return frozenset(words)
+    return None if lower_word(reserved[0]) == ALL else frozenset()
+
+
+def _refused(message: str) -> Failure:
+    return illegal(f"{HEADER}: {message}", "IllegalActiveRolesException")

@@ -1,0 +1,183 @@
+"""Catalogs: list, create, test, load, alter, enable, disable, drop.
+
+Nothing outside is contacted for a catalog unless its host is on the configured list; any
+provider and any properties are accepted.
+SOURCE: gravitino reference 1.1, 3.1, 4.3, 6.1 and 9; schemas that come with a catalog:
+CatalogManager and KafkaCatalogOperations of apache/gravitino.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.change import AttributeChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http import kinds, live, object_store
+from lakewarden.systems.gravitino.http.authorization import allow, entity, is_stored, listed
+from lakewarden.systems.gravitino.http.bodies import Body, Json, is_on, ok, present, read, word
+from lakewarden.systems.gravitino.http.errors import (
+    INTERNAL,
+    Failure,
+    body_of,
+    exists,
+    failure_of,
+    illegal,
+)
+from lakewarden.systems.gravitino.http.kinds import (
+    CATALOG,
+    DEFAULT,
+    MESSAGING,
+    METALAKE,
+    Created,
+    Kind,
+    plain,
+)
+from lakewarden.systems.gravitino.http.metalakes import check_drop, switch
+from lakewarden.systems.gravitino.http.updates import SHARED, SetProperty, read_updates
+
+TYPES: Final = ("relational", "fileset", "messaging", "model")
+
+_OWN_METADATA: Final = ("fileset", "model")
+"""Types whose catalogs need no provider."""
+
+_DEFAULT_SCHEMA: Final = "holds all topics of the catalog"
+
+_OWN_SCHEMAS: Final[Mapping[str, str]] = {"hive": "default", "jdbc-postgresql": "public"}
+"""By provider, the schema that is there without being made: alone, it does not hold up a drop."""
+
+
+class Create(Body):
+    """The body of POST …/catalogs."""
+
+    name: str
+    type: str
+    provider: str | None = None
+    comment: str | None = None
+    properties: dict[str, str] | None = None
+
+
+def _read(exchange: Exchange) -> Created:
+    body = read(exchange, Create)
+    type = word(body.type, TYPES, "catalog type")
+    provider = body.provider or (type if type in _OWN_METADATA else None)
+    if provider is None or not provider.strip():
+        raise illegal(f"body: a catalog of type `{type}` needs a `provider`")
+    own = present(type=type, provider=provider)
+    return body.name, {**own, **kinds.described(body.comment, body.properties)}
+
+
+def _show(name: str, body: Json) -> Json:
+    own = present(type=body.get("type", "relational"), provider=body.get("provider", ""))
+    return {**own, **plain(name, body)}
+
+
+def _added(exchange: Exchange, transaction: WriteTransaction, catalog: Entity, body: Json) -> None:
+    type = str(body["type"])
+    transaction.change(exchange.realm, AttributeChanged(catalog, gravitino.TYPE, (type,)))
+    if type == MESSAGING:
+        schema = object_store.child(catalog, "schema", DEFAULT)
+        # Nobody asked for it, so nobody owns it.
+        object_store.add(
+            exchange, transaction, schema, kinds.described(_DEFAULT_SCHEMA, None), owned=False
+        )
+
+
+def _before_drop(exchange: Exchange, state: RealmState, catalog: Entity) -> None:
+    if is_stored(state, catalog):
+        check_drop(
+            exchange, state, catalog, "schema", besides=_own_schema(exchange, state, catalog)
+        )
+
+
+def _own_schema(exchange: Exchange, state: RealmState, catalog: Entity) -> set[str]:
+    """The schema that comes with the catalog, if one does."""
+    if kinds.catalog_type(state, catalog) == MESSAGING:
+        return {DEFAULT}
+    provider = str(object_store.document(exchange, catalog).get("provider", ""))
+    return {_OWN_SCHEMAS[provider]} if provider in _OWN_SCHEMAS else set()
+
+
+CATALOGS: Final = Kind(
+    type="catalog",
+    within="metalake",
+    path=METALAKE + "/catalogs",
+    read=_read,
+    show=_show,
+    added=_added,
+    before_drop=_before_drop,
+)
+
+
+def list_all(exchange: Exchange) -> Reply:
+    """The catalogs that the caller may load: identifiers, or with `details` all about them."""
+    if not is_on(exchange, "details"):
+        return kinds.list_names(CATALOGS, exchange)
+    found = listed(exchange, "catalog.list", entity(exchange, "metalake"))
+    bodies = object_store.documents(exchange, found)
+    pairs = zip(found, bodies, strict=True)
+    return ok(catalogs=[_show(object_store.last(one), body) for one, body in pairs])
+
+
+def test_connection(exchange: Exchange) -> Reply:
+    """Whether such a catalog could be created.
+
+    What is wrong with it is told with status 200 and a code that is not 0.
+    """
+    metalake = entity(exchange, "metalake")
+    name, body = _read(exchange)
+    state = allow(exchange, "catalog.test_connection", metalake)
+    try:
+        new = object_store.child(metalake, "catalog", name)
+        if is_stored(state, new):
+            raise exists("catalog", gravitino.full_name(new))
+        properties = cast("Mapping[str, str]", body["properties"])
+        live.check(exchange, live.source_in(exchange, str(body["provider"]), properties))
+    except WardenError as error:
+        failure = failure_of(error)
+        if failure.code == INTERNAL:
+            raise
+        return Reply(200, body_of(failure))
+    return ok()
+
+
+def test_existing(exchange: Exchange) -> Reply:
+    """Whether a catalog that is there could be reached, with changes that are not kept.
+
+    Asked of those who may alter it: the changes may be other addresses and passwords.
+    """
+    catalog = entity(exchange, "catalog")
+    allow(exchange, "catalog.alter", catalog)
+    updates = read_updates(exchange, SHARED) if exchange.body else []
+    changes = {one.property: one.value for one in updates if isinstance(one, SetProperty)}
+    try:
+        live.check(exchange, live.source(exchange, catalog, changes))
+    except Failure as failure:
+        return Reply(200, body_of(failure))
+    return ok()
+
+
+def enable(exchange: Exchange) -> Reply:
+    """Enables or disables the catalog."""
+    return switch(exchange, "catalog")
+
+
+_FIVE: Final = kinds.routes_of(CATALOGS)
+
+ROUTES: Final = (
+    Route("GET", CATALOGS.path, "catalog.list", list_all),
+    *(route for route in _FIVE if route.operation != "catalog.list"),
+    Route(
+        "POST",
+        CATALOGS.path + "/testConnection",
+        "catalog.test_connection",
+        test_connection,
+    ),
+    Route("POST", CATALOG + "/testConnection", "catalog.alter", test_existing),
+    Route("PATCH", CATALOG, "catalog.set", enable),
+)

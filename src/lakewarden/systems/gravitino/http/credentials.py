@@ -1,0 +1,71 @@
+"""Credentials of a catalog or a fileset: what its catalog is configured to give.
+
+The catalog's property `credential-providers` lists what is given out to whoever may load the
+object. Those that hand out configured keys are served, from the catalog's sealed secrets: this
+is the one reply that holds secrets, and only such as were put there to be handed out. Those that
+would have to ask a cloud for a token give nothing.
+SOURCE: gravitino reference 3.4 and 4.3; the credential classes of apache-gravitino 1.3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http.authorization import allow, metadata_object
+from lakewarden.systems.gravitino.http.bodies import Json, ok
+from lakewarden.systems.gravitino.http.errors import unsupported
+from lakewarden.systems.gravitino.http.kinds import METALAKE
+from lakewarden.systems.gravitino.http.sealing import sealing
+
+PROVIDERS: Final = "credential-providers"
+"""The property that lists what a catalog gives out, separated by commas."""
+
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "s3-secret-key": ("s3-access-key-id", "s3-secret-access-key"),
+    "oss-secret-key": ("oss-access-key-id", "oss-secret-access-key"),
+    "azure-account-key": ("azure-storage-account-name", "azure-storage-account-key"),
+}
+"""Credentials made of properties alone: their types, and the properties."""
+
+_ALSO: Final = {"oss-secret-access-key": "oss-access-key-secret"}
+"""Properties with a second name in catalogs."""
+
+_WITH: Final = ("catalog", "fileset")
+
+
+def load(exchange: Exchange) -> Reply:
+    """The credentials that the object's catalog gives; none where it is not configured to."""
+    found = metadata_object(exchange)
+    allow(exchange, "credential.load", found)
+    if found.type not in _WITH:
+        raise unsupported(f"a {found.type} has no credentials")
+    parts = gravitino.parts(found)
+    return ok(credentials=_given(exchange, Entity("catalog", f"{parts[0]}:{parts[1]}")))
+
+
+def _given(exchange: Exchange, catalog: Entity) -> list[Json]:
+    with exchange.service.reading() as reading:
+        body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
+        secrets = reading.secrets(exchange.realm, catalog)
+    shown = cast("Mapping[str, str]", body.get("properties") or {})
+    wanted = [word.strip().lower() for word in shown.get(PROVIDERS, "").split(",")]
+
+    def value(key: str) -> str | None:
+        name = key if key in shown or key in secrets else _ALSO.get(key, key)
+        return sealing(exchange).unseal(secrets[name]) if name in secrets else shown.get(name)
+
+    found: list[Json] = []
+    for type in dict.fromkeys(word for word in wanted if word in KEYS):
+        info = {key: value(key) for key in KEYS[type]}
+        if all(part is not None for part in info.values()):
+            found.append({"credentialType": type, "expireTimeInMs": 0, "credentialInfo": info})
+    return found
+
+
+ROUTES: Final = (
+    Route("GET", METALAKE + "/objects/{type}/{name}/credentials", "credential.load", load),
+)

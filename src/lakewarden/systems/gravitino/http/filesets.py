@@ -1,0 +1,133 @@
+"""Filesets of fileset catalogs: where files lie, under one or several named locations.
+
+No directory is made or read: a fileset's files are an empty list, its location is a text.
+SOURCE: gravitino reference 3.2, 4.3 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from posixpath import normpath
+from typing import Final, cast
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.systems.gravitino.http import object_store
+from lakewarden.systems.gravitino.http.authorization import allow, entity
+from lakewarden.systems.gravitino.http.bodies import Body, Json, ok, present, read, word
+from lakewarden.systems.gravitino.http.errors import illegal, no_such
+from lakewarden.systems.gravitino.http.kinds import (
+    SCHEMA,
+    Created,
+    Kind,
+    described,
+    plain,
+    routes_of,
+)
+from lakewarden.systems.gravitino.http.updates import SHARED, RemoveComment
+
+TYPES: Final = ("managed", "external")
+
+UNKNOWN: Final = "unknown"
+"""The name of a location that was given without one."""
+
+DEFAULT_LOCATION: Final = "default-location-name"
+"""The property that names the location to use where a request names none."""
+
+
+class Create(Body):
+    """The body of POST …/filesets."""
+
+    name: str
+    comment: str | None = None
+    type: str | None = None
+    storage_location: str | None = None
+    storage_locations: dict[str, str] | None = None
+    properties: dict[str, str] | None = None
+
+
+def _read(exchange: Exchange) -> Created:
+    body = read(exchange, Create)
+    type = word(body.type or "managed", TYPES, "fileset type")
+    locations = dict(body.storage_locations or {})
+    if body.storage_location:
+        locations.setdefault(UNKNOWN, body.storage_location)
+    if type == "external" and not locations:
+        raise illegal("body: an external fileset needs a `storageLocation`")
+    for name, location in locations.items():
+        if not name.strip() or not location.strip():
+            raise illegal("body: the names of locations and the locations are not blank")
+    kept = described(body.comment, body.properties)
+    return body.name, {**kept, "type": type, "storageLocations": locations}
+
+
+def _show(name: str, body: Json) -> Json:
+    locations = _locations(body)
+    own = present(
+        type=body.get("type", "managed"),
+        storageLocation=locations.get(UNKNOWN),
+        storageLocations=locations,
+    )
+    return {**plain(name, body), **own}
+
+
+def _locations(body: Json) -> Mapping[str, str]:
+    return cast("Mapping[str, str]", body.get("storageLocations") or {})
+
+
+FILESETS: Final = Kind(
+    type="fileset",
+    within="schema",
+    path=SCHEMA + "/filesets",
+    read=_read,
+    show=_show,
+    updates=SHARED | RemoveComment,
+    family="fileset",
+)
+
+
+def list_files(exchange: Exchange) -> Reply:
+    """The files of a fileset: none, because nothing outside is read."""
+    fileset = entity(exchange, "fileset")
+    allow(exchange, "fileset.files.list", fileset)
+    _at(fileset, object_store.document(exchange, fileset), exchange.one("location_name"), "/")
+    return ok(files=[])
+
+
+def location(exchange: Exchange) -> Reply:
+    """Where a path below one of the fileset's locations lies."""
+    fileset = entity(exchange, "fileset")
+    allow(exchange, "fileset.location", fileset)
+    body = object_store.document(exchange, fileset)
+    below = exchange.one("sub_path")
+    return ok(fileLocation=_at(fileset, body, exchange.one("location_name"), below))
+
+
+def _at(fileset: Entity, body: Json, name: str, below: str) -> str:
+    """The address of a path below a location.
+
+    Raises `Failure` 404 for a location that there is not, 400 for a path that leads out.
+    """
+    locations = _locations(body)
+    properties = cast("Mapping[str, str]", body.get("properties") or {})
+    wanted = name or properties.get(DEFAULT_LOCATION, UNKNOWN)
+    if not name and wanted not in locations and len(locations) == 1:
+        wanted = next(iter(locations))
+    found = locations.get(wanted)
+    if found is None:
+        if not locations and not name:
+            found = f"/{'/'.join((*fileset.name.partition(':')[2].split('.'),))}"
+        else:
+            raise no_such("location", wanted)
+    path = normpath("/" + below.lstrip("/"))
+    if path != "/" + below.strip("/") and below.strip("/"):
+        raise illegal(f"sub_path {quoted(below)} is not a plain path below the location")
+    return found if path == "/" else found.rstrip("/") + path
+
+
+ROUTES: Final = (
+    *routes_of(FILESETS),
+    Route("GET", FILESETS.one + "/files", "fileset.files.list", list_files),
+    Route("GET", FILESETS.one + "/location", "fileset.location", location),
+)

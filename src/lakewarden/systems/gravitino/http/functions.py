@@ -1,0 +1,219 @@
+"""Functions: definitions told apart by their parameters, each with implementations by runtime.
+
+SOURCE: gravitino reference 3.5; the requests and replies of apache-gravitino 1.3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.systems.gravitino.http import kinds, object_store
+from lakewarden.systems.gravitino.http.authorization import entity, listed
+from lakewarden.systems.gravitino.http.bodies import (
+    Body,
+    Json,
+    audit_of,
+    is_on,
+    ok,
+    present,
+    read,
+    word,
+)
+from lakewarden.systems.gravitino.http.errors import illegal
+from lakewarden.systems.gravitino.http.kinds import SCHEMA, Created, Kind, routes_of
+from lakewarden.systems.gravitino.http.updates import Draft, Update, UpdateComment, apply_shared
+
+TYPES: Final = ("scalar", "aggregate", "table")
+
+LANGUAGES: Final = ("sql", "java", "python")
+
+RUNTIMES: Final = ("spark", "trino")
+
+
+class Create(Body):
+    """The body of POST …/functions."""
+
+    name: str
+    function_type: str
+    definitions: list[Json]
+    deterministic: bool = False
+    comment: str | None = None
+
+
+class AddDefinition(Update, tag="addDefinition"):
+    """One more definition, with parameters that none has yet."""
+
+    definition: Json
+
+
+class RemoveDefinition(Update, tag="removeDefinition"):
+    """The definition with these parameters goes."""
+
+    parameters: list[Json]
+
+
+class AddImpl(Update, tag="addImpl"):
+    """One more implementation of a definition."""
+
+    parameters: list[Json]
+    implementation: Json
+
+
+class UpdateImpl(Update, tag="updateImpl"):
+    """Another implementation for a runtime."""
+
+    parameters: list[Json]
+    runtime: str
+    implementation: Json
+
+
+class RemoveImpl(Update, tag="removeImpl"):
+    """The implementation for a runtime goes."""
+
+    parameters: list[Json]
+    runtime: str
+
+
+def _read(exchange: Exchange) -> Created:
+    body = read(exchange, Create)
+    type = word(body.function_type, TYPES, "function type")
+    if not body.definitions:
+        raise illegal("body: a function needs at least one definition")
+    kept: list[Json] = []
+    for one in body.definitions:
+        _add(kept, one)
+    return body.name, present(
+        functionType=type,
+        deterministic=body.deterministic,
+        comment=body.comment,
+        definitions=kept,
+    )
+
+
+def _show(name: str, body: Json) -> Json:
+    return present(
+        name=name,
+        functionType=body.get("functionType", "scalar"),
+        deterministic=body.get("deterministic", False),
+        comment=body.get("comment"),
+        definitions=body.get("definitions") or [],
+        audit=audit_of(body),
+    )
+
+
+def _apply(draft: Draft, update: Any) -> None:
+    kept = cast("list[Json]", draft.body.setdefault("definitions", []))
+    match update:
+        case AddDefinition(definition=new):
+            _add(kept, new)
+        case RemoveDefinition(parameters=parameters):
+            if len(kept) == 1:
+                raise illegal("the only definition of a function cannot be removed")
+            kept.remove(_found(kept, parameters))
+        case AddImpl(parameters=parameters, implementation=new):
+            definition = _found(kept, parameters)
+            definition["impls"] = _implementations([*_impls(definition), new])
+        case UpdateImpl(parameters=parameters, runtime=runtime, implementation=new):
+            definition = _found(kept, parameters)
+            definition["impls"] = _implementations([*_without(definition, runtime), new])
+        case RemoveImpl(parameters=parameters, runtime=runtime):
+            definition = _found(kept, parameters)
+            left = _without(definition, runtime)
+            if not left:
+                raise illegal("the only implementation of a definition cannot be removed")
+            definition["impls"] = left
+        case _:
+            apply_shared(draft, update)
+
+
+def _add(kept: list[Json], new: Json) -> None:
+    parameters = _parameters(new.get("parameters"))
+    if any(_key(one) == _key(new) for one in kept):
+        raise illegal("two definitions have the same parameters")
+    own = {key: value for key, value in new.items() if value is not None}
+    impls = _implementations(_impls(new))
+    kept.append({**own, "parameters": parameters, "impls": impls})
+
+
+def _parameters(given: object) -> list[Json]:
+    if given is None:
+        return []
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise illegal("`parameters` is a list of objects")
+    for one in given:
+        if not isinstance(one.get("name"), str) or "dataType" not in one:
+            raise illegal("a parameter has a `name` and a `dataType`")
+    return [{key: value for key, value in one.items() if value is not None} for one in given]
+
+
+def _impls(definition: Json) -> list[Json]:
+    found = definition.get("impls") or []
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise illegal("`impls` is a list of objects")
+    return found
+
+
+def _implementations(given: Sequence[Json]) -> list[Json]:
+    """Implementations as they are kept: one per runtime; raises `Failure` 400."""
+    runtimes: set[str] = set()
+    kept: list[Json] = []
+    for one in given:
+        language = word(str(one.get("language", "")), LANGUAGES, "language").upper()
+        runtime = word(str(one.get("runtime", "")), RUNTIMES, "runtime").upper()
+        if runtime in runtimes:
+            raise illegal(f"two implementations are for runtime `{runtime}`")
+        runtimes.add(runtime)
+        own = {key: value for key, value in one.items() if value is not None}
+        kept.append({**own, "language": language, "runtime": runtime})
+    return kept
+
+
+def _without(definition: Json, runtime: str) -> list[Json]:
+    wanted = word(runtime, RUNTIMES, "runtime").upper()
+    left = [one for one in _impls(definition) if one.get("runtime") != wanted]
+    if len(left) == len(_impls(definition)):
+        raise illegal(f"there is no implementation for runtime `{wanted}`")
+    return left
+
+
+def _found(kept: list[Json], parameters: list[Json]) -> Json:
+    wanted = _key({"parameters": parameters})
+    for one in kept:
+        if _key(one) == wanted:
+            return one
+    raise illegal("there is no definition with these parameters")
+
+
+def _key(definition: Json) -> list[object]:
+    """What tells definitions apart: the types of the parameters, in order."""
+    return [one["dataType"] for one in _parameters(definition.get("parameters"))]
+
+
+FUNCTIONS: Final = Kind(
+    type="function",
+    within="schema",
+    path=SCHEMA + "/functions",
+    read=_read,
+    show=_show,
+    updates=UpdateComment | AddDefinition | RemoveDefinition | AddImpl | UpdateImpl | RemoveImpl,
+    apply=_apply,
+    create="register",
+)
+
+
+def list_all(exchange: Exchange) -> Reply:
+    """The functions that the caller may load: identifiers, or with `details` all about them."""
+    if not is_on(exchange, "details"):
+        return kinds.list_names(FUNCTIONS, exchange)
+    found = listed(exchange, "function.list", entity(exchange, "schema"))
+    bodies = object_store.documents(exchange, found)
+    pairs = zip(found, bodies, strict=True)
+    return ok(functions=[_show(object_store.last(one), body) for one, body in pairs])
+
+
+ROUTES: Final = (
+    Route("GET", FUNCTIONS.path, "function.list", list_all),
+    *(route for route in routes_of(FUNCTIONS) if route.operation != "function.list"),
+)

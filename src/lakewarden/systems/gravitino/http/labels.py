@@ -1,0 +1,212 @@
+"""What tags and policies have in common: both are put on objects, and inherited downwards.
+
+An object carries its own, and those of what it lies in up to the catalog; one that it carries
+both ways counts as its own. Nobody is shown one that they may not read, inherited or not.
+SOURCE: gravitino reference 3.5, 4.3, 4.4 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyroaring import BitMap
+
+from lakewarden.http.exchange import Exchange, Reply
+from lakewarden.kernel.change import RelationChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import RelationRow
+from lakewarden.names.canonical import quoted
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http.authorization import (
+    allow,
+    entity,
+    is_stored,
+    listed,
+    visible,
+    write,
+)
+from lakewarden.systems.gravitino.http.bodies import Json, is_on, ok
+from lakewarden.systems.gravitino.http.errors import Failure, already, illegal, no_such_entity
+from lakewarden.systems.gravitino.http.object_store import document, documents
+from lakewarden.systems.gravitino.http.permissions import no_such_object
+from lakewarden.systems.gravitino.http.securable import object_of
+
+MOST = 1_000
+"""More of them in one call are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Tags, or policies.
+
+    `type` is the entity type and the kind of relation, `plural` the word of paths and replies.
+    `check` refuses to put a label, of this document, on an object.
+    """
+
+    type: str
+    plural: str
+    show: Callable[[str, Json], Json]
+    check: Callable[[Entity, Json, Entity], None]
+
+    @property
+    def repeated(self) -> str:
+        """The exception's name for one that the object carries already."""
+        return f"{self.type.capitalize()}AlreadyAssociatedException"
+
+
+def list_all(label: Label, exchange: Exchange) -> Reply:
+    """Those of the metalake that the caller may read: names, or with `details=true` all of them."""
+    found = listed(exchange, f"{label.type}.list", entity(exchange, "metalake"))
+    if not is_on(exchange, "details"):
+        return ok(names=[gravitino.full_name(one) for one in found])
+    return ok(**{label.plural: _shown(label, exchange, found)})
+
+
+def objects(label: Label, exchange: Exchange) -> Reply:
+    """The objects that carry it themselves, as far as the caller may load them."""
+    found = entity(exchange, label.type)
+    state = allow(exchange, f"{label.type}.objects.list", found)
+    coded = state.matrix.snapshot.coded
+    id = coded.tree.find(found)
+    sources = BitMap() if id is None else coded.relations[label.type].sources_of(BitMap([id]))
+    carrying = [coded.tree.entity(source) for source in coded.tree.ordered(sources)]
+    shown = visible(exchange, f"{label.type}.objects.list", carrying, found)
+    bodies = [{"fullName": gravitino.full_name(one), "type": one.type} for one in shown]
+    return ok(metadataObjects=bodies)
+
+
+def of_object(label: Label, exchange: Exchange) -> Reply:
+    """Those that an object carries or inherits, as far as the caller may read them."""
+    on = _object(exchange)
+    operation = f"object.{label.plural}.list"
+    state = allow(exchange, operation, on, missing=no_such_object)
+    own, inherited = carried(state, label, on)
+    shown = visible(exchange, operation, [*own, *inherited], on)
+    if not is_on(exchange, "details"):
+        return ok(names=[gravitino.full_name(one) for one in shown])
+    bodies = _shown(label, exchange, shown)
+    for one, body in zip(shown, bodies, strict=True):
+        body["inherited"] = one not in own
+    return ok(**{label.plural: bodies})
+
+
+def one_of_object(label: Label, exchange: Exchange) -> Reply:
+    """One that an object carries or inherits."""
+    on, found = _object(exchange), entity(exchange, label.type)
+    operation = f"object.{label.plural}.load"
+    state = allow(exchange, operation, on, missing=no_such_object, targets={label.type: found})
+    own, inherited = carried(state, label, on)
+    if found not in own and found not in inherited:
+        missing = no_such_entity(found)
+        has_not = f"{_said(on)} has no {label.type} {quoted(gravitino.full_name(found))}"
+        raise Failure(missing.status, missing.code, missing.type, has_not)
+    body = label.show(gravitino.full_name(found), document(exchange, found))
+    return ok(**{label.type: {**body, "inherited": found not in own}})
+
+
+def associate(
+    label: Label, exchange: Exchange, to_add: list[str] | None, to_remove: list[str] | None
+) -> Reply:
+    """Puts labels on an object and takes labels off; the reply names those it carries itself.
+
+    One that is both to be added and to be removed is left as it is.
+    """
+    on = _object(exchange)
+    if to_add is None and to_remove is None:
+        raise illegal("body: nothing to add and nothing to remove is given")
+    add, remove = _named(label, exchange, to_add), _named(label, exchange, to_remove)
+
+    def task(transaction: WriteTransaction) -> list[Entity]:
+        state = transaction.realm(exchange.realm)
+        _refuse(label, transaction, exchange.realm, on, add, remove)
+        own = set(carried(state, label, on)[0])
+        both = set(add) & set(remove)
+        new = [one for one in add if one not in own | both]
+        gone = [one for one in remove if one in own and one not in both]
+        if add and not new and not remove:
+            names = ", ".join(quoted(gravitino.full_name(one)) for one in add)
+            raise already(f"{_said(on)} carries {names} already", label.repeated)
+        transaction.change(
+            exchange.realm,
+            *(RelationChanged(RelationRow(label.type, on, one), False) for one in gone),
+            *(RelationChanged(RelationRow(label.type, on, one), True) for one in new),
+        )
+        return sorted((own | set(new)) - set(gone))
+
+    operation = f"object.{label.plural}.associate"
+    if add or remove:
+        lists = {label.plural: tuple(dict.fromkeys((*add, *remove)))}
+        told = {"add": to_add or [], "remove": to_remove or []}
+        after = write(exchange, operation, on, task, missing=no_such_object, told=told, lists=lists)
+    else:
+        after = write(exchange, f"{operation}_none", on, task, missing=no_such_object)
+    shown = visible(exchange, f"object.{label.plural}.list", after, on)
+    return ok(names=[gravitino.full_name(one) for one in shown])
+
+
+def carried(state: RealmState, label: Label, on: Entity) -> tuple[list[Entity], list[Entity]]:
+    """What an object carries itself, and what else it inherits; each by name."""
+    own = _own(state, label, on)
+    inherited = set[Entity]()
+    above = gravitino.parent(on)
+    while above is not None and above.type != "metalake":
+        inherited.update(_own(state, label, above))
+        above = gravitino.parent(above)
+    return own, sorted(inherited.difference(own))
+
+
+def _own(state: RealmState, label: Label, on: Entity) -> list[Entity]:
+    coded = state.matrix.snapshot.coded
+    id = coded.tree.find(on)
+    targets = () if id is None else coded.relations[label.type].of(id)
+    return sorted(coded.tree.entity(target) for target, _ in targets)
+
+
+def _refuse(
+    label: Label,
+    transaction: WriteTransaction,
+    realm: str,
+    on: Entity,
+    add: Sequence[Entity],
+    remove: Sequence[Entity],
+) -> None:
+    """Raises `Failure` where one is not there, or cannot be put on this object."""
+    state = transaction.realm(realm)
+    if (add or remove) and on.type not in state.system.model.relations[label.type].sources:
+        raise illegal(f"a {on.type} carries no {label.plural}")
+    for one in (*add, *remove):
+        if not is_stored(state, one):
+            raise no_such_entity(one)
+    kept = transaction.store.documents(realm, list(add))
+    for one in add:
+        label.check(one, dict(kept.get(one) or {}), on)
+
+
+def _named(label: Label, exchange: Exchange, names: list[str] | None) -> list[Entity]:
+    found = list(dict.fromkeys(names or ()))
+    if len(found) > MOST:
+        raise illegal(f"body: {len(found)} {label.plural}, at most {MOST} are allowed")
+    return [gravitino.entity(exchange.params["metalake"], label.type, name) for name in found]
+
+
+def _shown(label: Label, exchange: Exchange, found: Sequence[Entity]) -> list[Json]:
+    kept = documents(exchange, found)
+    return [
+        label.show(gravitino.full_name(one), body) for one, body in zip(found, kept, strict=True)
+    ]
+
+
+def _said(on: Entity) -> str:
+    return f"{on.type} {quoted(gravitino.full_name(on))}"
+
+
+def _object(exchange: Exchange) -> Entity:
+    params = exchange.params
+    return object_of(params["metalake"], params["type"], params["name"])
+
+
+def goes_anywhere(one: Entity, document: Json, on: Entity) -> None:
+    """Most labels may be put on every object that can carry any."""

@@ -1,0 +1,289 @@
+"""Live catalogs: schemas and tables as their database has them at the moment.
+
+A relational catalog of MySQL or PostgreSQL whose host the operator listed is live. What is found
+there is entered without an owner before it is listed or loaded, so that grants can be held on
+it, and taken out, grants included, once it is found no more. Nothing is written to a database.
+SOURCE: gravitino reference 6.1 and 9; security reference, R-58.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Final, cast
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.change import EntityAdded, EntityDropped
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.effect import Effect
+from lakewarden.service.live import Live, LiveColumn, Source, address_of, is_listed, source_of
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http import object_store
+from lakewarden.systems.gravitino.http.authorization import allow, is_stored
+from lakewarden.systems.gravitino.http.bodies import Json, present
+from lakewarden.systems.gravitino.http.errors import CONNECTION_FAILED, Failure, unsupported
+from lakewarden.systems.gravitino.http.sealing import sealing
+
+PROVIDERS: Final = {"jdbc-mysql": "mysql", "jdbc-postgresql": "postgresql"}
+"""Providers whose catalogs can be live, and the engine that their address must name."""
+
+_TYPES: Final = {
+    "bool": "boolean",
+    "boolean": "boolean",
+    "tinyint": "byte",
+    "smallint": "short",
+    "mediumint": "integer",
+    "int": "integer",
+    "integer": "integer",
+    "bigint": "long",
+    "real": "float",
+    "float": "float",
+    "double": "double",
+    "double precision": "double",
+    "date": "date",
+    "time": "time",
+    "time without time zone": "time",
+    "datetime": "timestamp",
+    "timestamp": "timestamp_tz",
+    "timestamp without time zone": "timestamp",
+    "timestamp with time zone": "timestamp_tz",
+    "text": "string",
+    "tinytext": "string",
+    "mediumtext": "string",
+    "longtext": "string",
+    "blob": "binary",
+    "longblob": "binary",
+    "bytea": "binary",
+    "uuid": "uuid",
+}
+"""Types without parameters as Gravitino writes them."""
+
+TYPES: Final = ("schema", "table")
+"""What is found in databases."""
+
+MOST: Final = 100_000
+"""More schemas of a database, or tables of a schema, than this are not taken in."""
+
+_SIZED: Final = re.compile(r"(decimal|numeric|varchar|char)\((\d+)(?:, ?(\d+))?\)")
+
+
+def source(
+    exchange: Exchange, catalog: Entity, changes: Mapping[str, str] | None = None
+) -> Source | None:
+    """The database behind a live catalog; None for a catalog that is not live.
+
+    `changes` are properties to try instead of the catalog's own.
+    """
+    options = exchange.services.gravitino
+    if exchange.services.live is None or not options.jdbc_hosts:
+        return None
+    with exchange.service.reading() as reading:
+        body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
+        secrets = reading.secrets(exchange.realm, catalog)
+    shown = dict(cast("Mapping[str, str]", body.get("properties") or {}))
+    own = {**shown, **{key: sealing(exchange).unseal(text) for key, text in secrets.items()}}
+    return source_in(exchange, str(body.get("provider", "")), {**own, **(changes or {})})
+
+
+def source_in(exchange: Exchange, provider: str, properties: Mapping[str, str]) -> Source | None:
+    """The database that these properties name, where such a catalog would be live."""
+    engine = PROVIDERS.get(provider)
+    if engine is None or "jdbc-url" not in properties:
+        return None
+    try:
+        found = source_of(
+            properties["jdbc-url"],
+            properties.get("jdbc-user", ""),
+            properties.get("jdbc-password", ""),
+        )
+    except BadInput:
+        return None
+    is_live = found.engine == engine and is_listed(found, exchange.services.gravitino.jdbc_hosts)
+    return found if is_live else None
+
+
+def check(exchange: Exchange, found: Source | None) -> None:
+    """Whether the database answers; raises `Failure` 502 where it does not."""
+    if found is not None:
+        _asked(exchange, found, "")
+
+
+def refuse_write(exchange: Exchange, entity: Entity) -> None:
+    """Raises `Failure` 405 where a schema or table lies in a live catalog: it is only read."""
+    if entity.type in TYPES and source(exchange, catalog_of(entity)) is not None:
+        raise unsupported(
+            f"the catalog is read live: its {entity.type}s are changed in its database"
+        )
+
+
+def catalog_of(entity: Entity) -> Entity:
+    """The catalog that the entity is or lies in."""
+    parts = gravitino.parts(entity)
+    return Entity("catalog", f"{parts[0]}:{parts[1]}")
+
+
+def allow_found(exchange: Exchange, operation: str, target: Entity) -> RealmState:
+    """As `guarding.allow`, after a look into the database for what is not known yet.
+
+    Only whoever passes the rule causes the look.
+    """
+    try:
+        return allow(exchange, operation, target)
+    except Failure as failure:
+        if failure.status != HTTPStatus.NOT_FOUND or target.type not in TYPES:
+            raise
+        refresh_above(exchange, target)
+    return allow(exchange, operation, target)
+
+
+def refresh_above(exchange: Exchange, target: Entity) -> None:
+    """Refreshes the catalog of a schema or table, and then the schema of a table."""
+    catalog = catalog_of(target)
+    if not is_stored(exchange.realm_state, catalog):
+        return
+    refresh(exchange, catalog)
+    schema = gravitino.parent(target)
+    if target.type == "table" and schema and is_stored(exchange.realm_state, schema):
+        refresh(exchange, schema)
+
+
+def refresh(exchange: Exchange, container: Entity) -> None:
+    """Makes what is stored directly below a catalog or schema what its database has.
+
+    Does nothing for a catalog that is not live. Raises `Failure` 502 where the database does
+    not answer; then nothing is changed.
+    """
+    found = source(exchange, catalog_of(container))
+    if found is None:
+        return
+    schema = "" if container.type == "catalog" else object_store.last(container)
+    type = "table" if schema else "schema"
+    wanted = frozenset(_entities(container, type, _asked(exchange, found, schema)))
+    if _known(exchange.realm_state, container, type) == wanted:
+        return
+
+    def task(transaction: WriteTransaction) -> None:
+        state = transaction.realm(exchange.realm)
+        if not is_stored(state, container):
+            return
+        known = _known(state, container, type)
+        gone: list[Effect] = [EntityDropped(one) for one in sorted(known - wanted)]
+        come = [EntityAdded(one, container) for one in sorted(wanted - known)]
+        transaction.change(exchange.realm, *gone, *come)
+        transaction.record(_event(exchange, transaction, container, len(come), len(gone)))
+
+    exchange.write(task)
+
+
+def _known(state: RealmState, container: Entity, type: str) -> frozenset[Entity]:
+    return frozenset(object_store.children(state, container, lambda one: one.type == type))
+
+
+def _entities(container: Entity, type: str, names: Iterable[str]) -> Iterable[Entity]:
+    """The entities of names that Gravitino can spell; others cannot be asked for."""
+    for name in names:
+        full = f"{gravitino.full_name(container)}.{name}"
+        try:
+            yield gravitino.entity(gravitino.metalake(container), type, full)
+        except BadInput:
+            continue
+
+
+def document(exchange: Exchange, entity: Entity) -> Json | None:
+    """The document of an object; a live table's has the columns that its database has.
+
+    None for a schema or table that its database has no more.
+    """
+    body = object_store.document(exchange, entity)
+    found = source(exchange, catalog_of(entity)) if entity.type in TYPES else None
+    if found is None:
+        return body
+    if entity.type == "schema":
+        return body if object_store.last(entity) in _asked(exchange, found, "") else None
+    return _table(exchange, found, entity, body)
+
+
+def _table(exchange: Exchange, found: Source, table: Entity, body: Json) -> Json | None:
+    _, _, schema, name = gravitino.parts(table)
+    live, address = _live(exchange, found)
+    try:
+        got = live.table(found, address, schema, name)
+    except Unavailable as error:
+        raise _failed(error) from None
+    if got is None:
+        return None
+    own = present(comment=got.comment, columns=[_column(one) for one in got.columns])
+    return {**body, **own}
+
+
+def _column(found: LiveColumn) -> Json:
+    return present(
+        name=found.name,
+        type=_type(found.type),
+        comment=found.comment,
+        nullable=found.nullable,
+        autoIncrement=found.counts_up,
+    )
+
+
+def _type(text: str) -> object:
+    """A database's type as Gravitino writes it; what it has no word for, as external.
+
+    >>> _type("numeric(10, 2)"), _type("json")
+    ('decimal(10,2)', {'type': 'external', 'catalogString': 'json'})
+    """
+    sized = _SIZED.fullmatch(text)
+    if sized is not None:
+        word, size, scale = sized.groups()
+        if word in ("decimal", "numeric"):
+            return f"decimal({size},{scale or 0})"
+        return f"{word}({size})"
+    plain = _TYPES.get(text) or _TYPES.get(text.partition("(")[0])
+    return plain or {"type": "external", "catalogString": text}
+
+
+def _asked(exchange: Exchange, found: Source, schema: str) -> Sequence[str]:
+    """The schemas of the database, or the tables of one of them."""
+    live, address = _live(exchange, found)
+    try:
+        names = live.tables(found, address, schema) if schema else live.schemas(found, address)
+    except Unavailable as error:
+        raise _failed(error) from None
+    if len(names) > MOST:
+        raise _failed(Unavailable(f"the database has more than {MOST} objects in one place"))
+    return names
+
+
+def _live(exchange: Exchange, found: Source) -> tuple[Live, str]:
+    live = exchange.services.live
+    assert live is not None  # noqa: S101 — INVARIANT: else there is no source
+    try:
+        return live, address_of(found, exchange.services.gravitino.jdbc_hosts)
+    except Unavailable as error:
+        raise _failed(error) from None
+
+
+def _failed(error: Unavailable) -> Failure:
+    return Failure(502, CONNECTION_FAILED, "ConnectionFailedException", str(error))
+
+
+def _event(
+    exchange: Exchange, transaction: WriteTransaction, container: Entity, come: int, gone: int
+) -> AuditEvent:
+    return AuditEvent(
+        time=transaction.now,
+        actor=exchange.actor.user,
+        operation=f"{container.type}.refresh",
+        target=f"{container.type}:{container.name}",
+        outcome="allow",
+        reason="found in its database",
+        realm=exchange.realm,
+        wire=exchange.actor.wire,
+        request_id=exchange.actor.request_id,
+        details={"come": come, "gone": gone},
+    )

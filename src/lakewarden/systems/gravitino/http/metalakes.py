@@ -1,0 +1,176 @@
+"""Metalakes: list, create, load, alter, enable, disable, drop.
+
+Whoever creates a metalake becomes its first user and its owner.
+SOURCE: gravitino reference 3.1, 4.3, 4.4 and 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.change import (
+    AttributeChanged,
+)
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.service import member
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http import object_store
+from lakewarden.systems.gravitino.http.authorization import (
+    allow,
+    entity,
+    is_disabled,
+    is_stored,
+    listed,
+    write,
+)
+from lakewarden.systems.gravitino.http.bodies import Body, Json, Switch, created, is_on, ok, read
+from lakewarden.systems.gravitino.http.errors import in_use, non_empty
+from lakewarden.systems.gravitino.http.kinds import METALAKE, described, plain
+from lakewarden.systems.gravitino.http.metalake_renaming import rename
+from lakewarden.systems.gravitino.http.updates import SHARED, apply_shared, read_updates
+from lakewarden.systems.gravitino.use_cases import container_removal
+
+
+class Create(Body):
+    """The body of POST /metalakes."""
+
+    name: str
+    comment: str | None = None
+    properties: dict[str, str] | None = None
+
+
+def list_all(exchange: Exchange) -> Reply:
+    """The metalakes of which the caller is a user."""
+    found = listed(exchange, "metalake.list")
+    bodies = object_store.documents(exchange, found)
+    return ok(metalakes=[plain(e.name, body) for e, body in zip(found, bodies, strict=True)])
+
+
+def create(exchange: Exchange) -> Reply:
+    """A new metalake, with the caller as owner and first user."""
+    body = read(exchange, Create)
+    gravitino.check_new_name("metalake", body.name)
+    new = gravitino.parse("metalake", body.name)
+    document = described(body.comment, body.properties)
+
+    def task(transaction: WriteTransaction) -> Json:
+        kept = object_store.add(exchange, transaction, new, document)
+        _enter_first_user(exchange, transaction, new)
+        return kept
+
+    kept = write(exchange, "metalake.create", NO_RESOURCE, task)
+    return ok(metalake=plain(body.name, kept))
+
+
+def _enter_first_user(exchange: Exchange, transaction: WriteTransaction, metalake: Entity) -> None:
+    state = transaction.realm(exchange.realm)
+    user = exchange.actor.principal(state.realm, state.system)
+    record = gravitino.entity(metalake.name, "user", user.name)
+    member.add(transaction, exchange.realm, record)
+    audit = created(exchange.actor.user, transaction.now)
+    transaction.change(exchange.realm, DocumentChanged(record, {"audit": audit}))
+
+
+def load(exchange: Exchange) -> Reply:
+    """One metalake."""
+    found = entity(exchange, "metalake")
+    allow(exchange, "metalake.load", found)
+    return ok(metalake=plain(found.name, object_store.document(exchange, found)))
+
+
+def alter(exchange: Exchange) -> Reply:
+    """The metalake after the updates, all of them or none."""
+    found = entity(exchange, "metalake")
+    updates = read_updates(exchange, SHARED)
+
+    def task(transaction: WriteTransaction) -> Json:
+        draft = object_store.draft(transaction, exchange.realm, found)
+        for update in updates:
+            apply_shared(draft, update)
+        name, draft.name = draft.name, found.name
+        object_store.save(exchange, transaction, found, draft)
+        if name != found.name:
+            rename(exchange, transaction, found, name)
+        return plain(name, draft.body)
+
+    return ok(metalake=write(exchange, "metalake.alter", found, task))
+
+
+def enable(exchange: Exchange) -> Reply:
+    """Enables or disables the metalake."""
+    return switch(exchange, "metalake")
+
+
+def switch(exchange: Exchange, type: str) -> Reply:
+    """Enables or disables a metalake or a catalog.
+
+    The attribute decides; the property is shown as long as the object is disabled.
+    """
+    found = entity(exchange, type)
+    on = read(exchange, Switch).in_use
+
+    def task(transaction: WriteTransaction) -> None:
+        draft = object_store.draft(transaction, exchange.realm, found)
+        draft.properties.pop(gravitino.IN_USE, None)
+        if not on:
+            draft.properties[gravitino.IN_USE] = "false"
+        object_store.save(exchange, transaction, found, draft)
+        values = () if on else ("false",)
+        transaction.change(exchange.realm, AttributeChanged(found, gravitino.IN_USE, values))
+
+    write(exchange, f"{type}.set", found, task)
+    return ok()
+
+
+def drop(exchange: Exchange) -> Reply:
+    """Takes the metalake away with all that is in it; `dropped` is false where there was none."""
+    found = entity(exchange, "metalake")
+
+    def task(transaction: WriteTransaction) -> bool:
+        state = transaction.realm(exchange.realm)
+        if not is_stored(state, found):
+            return False
+        check_drop(exchange, state, found, "catalog")
+        container_removal.drop(transaction, exchange.realm, found)
+        return True
+
+    return ok(dropped=write(exchange, "metalake.drop", found, task, missing=None))
+
+
+def check_drop(
+    exchange: Exchange,
+    state: RealmState,
+    found: Entity,
+    below: str,
+    *,
+    besides: Collection[str] = (),
+) -> None:
+    """Raises `Failure` 409 unless the drop is forced, or the object is disabled and empty.
+
+    It is empty where nothing of the type `below` lies in it `besides` what has these names.
+    """
+    if is_on(exchange, "force"):
+        return
+    if not is_disabled(state, found):
+        raise in_use(found.type, gravitino.full_name(found))
+
+    def counts(entity: Entity) -> bool:
+        return entity.type == below and object_store.last(entity) not in besides
+
+    if object_store.children(state, found, counts):
+        raise non_empty(found.type, gravitino.full_name(found))
+
+
+ROUTES: Final = (
+    Route("GET", "/api/metalakes", "metalake.list", list_all),
+    Route("POST", "/api/metalakes", "metalake.create", create),
+    Route("GET", METALAKE, "metalake.load", load),
+    Route("PUT", METALAKE, "metalake.alter", alter),
+    Route("PATCH", METALAKE, "metalake.set", enable),
+    Route("DELETE", METALAKE, "metalake.drop", drop),
+)

@@ -1,0 +1,36 @@
+"""The roles that name an object.
+
+Shown are roles that the caller holds or owns; the metalake's owner is shown all. Other than in
+the list of roles MANAGE_GRANTS shows nothing here. Membership is asked for, as everywhere.
+SOURCE: gravitino reference 3.4 and 3.6.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import ROLE
+from lakewarden.service.grant import takers
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http.authorization import allow, visible
+from lakewarden.systems.gravitino.http.bodies import ok
+from lakewarden.systems.gravitino.http.kinds import METALAKE
+from lakewarden.systems.gravitino.http.permissions import no_such_object
+from lakewarden.systems.gravitino.http.securable import object_of
+
+
+def list_roles(exchange: Exchange) -> Reply:
+    """The names of the roles that hold something on the very object."""
+    params = exchange.params
+    found = object_of(params["metalake"], params["type"], params["name"])
+    state = allow(exchange, "object.roles.list", found, missing=no_such_object)
+    roles = sorted(Entity(ROLE, one.name) for one in takers(state, found) if one.kind == ROLE)
+    shown = visible(exchange, "object.roles.list", roles, found)
+    return ok(names=[gravitino.full_name(role) for role in shown])
+
+
+ROUTES: Final = (
+    Route("GET", METALAKE + "/objects/{type}/{name}/roles", "object.roles.list", list_roles),
+)

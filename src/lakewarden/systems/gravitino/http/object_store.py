@@ -1,0 +1,198 @@
+"""How objects are kept: an entity with its owner in the kernel, the rest in a document.
+
+The document of an object is the JSON that its reply shows, without the name; secret properties
+are kept apart, sealed. What a document does not tell of a metalake or catalog is told by the
+attributes that came with it, where it was loaded. A rename renames what is below too, because
+names there begin with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import cast
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed, OwnerChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import OwnerRow
+from lakewarden.service.effect import DocumentChanged, Effect, SecretChanged
+from lakewarden.service.ports import Reading
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http.authorization import is_stored
+from lakewarden.systems.gravitino.http.bodies import Json, altered, created
+from lakewarden.systems.gravitino.http.errors import exists, no_such_entity
+from lakewarden.systems.gravitino.http.sealing import parted, sealing
+from lakewarden.systems.gravitino.http.updates import Draft
+
+
+def child(parent: Entity, type: str, name: str) -> Entity:
+    """The entity of that name in a container; raises `BadInput` for a name it may not bear."""
+    gravitino.check_new_name(type, name)
+    if parent.type == "metalake":
+        return gravitino.entity(parent.name, type, name)
+    full = f"{gravitino.full_name(parent)}.{name}"
+    return gravitino.entity(gravitino.metalake(parent), type, full)
+
+
+def last(entity: Entity) -> str:
+    """The last part of the name: what the object is called in its container."""
+    return gravitino.parts(entity)[-1]
+
+
+def documents(exchange: Exchange, entities: Sequence[Entity]) -> list[Json]:
+    """The documents of the entities, in their order; empty where there is none."""
+    if not entities:
+        return []
+    with exchange.service.reading() as reading:
+        return _documents(reading, exchange.realm_state, entities)
+
+
+def document(exchange: Exchange, entity: Entity) -> Json:
+    """The document of one entity."""
+    return documents(exchange, [entity])[0]
+
+
+def draft(transaction: WriteTransaction, realm: str, entity: Entity) -> Draft:
+    """The object as it is, to be changed; raises `Failure` 404 where it is gone."""
+    state = transaction.realm(realm)
+    if not is_stored(state, entity):
+        raise no_such_entity(entity)
+    body = _documents(transaction.store, state, [entity])[0]
+    body["properties"] = dict(cast("Mapping[str, str]", body.get("properties") or {}))
+    return Draft(last(entity), body)
+
+
+def _documents(reading: Reading, state: RealmState, entities: Sequence[Entity]) -> list[Json]:
+    found = reading.documents(state.realm.name, list(entities))
+    return [{**_loaded(state, entity), **(found.get(entity) or {})} for entity in entities]
+
+
+def _loaded(state: RealmState, entity: Entity) -> Json:
+    """What the attributes of a metalake or catalog tell."""
+    if entity.type not in ("metalake", "catalog"):
+        return {}
+    coded = state.matrix.snapshot.coded
+    id = coded.tree.find(entity)
+    values = {} if id is None else coded.attributes.get(id, {})
+    told: Json = {name: values[name][0] for name in gravitino.DESCRIBED if values.get(name)}
+    begin = gravitino.PROPERTY
+    shown = {key.removeprefix(begin): v[0] for key, v in values.items() if key.startswith(begin)}
+    if values.get(gravitino.IN_USE):
+        shown[gravitino.IN_USE] = values[gravitino.IN_USE][0]
+    return {**told, "properties": shown} if shown else told
+
+
+def add(
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    entity: Entity,
+    body: Json,
+    *,
+    owned: bool = True,
+) -> Json:
+    """Stores a new object, `owned` by the caller or by nobody; returns its document.
+
+    Where authorization is off nobody becomes an owner: the caller need not be a user at all.
+    Raises `Failure` 409 where there is one already.
+    """
+    state = transaction.realm(exchange.realm)
+    if is_stored(state, entity):
+        raise exists(entity.type, gravitino.full_name(entity))
+    owner = OwnerRow(entity, exchange.actor.principal(state.realm, state.system))
+    has_owner = owned and exchange.services.gravitino.enable
+    shown, secret = parted(cast("Mapping[str, str]", body.get("properties") or {}))
+    kept: Json = {
+        **body,
+        "properties": shown,
+        "audit": created(exchange.actor.user, transaction.now),
+    }
+    transaction.change(
+        exchange.realm,
+        EntityAdded(entity, gravitino.parent(entity)),
+        *((OwnerChanged(owner, True),) if has_owner else ()),
+        DocumentChanged(entity, kept),
+        *_sealed(exchange, entity, secret),
+    )
+    return kept
+
+
+def save(exchange: Exchange, transaction: WriteTransaction, entity: Entity, draft: Draft) -> Entity:
+    """Stores an altered object, under its new name where it has one; returns the entity."""
+    draft.body["audit"] = altered(draft.body.get("audit"), exchange.actor.user, transaction.now)
+    transaction.change(
+        exchange.realm,
+        DocumentChanged(entity, draft.body),
+        *_secrets(exchange, transaction, entity, draft.secrets),
+    )
+    if draft.name == last(entity):
+        return entity
+    return rename(exchange, transaction, entity, draft.name)
+
+
+def rename(exchange: Exchange, transaction: WriteTransaction, entity: Entity, name: str) -> Entity:
+    """Gives an object below a metalake another name; returns the entity.
+
+    Raises `Failure` 409 where the name is taken.
+    """
+    parent = gravitino.parent(entity)
+    assert parent is not None  # noqa: S101 — INVARIANT: metalakes have their own way
+    renamed = child(parent, entity.type, name)
+    if is_stored(transaction.realm(exchange.realm), renamed):
+        raise exists(entity.type, gravitino.full_name(renamed))
+    transaction.change(
+        exchange.realm, *_renamings(transaction.realm(exchange.realm), entity, renamed.name)
+    )
+    return renamed
+
+
+def _renamings(state: RealmState, entity: Entity, name: str) -> Iterable[Effect]:
+    tree = state.matrix.snapshot.coded.tree
+    id = tree.find(entity)
+    assert id is not None  # noqa: S101 — INVARIANT: asked for what is stored
+    for other in tree.subtree(id) & tree.stored:
+        below = tree.entity(other)
+        yield EntityRenamed(below, name + below.name[len(entity.name) :])
+
+
+def drop(exchange: Exchange, transaction: WriteTransaction, entity: Entity) -> bool:
+    """Takes an object away with all below it; False where there is none."""
+    if not is_stored(transaction.realm(exchange.realm), entity):
+        return False
+    transaction.change(exchange.realm, EntityDropped(entity))
+    return True
+
+
+def children(state: RealmState, entity: Entity, keep: Callable[[Entity], bool]) -> list[Entity]:
+    """What lies directly or further below, as far as `keep` holds."""
+    tree = state.matrix.snapshot.coded.tree
+    id = tree.find(entity)
+    if id is None:
+        return []
+    below = (tree.entity(other) for other in tree.subtree(id) & tree.stored if other != id)
+    return [one for one in below if keep(one)]
+
+
+def _secrets(
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    entity: Entity,
+    secrets: Mapping[str, str | None],
+) -> list[Effect]:
+    if not secrets:
+        return []
+    known = transaction.store.secrets(exchange.realm, entity)
+    gone = [key for key, value in secrets.items() if value is None and key in known]
+    new = {key: value for key, value in secrets.items() if value is not None}
+    return [
+        *(SecretChanged(entity, key, None) for key in gone),
+        *_sealed(exchange, entity, new),
+    ]
+
+
+def _sealed(exchange: Exchange, entity: Entity, secrets: Mapping[str, str]) -> list[Effect]:
+    if not secrets:
+        return []
+    seal = sealing(exchange).seal
+    return [SecretChanged(entity, key, seal(value)) for key, value in secrets.items()]

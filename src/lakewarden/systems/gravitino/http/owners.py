@@ -1,0 +1,77 @@
+"""Owners of objects: who it is, and setting another.
+
+An object has at most one owner, a user of the metalake; in mode `next` a group may be one too.
+SOURCE: gravitino reference 2.4, 3.4, 4.3, 6.1 and 9.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import GROUP, USER, Principal
+from lakewarden.names.canonical import quoted
+from lakewarden.service.owner import owners_of, set_owner
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http.authorization import allow, is_next, is_stored, write
+from lakewarden.systems.gravitino.http.bodies import Body, ok, read, word
+from lakewarden.systems.gravitino.http.errors import NOT_FOUND, Failure, illegal
+from lakewarden.systems.gravitino.http.kinds import METALAKE
+from lakewarden.systems.gravitino.http.permissions import no_such_object
+from lakewarden.systems.gravitino.http.securable import object_of
+
+
+class Set(Body):
+    """The owner to be: a name, and `user` or `group` in any case."""
+
+    name: str
+    type: str
+
+
+def get(exchange: Exchange) -> Reply:
+    """The owner; the reply names none where there is none."""
+    found = _object(exchange)
+    state = allow(exchange, "owner.load", found, missing=no_such_object)
+    rows = owners_of(state, found)
+    if not rows:
+        return ok()
+    return ok(owner={"name": rows[0].owner.name, "type": rows[0].owner.kind})
+
+
+def put(exchange: Exchange) -> Reply:
+    """Makes a user the owner in place of whoever it was."""
+    found = _object(exchange)
+    body = read(exchange, Set)
+    kind = word(body.type, (USER, GROUP), "type of owner")
+    record = gravitino.entity(exchange.params["metalake"], kind, body.name)
+    # A column belongs to whoever owns its table.
+    if not exchange.realm_state.system.model.types[found.type].owned:
+        raise illegal(f"a {found.type} has no owner of its own")
+
+    def task(transaction: WriteTransaction) -> None:
+        state = transaction.realm(exchange.realm)
+        if kind == GROUP and not is_next(state):
+            raise illegal("only a user can own an object, a group cannot")
+        if not is_stored(state, record):
+            message = f"{kind} {quoted(body.name)} does not exist in the metalake"
+            raise Failure(404, NOT_FOUND, "NotFoundException", message)
+        set_owner(transaction, exchange.realm, found, Principal(kind, body.name))
+
+    told = {"owner": f"{kind}:{body.name}"}
+    write(exchange, "owner.set", found, task, missing=no_such_object, told=told)
+    return ok(set=True)
+
+
+def _object(exchange: Exchange) -> Entity:
+    params = exchange.params
+    return object_of(params["metalake"], params["type"], params["name"])
+
+
+_PATH: Final = METALAKE + "/owners/{type}/{name}"
+
+ROUTES: Final = (
+    Route("GET", _PATH, "owner.load", get),
+    Route("PUT", _PATH, "owner.set", put),
+)

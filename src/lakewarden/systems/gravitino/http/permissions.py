@@ -1,0 +1,183 @@
+"""Handing out roles, and changing what roles hold.
+
+Roles go to users and groups of the metalake; privileges go to roles, object by object. Doing
+either twice changes nothing. An object holds a privilege in one way: the opposite is refused
+until the first is revoked.
+SOURCE: gravitino reference 1.2, 1.3, 2.4, 3.4, 4.3 and 4.4; `overrides`:
+apache/gravitino:server/src/main/java/org/apache/gravitino/server/web/rest/PermissionOperations.java@f461aa31aa75.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.service import grant, role
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.member import principal_of
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http.authorization import entity, is_stored, write
+from lakewarden.systems.gravitino.http.bodies import Body, Json, altered, ok, read
+from lakewarden.systems.gravitino.http.errors import Failure, illegal, no_such, no_such_entity
+from lakewarden.systems.gravitino.http.kinds import METALAKE
+from lakewarden.systems.gravitino.http.people import person
+from lakewarden.systems.gravitino.http.roles import role_body
+from lakewarden.systems.gravitino.http.securable import (
+    ObjectBody,
+    PrivilegeBody,
+    check_conflicts,
+    check_held,
+    given_by,
+    object_of,
+    said_of,
+    words_of,
+)
+
+MOST: Final = 1_000
+"""More roles than this in one call are refused."""
+
+
+class Roles(Body):
+    """The roles to hand out or to take back."""
+
+    role_names: list[str]
+
+
+class Privileges(Body):
+    """The privileges to grant or to revoke."""
+
+    privileges: list[PrivilegeBody]
+
+
+class Overrides(Body):
+    """All that a role is to hold from now on."""
+
+    overrides: list[ObjectBody]
+
+
+def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
+    """Hands roles to a user or group (`verb` grant), or takes them back (revoke)."""
+    metalake = entity(exchange, "metalake")
+    holder = entity(exchange, type)
+    names = read(exchange, Roles).role_names
+    if not 1 <= len(names) <= MOST:
+        raise illegal(f"body: expected 1 to {MOST} role names, got {len(names)}")
+    roles = [gravitino.entity(metalake.name, "role", name) for name in names]
+    act = role.hand_out if verb == "grant" else role.take_back
+
+    def task(transaction: WriteTransaction) -> Json:
+        state = transaction.realm(exchange.realm)
+        for one in roles:
+            if not is_stored(state, one):
+                raise illegal(
+                    f"role {quoted(gravitino.full_name(one))} does not exist",
+                    "IllegalRoleException",
+                )
+        if not is_stored(state, holder):
+            raise no_such_entity(holder)
+        act(transaction, exchange.realm, roles, principal_of(state, holder))
+        body = touched(exchange, transaction, holder)
+        return person(transaction.realm(exchange.realm), holder, body)
+
+    told = {type: gravitino.full_name(holder), "roles": names}
+    return ok(**{type: write(exchange, f"role.{verb}", metalake, task, told=told)})
+
+
+def change_privileges(exchange: Exchange, verb: str) -> Reply:
+    """Grants a role privileges on an object, or revokes them."""
+    params = exchange.params
+    on = object_of(params["metalake"], params["type"], params["name"])
+    target = entity(exchange, "role")
+    bodies = read(exchange, Privileges).privileges
+    words = words_of(bodies, exchange.realm_state.system.model)
+
+    def task(transaction: WriteTransaction) -> Json:
+        state = transaction.realm(exchange.realm)
+        check_held(state, on, words)
+        if not is_stored(state, target):
+            raise no_such_entity(target)
+        _change(exchange, transaction, target, on, words, verb)
+        body = touched(exchange, transaction, target)
+        return role_body(transaction.realm(exchange.realm), target, body)
+
+    told = {
+        "role": gravitino.full_name(target),
+        "privileges": [f"{word.effect.name} {word.privilege}" for word in words],
+    }
+    role_after = write(exchange, f"privilege.{verb}", on, task, missing=no_such_object, told=told)
+    return ok(role=role_after)
+
+
+def _change(
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    target: Entity,
+    on: Entity,
+    words: Sequence[grant.Word],
+    verb: str,
+) -> None:
+    state = transaction.realm(exchange.realm)
+    principal = principal_of(state, target)
+    if verb == "revoke":
+        grant.take(transaction, exchange.realm, principal, on, words)
+        return
+    check_conflicts(state.system.model, {*words, *grant.given_on(state, principal, on)}, on)
+    grant.give(transaction, exchange.realm, principal, {on: frozenset(words)})
+
+
+def override(exchange: Exchange) -> Reply:
+    """Replaces all that a role holds."""
+    target = entity(exchange, "role")
+    bodies = read(exchange, Overrides).overrides
+
+    def task(transaction: WriteTransaction) -> Json:
+        state = transaction.realm(exchange.realm)
+        given = given_by(state, exchange.params["metalake"], bodies)
+        grant.replace_all(transaction, exchange.realm, principal_of(state, target), given)
+        body = touched(exchange, transaction, target)
+        return role_body(transaction.realm(exchange.realm), target, body)
+
+    told = {"objects": said_of(bodies)}
+    return ok(role=write(exchange, "privilege.replace", target, task, told=told))
+
+
+def no_such_object(found: Entity) -> Failure:
+    """404: there is no such object."""
+    return no_such("metadata object", f"{found.type} {gravitino.full_name(found)}")
+
+
+def touched(exchange: Exchange, transaction: WriteTransaction, found: Entity) -> Json:
+    """The document of what was changed, which says so from now on."""
+    body: Json = dict(transaction.store.documents(exchange.realm, [found]).get(found) or {})
+    body["audit"] = altered(body.get("audit"), exchange.actor.user, transaction.now)
+    transaction.change(exchange.realm, DocumentChanged(found, body))
+    return body
+
+
+_ROOT: Final = METALAKE + "/permissions"
+_OBJECT: Final = _ROOT + "/roles/{role}/{type}/{name}"
+
+ROUTES: Final = (
+    *(
+        Route(
+            "PUT",
+            f"{_ROOT}/{type}s/{{{type}}}/{verb}",
+            f"role.{verb}",
+            partial(change_roles, type=type, verb=verb),
+        )
+        for type in ("user", "group")
+        for verb in ("grant", "revoke")
+    ),
+    *(
+        Route(
+            "PUT", f"{_OBJECT}/{verb}", f"privilege.{verb}", partial(change_privileges, verb=verb)
+        )
+        for verb in ("grant", "revoke")
+    ),
+    Route("PUT", _ROOT + "/roles/{role}", "privilege.replace", override),
+)

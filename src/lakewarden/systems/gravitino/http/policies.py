@@ -1,0 +1,206 @@
+"""Policies: create, list, get, alter, enable, delete; and putting them on objects.
+
+A policy's content is kept and shown as it was given; nothing here acts by it. It says on which
+types of objects the policy can be put.
+SOURCE: gravitino reference 3.5, 4.3 and 4.4;
+apache/gravitino:docs/open-api/policies.yaml@04f2e0572ac3.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import quoted
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http import labels, object_store
+from lakewarden.systems.gravitino.http.authorization import entity, write
+from lakewarden.systems.gravitino.http.bodies import (
+    Body,
+    Json,
+    audit_of,
+    convert,
+    ok,
+    present,
+    read,
+    word,
+)
+from lakewarden.systems.gravitino.http.errors import illegal
+from lakewarden.systems.gravitino.http.kinds import (
+    METALAKE,
+    Created,
+    Kind,
+    alter,
+    create,
+    drop,
+    load,
+)
+from lakewarden.systems.gravitino.http.labels import Label
+from lakewarden.systems.gravitino.http.updates import (
+    Draft,
+    Rename,
+    Update,
+    UpdateComment,
+    apply_shared,
+    checked,
+)
+
+CUSTOM: Final = "custom"
+COMPACTION: Final = "system_iceberg_compaction"
+
+_TYPES: Final = (CUSTOM, COMPACTION)
+_OBJECTS: Final = ("catalog", "schema", "table", "fileset", "topic", "model", "view", "function")
+
+
+class Create(Body):
+    """The body of POST …/policies."""
+
+    name: str
+    policy_type: str
+    content: dict[str, Any]
+    comment: str | None = None
+    enabled: bool = True
+
+
+class Content(Body):
+    """The content of a custom policy."""
+
+    supported_object_types: list[str]
+    custom_rules: dict[str, Any] | None = None
+    properties: dict[str, str] | None = None
+
+
+class UpdateContent(Update, tag="updateContent"):
+    """Another content, of the type that the policy has."""
+
+    policy_type: str
+    new_content: dict[str, Any]
+
+
+class Enable(Body):
+    """The body that enables or disables a policy."""
+
+    enable: bool
+
+
+class Associate(Body):
+    """Policies to put on an object and to take off, by name."""
+
+    policies_to_add: list[str] | None = None
+    policies_to_remove: list[str] | None = None
+
+
+def _read(exchange: Exchange) -> Created:
+    body = read(exchange, Create)
+    type = word(body.policy_type, _TYPES, "policy type")
+    return body.name, present(
+        comment=body.comment,
+        policyType=type,
+        enabled=body.enabled,
+        content=_content(type, body.content),
+    )
+
+
+def _content(type: str, given: dict[str, Any]) -> Json:
+    """The content as it is kept; raises `Failure` 400 for a custom one that does not fit."""
+    if type != CUSTOM:
+        return given
+    content = convert(given, Content, "body: content")
+    if not content.supported_object_types:
+        raise illegal("body: content: expected at least one supported object type")
+    types = {word(one, _OBJECTS, "object type") for one in content.supported_object_types}
+    return present(
+        customRules=content.custom_rules,
+        properties=None if content.properties is None else checked(content.properties),
+        supportedObjectTypes=[one for one in _OBJECTS if one in types],
+    )
+
+
+def show(name: str, document: Json) -> Json:
+    """A policy as replies show it; one that was loaded in bulk is a custom one without rules."""
+    return present(
+        name=name,
+        comment=document.get("comment"),
+        policyType=document.get("policyType") or CUSTOM,
+        enabled=document.get("enabled", True),
+        content=document.get("content") or {"supportedObjectTypes": list(_OBJECTS)},
+        audit=audit_of(document),
+    )
+
+
+def _apply(draft: Draft, update: object) -> None:
+    if not isinstance(update, UpdateContent):
+        apply_shared(draft, update)
+        return
+    type = str(draft.body.get("policyType") or CUSTOM)
+    if word(update.policy_type, _TYPES, "policy type") != type:
+        raise illegal(f"the policy is of type `{type}`, which does not change")
+    draft.body["content"] = _content(type, update.new_content)
+
+
+def _fits(one: Entity, document: Json, on: Entity) -> None:
+    """Raises `Failure` 400 where the policy's content does not allow for this type of object."""
+    content = show("", document)["content"]
+    supported = content.get("supportedObjectTypes") if isinstance(content, dict) else None
+    if supported is not None and on.type not in supported:
+        name = quoted(gravitino.full_name(one))
+        raise illegal(f"policy {name} cannot be put on a {on.type}; only on: {supported}")
+
+
+POLICY: Final = Label(type="policy", plural="policies", show=show, check=_fits)
+
+POLICIES: Final = Kind(
+    type="policy",
+    within="metalake",
+    path=METALAKE + "/policies",
+    read=_read,
+    show=show,
+    updates=Rename | UpdateComment | UpdateContent,
+    apply=_apply,
+)
+
+
+def enable(exchange: Exchange) -> Reply:
+    """Enables or disables a policy."""
+    found = entity(exchange, "policy")
+    on = read(exchange, Enable).enable
+
+    def task(transaction: WriteTransaction) -> None:
+        draft = object_store.draft(transaction, exchange.realm, found)
+        draft.body["enabled"] = on
+        object_store.save(exchange, transaction, found, draft)
+
+    write(exchange, "policy.set", found, task)
+    return ok()
+
+
+def associate(exchange: Exchange) -> Reply:
+    """Puts policies on an object and takes policies off."""
+    body = read(exchange, Associate)
+    return labels.associate(POLICY, exchange, body.policies_to_add, body.policies_to_remove)
+
+
+_ALL: Final = POLICIES.path
+_ONE: Final = POLICIES.one
+_OF_OBJECT: Final = METALAKE + "/objects/{type}/{name}/policies"
+
+ROUTES: Final = (
+    Route("GET", _ALL, "policy.list", partial(labels.list_all, POLICY)),
+    Route("POST", _ALL, "policy.create", partial(create, POLICIES)),
+    Route("GET", _ONE, "policy.load", partial(load, POLICIES)),
+    Route("PUT", _ONE, "policy.alter", partial(alter, POLICIES)),
+    Route("PATCH", _ONE, "policy.set", enable),
+    Route("DELETE", _ONE, "policy.drop", partial(drop, POLICIES)),
+    Route("GET", _ONE + "/objects", "policy.objects.list", partial(labels.objects, POLICY)),
+    Route("GET", _OF_OBJECT, "object.policies.list", partial(labels.of_object, POLICY)),
+    Route("POST", _OF_OBJECT, "object.policies.associate", associate),
+    Route(
+        "GET",
+        _OF_OBJECT + "/{policy}",
+        "object.policies.load",
+        partial(labels.one_of_object, POLICY),
+    ),
+)

@@ -1,0 +1,172 @@
+"""Every 403, and what it says: whom, which operation on what, what is missing, who may grant it.
+
+`User 'u' is not authorized to perform operation 'o' on metadata 'm': ` and then
+
+| where                                 | said                                                  |
+|---------------------------------------|-------------------------------------------------------|
+| the asker is no user of the metalake  | current user 'u' doesn't exist in the metalake 'lk'   |
+| an active role is not held            | cannot assume active role(s) that are not held        |
+| privileges would do                   | requires SELECT_TABLE on table 'c.s.t'                |
+| only an owner may                     | requires ownership of table, schema, catalog or …     |
+| only a service administrator may      | requires a service administrator                      |
+
+What is missing is that of the decision itself (`kernel.explain.turning`), never of a second copy
+of its rule. Named as who may grant it are owners alone, and of objects alone that the asker may
+read the owners of (`owner.load`): so a refusal tells nothing that another request would not, and
+the same of a name that is hidden and of one that there is not.
+SOURCE: gravitino reference 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from lakewarden.kernel.advice import Change, Need
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.explain import turning
+from lakewarden.kernel.expression import And, At, May, Node, Or, Owner, ServiceAdmin
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Reason, Request
+from lakewarden.names.canonical import shown
+from lakewarden.service.owner import owners_of
+from lakewarden.service.state import RealmState
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http.errors import Failure, forbidden
+
+_READ_OWNER: Final = "owner.load"
+_SET_OWNER: Final = "owner.set"
+
+_NAMED: Final = 3
+
+
+def denied(state: RealmState, request: Request, reason: Reason, *, is_member: bool) -> Failure:
+    """The 403 that a denied request is answered with; `is_member`: of the target's metalake."""
+    user = f"'{shown(request.principal.name)}'"
+    text = f"User {user} is not authorized to perform operation '{request.operation}'"
+    if request.target != NO_RESOURCE:
+        text = f"{text} on metadata '{shown(gravitino.full_name(request.target))}'"
+    if reason is Reason.ROLE_NOT_HELD:
+        return forbidden(f"{text}: cannot assume active role(s) that are not held")
+    if not is_member:
+        metalake = shown(gravitino.metalake(request.target))
+        return forbidden(f"{text}: current user {user} doesn't exist in the metalake '{metalake}'")
+    return forbidden(f"{text}: {'; '.join(_hints(state, request))}")
+
+
+def _hints(state: RealmState, request: Request) -> Iterator[str]:
+    """What is missing, and who may grant it."""
+    ways = turning(state.matrix, request)
+    if ways and not ways[0]:
+        named = [*request.targets.values(), *(one for all in request.lists.values() for one in all)]
+        yield f"requires {' and '.join(_object(one) for one in named)} to exist"
+        return
+    if ways:
+        yield f"requires {_changes(state, ways)}"
+        needs = sorted((c for c in ways[0] if isinstance(c, Need)), key=str)
+        granting, of = state.system.model.granting or _SET_OWNER, [need.entity for need in needs]
+    else:
+        yield f"requires {_standing(state.system.model, request)}"
+        granting, of = _SET_OWNER, [request.target]
+    grantors = [name for name in (_grantors(state, request, granting, on) for on in of) if name]
+    if grantors and len(grantors) == len(of):
+        yield f"can be granted by {' and '.join(dict.fromkeys(grantors))}"
+
+
+def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
+    """The smallest way; where others differ in one privilege alone, that as `A or B`."""
+    first, model = ways[0], state.system.model
+    parts: dict[Change, set[str]] = {
+        change: {change.privilege} for change in first if isinstance(change, Need)
+    }
+    for way in ways[1:]:
+        for own, other in [(a, b) for a in first - way for b in way - first]:
+            if len(way) != len(first) or len(first & way) != len(first) - 1:
+                continue
+            if isinstance(own, Need) and isinstance(other, Need) and own.entity == other.entity:
+                parts[own].add(other.privilege)
+    said = [
+        f"{' or '.join(_ordered(model, parts[need]))} on {_object(need.entity)}"
+        for need in sorted((c for c in first if isinstance(c, Need)), key=_from_above)
+    ]
+    statements = state.matrix.snapshot.table.statements
+    lifted = sorted(change for change in first if isinstance(change, str))
+    against = {name for id in lifted for name in statements[id].privileges}
+    if against:
+        said.append(f"no DENY of {', '.join(_ordered(model, against))}")
+    return " and ".join(said)
+
+
+def _from_above(need: Change) -> tuple[int, str]:
+    entity = need.entity if isinstance(need, Need) else NO_RESOURCE
+    return len(_chain(entity)), str(need)
+
+
+def _ordered(model: Model, privileges: Iterable[str]) -> list[str]:
+    found = set(privileges)
+    return [name for name in model.privileges if name in found]
+
+
+def _object(entity: Entity) -> str:
+    return f"{entity.type} '{shown(gravitino.full_name(entity))}'"
+
+
+def _standing(model: Model, request: Request) -> str:
+    """What the rule asks for where no privilege would do."""
+    rule = model.operation(request.operation).rule(request.target.type)
+    levels = [level for one in _nodes(model, rule, request.target.type) for level in one]
+    if not levels:
+        return "a service administrator"
+    own = [request.target.type if level == "self" else level for level in levels]
+    return f"ownership of {' or '.join(dict.fromkeys(own))}"
+
+
+def _nodes(model: Model, rule: Node, type: str) -> Iterator[tuple[str, ...]]:
+    """The levels of each part of the rule that asks for an owner."""
+    match rule:
+        case Owner(levels):
+            yield levels
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _nodes(model, part, type)
+        case At(selector, inner):
+            yield from _nodes(model, inner, selector if selector in model.types else type)
+        case May(operation):
+            inner_rule = model.operation(operation).rule_or_none(type)
+            if inner_rule is not None:
+                yield from _nodes(model, inner_rule, type)
+        case ServiceAdmin():
+            return
+        case _:
+            return
+
+
+def _grantors(state: RealmState, request: Request, granting: str, on: Entity) -> str:
+    """The owners, as far as the asker may know them, who may grant on the nearest known object."""
+    known = [one for one in _chain(on) if _may(state, request, request.principal, _READ_OWNER, one)]
+    if not known:
+        return ""
+    owners = dict.fromkeys(row.owner for one in known for row in owners_of(state, one))
+    able = [f"'{shown(o.name)}'" for o in owners if _may(state, request, o, granting, known[0])]
+    left = f" and {len(able) - _NAMED} more" if len(able) > _NAMED else ""
+    return f"{' or '.join(able[:_NAMED])}{left}"
+
+
+def _may(
+    state: RealmState, request: Request, who: Principal, operation: str, target: Entity
+) -> bool:
+    own = who == request.principal
+    groups, roles = (request.groups, request.roles) if own else ((), None)
+    if state.system.model.operation(operation).rule_or_none(target.type) is None:
+        return False
+    asked = Request(who, operation, target, request.now, groups=groups, roles=roles)
+    return state.matrix.decide(asked).allow
+
+
+def _chain(entity: Entity) -> list[Entity]:
+    """The entity and what it lies in, from below."""
+    found = [] if entity == NO_RESOURCE else [entity]
+    while found and (above := gravitino.parent(found[-1])) is not None:
+        found.append(above)
+    return found

@@ -1,0 +1,107 @@
+"""Roles: create, get, list, delete.
+
+A role is an entity and a principal at once; what it holds are statements that name it. Whoever
+may create roles may write any privilege on any object that is there into one: handing it out
+asks for more.
+SOURCE: gravitino reference 1.3, 3.4, 4.3 and 6.1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import grant, role
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.member import principal_of
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http import object_store
+from lakewarden.systems.gravitino.http.authorization import allow, entity, is_stored, listed, write
+from lakewarden.systems.gravitino.http.bodies import Body, Json, audit_of, created, ok, read
+from lakewarden.systems.gravitino.http.errors import exists
+from lakewarden.systems.gravitino.http.kinds import METALAKE
+from lakewarden.systems.gravitino.http.securable import ObjectBody, given_by, objects_body, said_of
+from lakewarden.systems.gravitino.http.updates import checked
+
+
+class Create(Body):
+    """The body of POST …/roles; the list of objects may be empty, but must be there."""
+
+    name: str
+    securable_objects: list[ObjectBody]
+    properties: dict[str, str] | None = None
+
+
+def list_roles(exchange: Exchange) -> Reply:
+    """The names of the roles that the caller holds, owns or may see all of."""
+    found = listed(exchange, "role.list", entity(exchange, "metalake"))
+    return ok(names=[gravitino.full_name(one) for one in found])
+
+
+def create(exchange: Exchange) -> Reply:
+    """A new role, owned by the caller, that nobody holds yet."""
+    metalake = entity(exchange, "metalake")
+    body = read(exchange, Create)
+    new = object_store.child(metalake, "role", body.name)
+    properties = checked(body.properties)
+
+    def task(transaction: WriteTransaction) -> Json:
+        state = transaction.realm(exchange.realm)
+        given = given_by(state, metalake.name, body.securable_objects)
+        if is_stored(state, new):
+            raise exists("role", body.name)
+        audit = created(exchange.actor.user, transaction.now)
+        document: Json = {"properties": properties, "audit": audit}
+        owner = exchange.actor.principal(state.realm, state.system)
+        role.create(transaction, exchange.realm, new, owner, given)
+        transaction.change(exchange.realm, DocumentChanged(new, document))
+        return role_body(transaction.realm(exchange.realm), new, document)
+
+    told = {"role": body.name, "objects": said_of(body.securable_objects)}
+    return ok(role=write(exchange, "role.create", metalake, task, told=told))
+
+
+def get(exchange: Exchange) -> Reply:
+    """One role, with what it holds."""
+    found = entity(exchange, "role")
+    state = allow(exchange, "role.load", found)
+    return ok(role=role_body(state, found, object_store.document(exchange, found)))
+
+
+def delete(exchange: Exchange) -> Reply:
+    """Deletes a role: nobody holds it any more; `dropped` is false where there was none."""
+    found = entity(exchange, "role")
+
+    def task(transaction: WriteTransaction) -> bool:
+        if not is_stored(transaction.realm(exchange.realm), found):
+            return False
+        role.delete(transaction, exchange.realm, found)
+        return True
+
+    dropped = write(exchange, "role.drop", found, task, missing=None)
+    return ok(dropped=dropped, deleted=dropped)
+
+
+def role_body(state: RealmState, found: Entity, document: Json) -> Json:
+    """A role as replies show it."""
+    given = grant.given(state, principal_of(state, found))
+    return {
+        "name": gravitino.full_name(found),
+        "properties": document.get("properties") or {},
+        "securableObjects": objects_body(given, state.system.model),
+        "audit": audit_of(document),
+    }
+
+
+_ALL: Final = METALAKE + "/roles"
+_ONE: Final = METALAKE + "/roles/{role}"
+
+ROUTES: Final = (
+    Route("GET", _ALL, "role.list", list_roles),
+    Route("POST", _ALL, "role.create", create),
+    Route("GET", _ONE, "role.load", get),
+    Route("DELETE", _ONE, "role.drop", delete),
+)

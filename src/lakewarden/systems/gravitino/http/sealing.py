@@ -1,0 +1,29 @@
+"""Secrets among the properties of objects: recognised, sealed, and never shown.
+
+`lakewarden.service.sealed_properties.is_secret` tells which they are. They are stored apart from
+the object's document, encrypted; no reply, log line or audit row has them. They are opened for
+two purposes alone: to read a live catalog, and to hand out the credentials that a catalog is
+configured to give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.service.sealed_properties import Sealing, is_secret
+from lakewarden.systems.gravitino.http.errors import unsupported
+
+
+def parted(properties: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The properties that may be shown, and the secret ones."""
+    secret = {key: value for key, value in properties.items() if is_secret(key, value)}
+    return {k: v for k, v in properties.items() if k not in secret}, secret
+
+
+def sealing(exchange: Exchange) -> Sealing:
+    """What seals and opens; raises `Failure` 405 where the server has no key for secrets."""
+    found = exchange.services.sealing
+    if found is None:
+        raise unsupported("the server has no key for secrets, so it keeps no secret properties")
+    return found

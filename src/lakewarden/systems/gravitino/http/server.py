@@ -1,0 +1,70 @@
+"""What is asked of the server itself: version, configuration, health, who one is, lineage.
+
+SOURCE: gravitino reference 3.1, 3.5, 4.3 and 5.1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.systems.gravitino.http.authorization import allow
+from lakewarden.systems.gravitino.http.bodies import ok
+
+COMPILED: Final = "01/01/2026 00:00:00"
+"""The date of compilation that is told: nothing is compiled, but clients want a text."""
+
+COMMIT: Final = "0" * 40
+"""The commit that is told, likewise."""
+
+AUTHENTICATORS: Final = {"simple": "simple", "oidc": "oauth", "token": "oauth"}
+"""How Gravitino calls our ways to authenticate."""
+
+
+def version(exchange: Exchange) -> Reply:
+    """The release whose shapes are served; clients of later ones stay away."""
+    told = exchange.services.gravitino.version
+    return ok(version={"version": told, "compileDate": COMPILED, "gitCommit": COMMIT})
+
+
+def configs(exchange: Exchange) -> Reply:
+    """The settings that the console of Gravitino reads: a plain object, without a code."""
+    services = exchange.services
+    told = {
+        "gravitino.authorization.enable": str(services.gravitino.enable).lower(),
+        "gravitino.authenticators": [AUTHENTICATORS.get(services.auth, services.auth)],
+    }
+    return Reply(200, msgspec.json.encode(told))
+
+
+def health(_exchange: Exchange) -> Reply:
+    """Whether the server is well; that it answers says so."""
+    return ok(status="UP")
+
+
+def me(exchange: Exchange) -> Reply:
+    """Who the caller is believed to be."""
+    allow(exchange, "server.me")
+    actor = exchange.actor
+    groups = list(actor.groups) or None
+    return ok(principal=actor.user, name=actor.user, groups=groups)
+
+
+def lineage(exchange: Exchange) -> Reply:
+    """Takes a lineage event, and keeps nothing of it."""
+    allow(exchange, "lineage.send")
+    exchange.json()
+    return Reply(201, b"")
+
+
+ROUTES: Final = (
+    Route("GET", "/api/version", "server.version", version, inline=True, public=True),
+    Route("GET", "/configs", "server.configs", configs, inline=True, public=True),
+    Route("GET", "/api/health", "server.health", health, inline=True, public=True),
+    Route("GET", "/api/health/live", "server.health", health, inline=True, public=True),
+    Route("GET", "/api/health/ready", "server.health", health, inline=True, public=True),
+    Route("GET", "/api/authn/me", "server.me", me),
+    Route("POST", "/api/lineage", "lineage.send", lineage),
+)

@@ -1,0 +1,205 @@
+"""Tables of relational catalogs, their columns, partitions excepted.
+
+SOURCE: gravitino reference 3.2 and 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import lower_word, quoted
+from lakewarden.service.effect import Effect
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino.http import kinds, object_store
+from lakewarden.systems.gravitino.http.authorization import is_stored
+from lakewarden.systems.gravitino.http.bodies import Body, Json, is_on, present, read
+from lakewarden.systems.gravitino.http.errors import illegal, unsupported
+from lakewarden.systems.gravitino.http.kinds import (
+    SCHEMA,
+    Created,
+    Kind,
+    described,
+    plain,
+    routes_of,
+)
+from lakewarden.systems.gravitino.http.table_columns import (
+    COLUMN_UPDATES,
+    Column,
+    Index,
+    apply_column,
+    columns,
+    columns_of,
+    index,
+)
+from lakewarden.systems.gravitino.http.updates import (
+    Draft,
+    RemoveProperty,
+    SetProperty,
+    Update,
+    UpdateComment,
+    apply_shared,
+)
+
+UNDISTRIBUTED: Final[Json] = {"strategy": "none", "number": 0, "funcArgs": []}
+"""The distribution of a table that has none."""
+
+_ONE_COLUMN: Final[Json] = {
+    "name": "unknown",
+    "type": "null",
+    "nullable": True,
+    "autoIncrement": False,
+}
+"""Shown for a table whose columns are not known: clients refuse a table without any."""
+
+
+class Create(Body):
+    """The body of POST …/tables."""
+
+    name: str
+    columns: list[Column]
+    comment: str | None = None
+    properties: dict[str, str] | None = None
+    partitioning: list[Json] | None = None
+    distribution: Json | None = None
+    sort_orders: list[Json] | None = None
+    indexes: list[Index] | None = None
+
+
+class Rename(Update, tag="rename"):
+    """Another name; another schema is not supported."""
+
+    new_name: str
+    new_schema_name: str | None = None
+
+
+def _read(exchange: Exchange) -> Created:
+    body = read(exchange, Create)
+    if not body.columns:
+        raise illegal("body: a table needs at least one column")
+    kept = described(body.comment, body.properties)
+    return body.name, {
+        **kept,
+        "columns": columns(body.columns),
+        "partitioning": [_lowered(one, "strategy") for one in body.partitioning or []],
+        "distribution": _distribution(body.distribution),
+        "sortOrders": [
+            _lowered(one, "direction", "nullOrdering") for one in body.sort_orders or []
+        ],
+        "indexes": [index(one) for one in body.indexes or []],
+    }
+
+
+def _distribution(given: Json | None) -> Json:
+    if given is None:
+        return UNDISTRIBUTED
+    number, arguments = given.get("number", 0), given.get("funcArgs") or []
+    if not isinstance(number, int) or not isinstance(arguments, list):
+        raise illegal("body: a distribution has a `number` and a list of `funcArgs`")
+    strategy = _lowered({"strategy": "hash", **given}, "strategy")
+    return {**strategy, "number": number, "funcArgs": arguments}
+
+
+def _lowered(given: Json, *keys: str) -> Json:
+    """The object with the words under these keys in lower case."""
+    words = {key: given[key] for key in keys if given.get(key) is not None}
+    for key, value in words.items():
+        if not isinstance(value, str):
+            raise illegal(f"body: expected a word as `{key}`")
+    return {**given, **{key: lower_word(str(value)) for key, value in words.items()}}
+
+
+def show(name: str, body: Json) -> Json:
+    """A table as replies show it."""
+    own = present(
+        columns=body.get("columns") or [_ONE_COLUMN],
+        partitioning=body.get("partitioning") or [],
+        distribution=body.get("distribution") or UNDISTRIBUTED,
+        sortOrders=body.get("sortOrders") or [],
+        indexes=body.get("indexes") or [],
+    )
+    return {**plain(name, body), **own}
+
+
+def _apply(draft: Draft, update: Any) -> None:
+    if isinstance(update, Rename):
+        if update.new_schema_name:
+            raise unsupported(f"moving to schema {quoted(update.new_schema_name)} is not supported")
+        draft.name = update.new_name
+    elif not apply_column(draft, update):
+        apply_shared(draft, update)
+
+
+def _columns_added(
+    exchange: Exchange, transaction: WriteTransaction, table: Entity, body: Json
+) -> None:
+    transaction.change(exchange.realm, *(EntityAdded(one, table) for one in _columns(table, body)))
+
+
+def _columns_altered(
+    exchange: Exchange, transaction: WriteTransaction, table: Entity, draft: Draft
+) -> None:
+    """Columns come and go, and keep what is tied to them under another name."""
+    for old, new in draft.renamed:
+        was, now = _column(table, old), _column(table, new)
+        state = transaction.realm(exchange.realm)
+        if was and now and is_stored(state, was) and not is_stored(state, now):
+            transaction.change(exchange.realm, EntityRenamed(was, now.name))
+    known = set(object_store.children(transaction.realm(exchange.realm), table, lambda _: True))
+    wanted = set(_columns(table, draft.body))
+    gone: list[Effect] = [EntityDropped(one) for one in sorted(known - wanted)]
+    come = (EntityAdded(one, table) for one in sorted(wanted - known))
+    transaction.change(exchange.realm, *gone, *come)
+
+
+def _columns(table: Entity, body: Json) -> Iterator[Entity]:
+    """The entities of the columns whose names may be names of objects."""
+    found = (_column(table, str(one["name"])) for one in columns_of(body))
+    return (one for one in found if one is not None)
+
+
+def _column(table: Entity, name: str) -> Entity | None:
+    try:
+        return object_store.child(table, "column", name)
+    except BadInput:
+        return None
+
+
+TABLES: Final = Kind(
+    type="table",
+    within="schema",
+    path=SCHEMA + "/tables",
+    read=_read,
+    show=show,
+    updates=Rename | UpdateComment | SetProperty | RemoveProperty | COLUMN_UPDATES,
+    apply=_apply,
+    family="relational",
+    added=_columns_added,
+    altered=_columns_altered,
+)
+
+
+def load(exchange: Exchange) -> Reply:
+    """One table; `privileges=MODIFY_TABLE` asks for it in order to modify it."""
+    asked = {word.strip().upper() for word in exchange.one("privileges").split(",")}
+    verb = "load_to_modify" if "MODIFY_TABLE" in asked else "load"
+    return kinds.load(TABLES, exchange, f"table.{verb}")
+
+
+def drop(exchange: Exchange) -> Reply:
+    """Takes the table away; with `purge` together with its data, of which there is none here."""
+    operation = "table.purge" if is_on(exchange, "purge") else "table.drop"
+    return kinds.drop(TABLES, exchange, operation)
+
+
+_FIVE: Final = routes_of(TABLES)
+
+ROUTES: Final = (
+    *(route for route in _FIVE if route.operation not in ("table.load", "table.drop")),
+    Route("GET", TABLES.one, "table.load", load),
+    Route("DELETE", TABLES.one, "table.drop", drop),
+)

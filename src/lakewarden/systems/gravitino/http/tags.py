@@ -1,0 +1,81 @@
+"""Tags: create, list, get, alter, delete; which objects carry them, and putting them there.
+
+SOURCE: gravitino reference 3.5, 3.6, 4.3 and 4.4.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.systems.gravitino.http import labels
+from lakewarden.systems.gravitino.http.bodies import Body, read
+from lakewarden.systems.gravitino.http.kinds import (
+    METALAKE,
+    Created,
+    Kind,
+    alter,
+    create,
+    described,
+    drop,
+    load,
+    plain,
+)
+from lakewarden.systems.gravitino.http.labels import Label, goes_anywhere
+
+
+class Create(Body):
+    """The body of POST …/tags."""
+
+    name: str
+    comment: str | None = None
+    properties: dict[str, str] | None = None
+
+
+class Associate(Body):
+    """Tags to put on an object and to take off, by name."""
+
+    tags_to_add: list[str] | None = None
+    tags_to_remove: list[str] | None = None
+
+
+def _read(exchange: Exchange) -> Created:
+    body = read(exchange, Create)
+    return body.name, described(body.comment, body.properties)
+
+
+TAG: Final = Label(type="tag", plural="tags", show=plain, check=goes_anywhere)
+
+TAGS: Final = Kind(type="tag", within="metalake", path=METALAKE + "/tags", read=_read)
+
+
+def associate(exchange: Exchange) -> Reply:
+    """Puts tags on an object and takes tags off."""
+    body = read(exchange, Associate)
+    return labels.associate(TAG, exchange, body.tags_to_add, body.tags_to_remove)
+
+
+def _of_objects(path: str) -> tuple[Route, ...]:
+    """The routes about the tags of one object, under a path that names it."""
+    return (
+        Route("GET", path, "object.tags.list", partial(labels.of_object, TAG)),
+        Route("POST", path, "object.tags.associate", associate),
+        Route("GET", path + "/{tag}", "object.tags.load", partial(labels.one_of_object, TAG)),
+    )
+
+
+_ALL: Final = TAGS.path
+_ONE: Final = TAGS.one
+
+ROUTES: Final = (
+    Route("GET", _ALL, "tag.list", partial(labels.list_all, TAG)),
+    Route("POST", _ALL, "tag.create", partial(create, TAGS)),
+    Route("GET", _ONE, "tag.load", partial(load, TAGS)),
+    Route("PUT", _ONE, "tag.alter", partial(alter, TAGS)),
+    Route("DELETE", _ONE, "tag.drop", partial(drop, TAGS)),
+    # Before the older paths, of which it would be one.
+    Route("GET", _ONE + "/objects", "tag.objects.list", partial(labels.objects, TAG)),
+    *_of_objects(METALAKE + "/objects/{type}/{name}/tags"),
+    *_of_objects(_ALL + "/{type}/{name}"),
+)

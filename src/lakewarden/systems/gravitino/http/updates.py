@@ -1,0 +1,143 @@
+"""The updates of a PUT: `{"@type": …}` objects, applied one after the other to a draft.
+
+Those that most kinds of objects share are here; a kind with more declares its own union and
+hands what it does not know to `apply_shared`.
+SOURCE: gravitino reference 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.service.sealed_properties import is_secret
+from lakewarden.systems.gravitino.http.bodies import Body, Json, Updates, convert, read
+from lakewarden.systems.gravitino.http.errors import illegal
+
+RESERVED: Final = "in-use"
+"""The property that says whether a metalake or catalog is enabled; not set by hand."""
+
+MOST_PROPERTIES: Final = 1_000
+"""More properties than this on one object are refused."""
+
+
+class Update(Body, tag_field="@type"):
+    """What every update derives from; its tag is the `@type`."""
+
+
+class Rename(Update, tag="rename"):
+    """Another name, in the same container."""
+
+    new_name: str
+
+
+class UpdateComment(Update, tag="updateComment"):
+    """Another comment, or none."""
+
+    new_comment: str | None = None
+
+
+class RemoveComment(Update, tag="removeComment"):
+    """No comment any more."""
+
+
+class SetProperty(Update, tag="setProperty"):
+    """One property from now on."""
+
+    property: str
+    value: str
+
+
+class RemoveProperty(Update, tag="removeProperty"):
+    """One property less."""
+
+    property: str
+
+
+PROPERTIES = SetProperty | RemoveProperty
+SHARED = Rename | UpdateComment | SetProperty | RemoveProperty
+
+
+@dataclass(slots=True)
+class Draft:
+    """An object as the updates so far leave it.
+
+    `body` is its document, `name` the last part of its name. `secrets` are properties to keep
+    apart, None to take one away; `renamed` are parts of it (columns) by old and new name.
+    """
+
+    name: str
+    body: Json
+    secrets: dict[str, str | None] = field(default_factory=dict)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The properties that are shown; to be changed in place."""
+        kept = self.body.setdefault("properties", {})
+        assert isinstance(kept, dict)  # noqa: S101 — INVARIANT: documents are written here
+        return kept
+
+
+def read_updates(exchange: Exchange, union: Any) -> list[Any]:
+    """The request's updates as values of `union`; raises `Failure` 400."""
+    raw = read(exchange, Updates).updates
+    if not raw:
+        raise illegal("body: expected at least one update")
+    return [convert(one, union, f"body: updates[{i}]") for i, one in enumerate(raw)]
+
+
+def apply_shared(draft: Draft, update: object) -> None:
+    """One of the shared updates; raises `Failure` 400 for any other."""
+    match update:
+        case Rename(new_name=name):
+            draft.name = name
+        case UpdateComment(new_comment=comment):
+            set_comment(draft, comment)
+        case RemoveComment():
+            set_comment(draft, None)
+        case SetProperty(property=key, value=value):
+            _set(draft, key, value)
+        case RemoveProperty(property=key):
+            draft.properties.pop(key, None)
+            draft.secrets[key] = None
+        case _:
+            raise illegal(f"unknown update `{type(update).__name__}`")
+
+
+def set_comment(draft: Draft, comment: str | None) -> None:
+    """The comment from now on; None: there is none."""
+    draft.body.pop("comment", None)
+    if comment is not None:
+        draft.body["comment"] = comment
+
+
+def checked(properties: Mapping[str, str] | None) -> dict[str, str]:
+    """Properties as a request gives them; raises `Failure` 400 for such as may not be set."""
+    found = dict(properties or {})
+    for key in found:
+        _check_key(key)
+    if len(found) > MOST_PROPERTIES:
+        raise illegal(f"{len(found)} properties, at most {MOST_PROPERTIES} are allowed")
+    return found
+
+
+def _set(draft: Draft, key: str, value: str) -> None:
+    _check_key(key)
+    if is_secret(key, value):
+        draft.properties.pop(key, None)
+        draft.secrets[key] = value
+        return
+    draft.properties[key] = value
+    draft.secrets[key] = None
+    if len(draft.properties) > MOST_PROPERTIES:
+        raise illegal(f"more than {MOST_PROPERTIES} properties are not allowed")
+
+
+def _check_key(key: str) -> None:
+    if not key.strip():
+        raise illegal("the key of a property is blank")
+    if key == RESERVED:
+        raise illegal(f"property `{RESERVED}` is reserved; enable or disable instead")

@@ -1,0 +1,133 @@
+"""Users of a metalake: add, remove, get, list; many at once.
+
+A user of a metalake is a record of a person of the directory. Removing it takes the person's
+roles and ownerships in the metalake, and nothing else; the owner of the metalake stays.
+SOURCE: gravitino reference 3.4, 4.3, 4.4 and 6.1; the bulk calls:
+apache/gravitino:docs/open-api/bulk.yaml@0b0ffb3e12d7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, TypeVar
+
+from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.http.authorization import entity, write
+from lakewarden.systems.gravitino.http.bodies import Body, Json, ok, read
+from lakewarden.systems.gravitino.http.errors import Failure, failure_of, illegal, no_such_entity
+from lakewarden.systems.gravitino.http.kinds import METALAKE
+from lakewarden.systems.gravitino.http.people import (
+    Add,
+    add,
+    add_one,
+    get_one,
+    list_all,
+    remove_one,
+    take_out,
+)
+
+T = TypeVar("T")
+
+MOST: Final = 100
+"""More users than this in one bulk call are refused."""
+
+
+class BulkAdd(Body):
+    """Many users to add."""
+
+    users: list[Add]
+
+
+class BulkRemove(Body):
+    """Many users to remove."""
+
+    names: list[str]
+
+
+def bulk_add(exchange: Exchange) -> Reply:
+    """Adds users, each by itself: what cannot be added is told, the others are."""
+    metalake = entity(exchange, "metalake")
+    users = _counted(read(exchange, BulkAdd).users)
+    names = [one.name for one in users]
+
+    def task(transaction: WriteTransaction) -> Reply:
+        acts = [partial(_added, exchange, transaction, one, metalake) for one in users]
+        done, errors = _each(names, acts)
+        return _bulk_reply("users", done, errors, len(names))
+
+    return write(exchange, "user.bulk_add", metalake, task, told={"users": names})
+
+
+def bulk_remove(exchange: Exchange) -> Reply:
+    """Removes users, each by itself: what cannot be removed is told, the others are."""
+    metalake = entity(exchange, "metalake")
+    names = _counted(read(exchange, BulkRemove).names)
+    if len(set(names)) < len(names):
+        raise illegal("body: a name is there twice")
+
+    def remove(transaction: WriteTransaction, name: str) -> str:
+        user = gravitino.entity(metalake.name, "user", name)
+        if not take_out(exchange, transaction, user):
+            raise no_such_entity(user)
+        return name
+
+    def task(transaction: WriteTransaction) -> Reply:
+        done, errors = _each(names, [partial(remove, transaction, name) for name in names])
+        return _bulk_reply("names", done, errors, len(names))
+
+    users = tuple(Entity("user", f"{metalake.name}:{name}") for name in names)
+    told = {"users": names}
+    return write(exchange, "user.bulk_remove", metalake, task, lists={"users": users}, told=told)
+
+
+def _counted(items: list[T]) -> list[T]:
+    if not 1 <= len(items) <= MOST:
+        raise illegal(f"body: expected 1 to {MOST} users, got {len(items)}")
+    return items
+
+
+def _added(exchange: Exchange, transaction: WriteTransaction, one: Add, metalake: Entity) -> Json:
+    return add(exchange, transaction, one.record(metalake, "user"))
+
+
+def _each(names: Sequence[str], acts: Sequence[Callable[[], T]]) -> tuple[list[T], list[Json]]:
+    """What became of each name: results, and errors with the place in the request."""
+    done: list[T] = []
+    errors: list[Json] = []
+    for index, (name, act) in enumerate(zip(names, acts, strict=True)):
+        try:
+            done.append(act())
+        except (Failure, BadInput) as error:
+            failure = failure_of(error)
+            told = {"code": failure.code, "type": failure.type, "message": failure.message}
+            errors.append({"index": index, "name": name, **told})
+    return done, errors
+
+
+def _bulk_reply(member: str, done: Sequence[object], errors: list[Json], total: int) -> Reply:
+    summary = {"total": total, "succeeded": len(done), "failed": len(errors)}
+    return ok(**{member: done}, errors=errors, summary=summary)
+
+
+_BULK = "/api/bulk/metalakes/{metalake}/users"
+
+ROUTES: Final = (
+    Route("GET", METALAKE + "/users", "user.list", lambda exchange: list_all(exchange, "user")),
+    Route("POST", METALAKE + "/users", "user.add", lambda exchange: add_one(exchange, "user")),
+    Route(
+        "GET", METALAKE + "/users/{user}", "user.load", lambda exchange: get_one(exchange, "user")
+    ),
+    Route(
+        "DELETE",
+        METALAKE + "/users/{user}",
+        "user.remove",
+        lambda exchange: remove_one(exchange, "user"),
+    ),
+    Route("POST", _BULK + "/add", "user.bulk_add", bulk_add),
+    Route("POST", _BULK + "/remove", "user.bulk_remove", bulk_remove),
+)

@@ -1,0 +1,125 @@
+"""Views: named queries in one or several dialects of SQL.
+
+Newer releases have them; the rules are those of the Iceberg REST server, see the model.
+SOURCE: gravitino reference 3.5; the requests and replies of apache-gravitino 1.3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.names.canonical import lower_word, quoted
+from lakewarden.systems.gravitino.http.bodies import Body, Json, present, read
+from lakewarden.systems.gravitino.http.errors import illegal
+from lakewarden.systems.gravitino.http.kinds import (
+    SCHEMA,
+    Created,
+    Kind,
+    described,
+    plain,
+    routes_of,
+)
+from lakewarden.systems.gravitino.http.table_columns import Column, columns
+from lakewarden.systems.gravitino.http.updates import (
+    Draft,
+    RemoveProperty,
+    Rename,
+    SetProperty,
+    Update,
+    apply_shared,
+)
+
+
+class Representation(Body):
+    """The query in one dialect."""
+
+    dialect: str
+    sql: str
+    type: str = "sql"
+
+
+class Create(Body):
+    """The body of POST …/views."""
+
+    name: str
+    representations: list[Representation]
+    columns: list[Column] | None = None
+    comment: str | None = None
+    default_catalog: str | None = None
+    default_schema: str | None = None
+    properties: dict[str, str] | None = None
+
+
+class Replace(Update, tag="replaceView"):
+    """Another query."""
+
+    representations: list[Representation]
+    columns: list[Column] | None = None
+    comment: str | None = None
+    default_catalog: str | None = None
+    default_schema: str | None = None
+
+
+def _read(exchange: Exchange) -> Created:
+    body = read(exchange, Create)
+    return body.name, {**described(body.comment, body.properties), **_query(body)}
+
+
+def _query(given: Create | Replace) -> Json:
+    return present(
+        columns=columns(given.columns or []),
+        representations=_representations(given.representations),
+        defaultCatalog=given.default_catalog,
+        defaultSchema=given.default_schema,
+    )
+
+
+def _representations(given: Sequence[Representation]) -> list[Json]:
+    if not given:
+        raise illegal("body: a view needs at least one representation")
+    dialects = {one.dialect for one in given}
+    if len(dialects) < len(given):
+        raise illegal("body: two representations are of one dialect")
+    for one in given:
+        if lower_word(one.type) != "sql":
+            raise illegal(f"unknown representation {quoted(one.type)}; expected `sql`")
+        if not one.dialect.strip() or not one.sql.strip():
+            raise illegal("body: a representation has a `dialect` and `sql`")
+    return [{"type": "sql", "dialect": one.dialect, "sql": one.sql} for one in given]
+
+
+def _show(name: str, body: Json) -> Json:
+    own = present(
+        columns=body.get("columns") or [],
+        representations=body.get("representations")
+        or [{"type": "sql", "dialect": "unknown", "sql": "unknown"}],
+        defaultCatalog=body.get("defaultCatalog"),
+        defaultSchema=body.get("defaultSchema"),
+    )
+    return {**plain(name, body), **own}
+
+
+def _apply(draft: Draft, update: Any) -> None:
+    if not isinstance(update, Replace):
+        apply_shared(draft, update)
+        return
+    for key in ("comment", "columns", "representations", "defaultCatalog", "defaultSchema"):
+        draft.body.pop(key, None)
+    draft.body.update(present(comment=update.comment))
+    draft.body.update(_query(update))
+
+
+VIEWS: Final = Kind(
+    type="view",
+    within="schema",
+    path=SCHEMA + "/views",
+    read=_read,
+    show=_show,
+    updates=Rename | SetProperty | RemoveProperty | Replace,
+    apply=_apply,
+    family="relational",
+)
+
+ROUTES: Final = routes_of(VIEWS)

@@ -1,7 +1,0 @@
-"""Our own API under `/api/v1`, and its description at `/openapi.json`."""
-
-from __future__ import annotations
-
-from lakewarden.wire.admin.dialect import Admin
-
-__all__ = ["Admin"]

@@ -1,0 +1,50 @@
+"""The audit trail over our own API."""
+
+from __future__ import annotations
+
+from tests.http.admin.api import Api
+
+
+def rows(api: Api, **query: str) -> list[dict[str, object]]:
+    return [row["event"] for row in api.must("GET", "/audit", query=query)["rows"]]
+
+
+def test_writes_and_denied_writes_leave_a_row_with_who_what_and_why(api: Api) -> None:
+    answer = api.ask("POST", "/realms", {"name": "x", "model": "gravitino"}, user="ana")
+    assert answer.status == 403
+    api.must("POST", "/realms", {"name": "x", "model": "gravitino"})
+    denied, allowed = rows(api, last="2")
+    assert (denied["actor"], denied["outcome"]) == ("ana", "deny")
+    assert denied["request_id"] == answer.body["request_id"]
+    assert (allowed["actor"], allowed["outcome"]) == ("admin", "allow")
+    assert allowed["operation"] == denied["operation"] == "realm.create"
+
+
+def test_no_token_s_text_is_in_the_trail(api: Api) -> None:
+    text = api.must("POST", "/tokens", {"user": "ana"})["token"]
+    assert text not in str(api.must("GET", "/audit"))
+
+
+def test_the_trail_comes_in_pages_and_is_whole(api: Api) -> None:
+    for name in ("a", "b", "c"):
+        api.must("PUT", f"/directories/main/users/{name}")
+    first = api.must("GET", "/audit", query={"page.limit": "2"})
+    query = {"page.limit": "1000", "page.token": first["page"]["next_token"]}
+    rest = api.must("GET", "/audit", query=query)
+    numbers = [row["seq"] for row in first["rows"] + rest["rows"]]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert rest["page"]["next_token"] == ""
+    found = api.must("POST", "/audit/verify")
+    assert (found["whole"], found["rows"]) == (True, len(numbers))
+
+
+def test_an_auditor_of_one_realm_reads_what_concerns_it_and_no_more(api: Api) -> None:
+    right = {"privileges": ["READ_AUDIT"], "to": ["user:aud"], "on": "realm:gravitino"}
+    api.must("PUT", "/realms/_server/statements/aud", right)
+    api.must("PUT", "/realms/gravitino/entity", {"entity": "metalake:lk"})
+    api.must("PUT", "/realms/cdap/entity", {"entity": "namespace:n"})
+    answer = api.ask("GET", "/audit", user="aud", query={"realm": "gravitino"})
+    assert {row["event"]["target"] for row in answer.body["rows"]} == {"realm:gravitino"}
+    for query in ({}, {"realm": "cdap"}):
+        assert api.ask("GET", "/audit", user="aud", query=query).status == 403
+    assert api.ask("POST", "/audit/verify", user="aud").status == 403

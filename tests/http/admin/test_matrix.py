@@ -1,0 +1,176 @@
+"""Every endpoint with every kind of caller, and with hostile words in every place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from lakewarden.http.admin.dialect import ENDPOINTS
+from lakewarden.http.admin.endpoint import Endpoint
+from tests.http.admin.api import Api
+from tests.http.lock_spy import only_recorded
+
+TABLE = "table:lk:sales.raw.orders"
+POLICY = {"name": "policy.toml", "policy": {"members": {"members:lk": ["user:guest"]}}}
+BODIES: dict[str, dict[str, Any]] = {
+    "NewRealm": {"name": "fresh", "model": "gravitino"},
+    "RealmChange": {"settings": {"mode": "seed"}},
+    "PrincipalSent": {"principal": "user:guest"},
+    "Membership": {"member": "user:guest", "of": "group:guests"},
+    "DirectoryMembership": {"member": "user:guest", "of": "group:guests"},
+    "NewToken": {"user": "guest", "title": "x"},
+    "StatementSent": {"privileges": ["MANAGE_USERS"], "to": ["user:guest"], "on": "metalake:lk"},
+    "EntitySent": {"entity": "metalake:lk"},
+    "Question": {"operation": "table.load", "entity": TABLE, "principal": "guest"},
+    "Questions": {"questions": [{"operation": "table.load", "principal": "guest"}]},
+    "ListQuestion": {"operation": "table.load", "principal": "guest"},
+    "WhoQuestion": {"operation": "table.load", "entity": TABLE},
+    "Parts": {"entity": TABLE, "principal": "guest"},
+    "AccessQuestion": {"entity": TABLE},
+    "FilesSent": {"files": [POLICY]},
+    "Agreed": {"files": [POLICY], "revision": 0, "digest": "0" * 64},
+    "LinkSent": {
+        "one": {"realm": "gravitino", "entity": "metalake:lk"},
+        "other": {"realm": "cdap", "entity": "dataset:shop.orders"},
+    },
+    "LinkRows": {"keeper": "rules", "links": [["gravitino", "metalake:lk", "cdap", "dataset:a.b"]]},
+    "WhoAcross": {"operation": "read", "entity": TABLE},
+    "ListAcross": {"operation": "read", "principal": "guest"},
+    "ExplainAcross": {"operation": "read", "entity": TABLE, "principal": "guest"},
+    "ReachQuestion": {"asset": TABLE, "realm": "gravitino"},
+    "Rows": {"model": "gravitino", "entities": [["metalake", "lk", None, None]]},
+}
+PARAMS = {"realm": "gravitino", "directory": "main", "name": "guest", "id": "x"}
+QUERIES = {
+    "entity": "metalake:lk",
+    "principal": "user:guest",
+    "member": "user:guest",
+    "of": "group:guests",
+    "all": "true",
+    "realm": "gravitino",
+    "one_realm": "gravitino",
+    "one": "metalake:lk",
+    "other_realm": "cdap",
+    "other": "dataset:shop.orders",
+}
+FOR_EVERYBODY = {"/whoami", "/realms", "/directories"}
+FOR_THE_REALM_S_PEOPLE = {"/realms/{realm}", "/realms/{realm}/operations"}
+HOSTILE = [
+    "' OR 1=1 --",
+    "../../etc/passwd",
+    "a\x00b",
+    "\u202eabc",
+    "<script>alert(1)</script>",
+    "%s%n{0}${x}",
+    "*",
+    "ä" * 300,
+    "user:",
+    ":",
+    "urn:li:dataset:(((",
+    "a\nb",
+]
+
+each = pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: f"{one.method} {one.path}")
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    folder: Path = tmp_path_factory.mktemp("matrix")
+    with Api(folder) as made:
+        made.must("PUT", "/realms/gravitino/entity", {"entity": "metalake:lk"})
+        made.must("POST", "/realms", {"name": "far", "model": "gravitino", "directory": "other"})
+        yield made
+
+
+def path_of(one: Endpoint, **instead: str) -> str:
+    params = {**PARAMS, **instead}
+    return re.sub(r"\{(\w+)\}", lambda found: quote(params[found[1]], safe=""), one.path)
+
+
+def body_of(one: Endpoint) -> dict[str, Any] | None:
+    return None if one.takes is None else BODIES[one.takes.__name__]
+
+
+def query_of(one: Endpoint) -> dict[str, str]:
+    names = {parameter.name for parameter in one.query}
+    return {name: value for name, value in QUERIES.items() if name in names}
+
+
+@each
+def test_nobody_is_answered_without_a_credential(api: Api, one: Endpoint) -> None:
+    for token in (None, "lw_none", "x.y.z"):
+        answer = api.ask(one.method, path_of(one), body_of(one), user=None, token=token)
+        assert answer.status == 401
+
+
+@each
+def test_names_in_headers_make_nobody_somebody(api: Api, one: Endpoint) -> None:
+    spoofed = {"x-remote-user": "admin", "x-forwarded-user": "admin", "x-user": "admin"}
+    answer = api.ask(one.method, path_of(one), body_of(one), user=None, headers=spoofed)
+    assert answer.status == 401
+
+
+@each
+def test_a_plain_user_is_refused_whatever_is_not_its_own(api: Api, one: Endpoint) -> None:
+    with only_recorded(api.service):
+        answer = api.ask(one.method, path_of(one), body_of(one), user="eve", query=query_of(one))
+    if one.path in FOR_EVERYBODY | FOR_THE_REALM_S_PEOPLE and one.method == "GET":
+        assert answer.status == 200
+    else:
+        assert answer.status == 403
+        assert answer.body["operation"]
+        assert answer.body["object"]
+
+
+@each
+def test_somebody_from_another_directory_is_refused_everything(api: Api, one: Endpoint) -> None:
+    made = api.must("POST", "/tokens", {"user": "admin", "directory": "other"})
+    query = query_of(one)
+    if any(parameter.name == "directory" for parameter in one.query):
+        query["directory"] = "main"
+    body = body_of(one)
+    if body is not None and one.path == "/tokens":
+        body = {**body, "directory": "main"}
+    with only_recorded(api.service):
+        answer = api.ask(one.method, path_of(one), body, token=made["token"], query=query)
+    expected = 200 if one.path in FOR_EVERYBODY and one.method == "GET" else 403
+    assert answer.status == expected
+
+
+@each
+def test_an_administrator_is_never_refused(api: Api, one: Endpoint) -> None:
+    if one.method == "DELETE" and one.path == "/realms/{realm}":
+        path = path_of(one, realm="far")
+    else:
+        path = path_of(one)
+    answer = api.ask(one.method, path, body_of(one), query=query_of(one))
+    assert answer.status in (200, 201, 204, 404, 409), answer
+
+
+@each
+@pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_words_are_bad_input_and_never_an_error_of_ours(
+    api: Api, one: Endpoint, word: str
+) -> None:
+    for name in re.findall(r"\{(\w+)\}", one.path):
+        answer = api.ask(
+            one.method, path_of(one, **{name: word}), body_of(one), query=query_of(one)
+        )
+        assert answer.status < 500
+    for parameter in one.query:
+        if "\x00" in word:
+            continue
+        query = {**query_of(one), parameter.name: word}
+        assert api.ask(one.method, path_of(one), body_of(one), query=query).status < 500
+    for member, value in (body_of(one) or {}).items():
+        for instead in (word, [word], {word: word}, None, -1, True):
+            if instead == value:
+                continue
+            body = {**(body_of(one) or {}), member: instead}
+            answer = api.ask(one.method, path_of(one), body, query=query_of(one))
+            assert answer.status < 500, (member, instead)

@@ -1,0 +1,85 @@
+"""Realms over our own API: seen, created, changed and dropped."""
+
+from __future__ import annotations
+
+from tests.http.admin.api import Api
+
+
+def test_the_caller_learns_who_it_is(api: Api) -> None:
+    admin = api.must("GET", "/whoami")
+    assert (admin["user"], admin["directory"], admin["administrator"]) == ("admin", "main", True)
+    assert api.must("GET", "/whoami", user="ana")["administrator"] is False
+
+
+def test_without_a_credential_nothing_is_answered(api: Api) -> None:
+    answer = api.ask("GET", "/whoami", user=None)
+    assert (answer.status, answer.headers["content-type"]) == (401, "application/problem+json")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_a_fresh_server_has_the_three_realms_and_its_own(api: Api) -> None:
+    found = api.must("GET", "/realms")["realms"]
+    assert [one["name"] for one in found] == ["_server", "cdap", "datahub", "gravitino"]
+    assert all(one["statements"] is not None for one in found)
+
+
+def test_everybody_of_the_directory_sees_its_realms_but_not_what_is_in_them(api: Api) -> None:
+    found = api.must("GET", "/realms", user="ana")["realms"]
+    assert [one["name"] for one in found] == ["_server", "cdap", "datahub", "gravitino"]
+    assert all(one["statements"] is None for one in found)
+
+
+def test_a_realm_is_created_with_its_defaults_changed_and_dropped(api: Api) -> None:
+    made = api.ask("POST", "/realms", {"name": "hub2", "model": "datahub"})
+    assert made.status == 201
+    assert made.body["statements"] > 0
+    settings = {"settings": {"bootstrap": "closed"}}
+    changed = api.must("PATCH", "/realms/hub2", settings)
+    assert changed["settings"]["bootstrap"] == "closed"
+    assert changed["statements"] < made.body["statements"]
+    assert api.ask("DELETE", "/realms/hub2").status == 204
+    assert api.ask("GET", "/realms/hub2").status == 404
+
+
+def test_what_is_malformed_or_taken_is_refused(api: Api) -> None:
+    for body, status in (
+        ({"name": "gravitino", "model": "gravitino"}, 409),
+        ({"name": "Bad", "model": "gravitino"}, 400),
+        ({"name": "_other", "model": "gravitino"}, 400),
+        ({"name": "x", "model": "atlas"}, 400),
+        ({"name": "x", "model": "control"}, 400),
+        ({"name": "x", "model": "gravitino", "settings": {"mode": "odd"}}, 400),
+        ({"name": "x", "model": "gravitino", "owner": "ana"}, 400),
+        ({"name": "x"}, 400),
+    ):
+        assert api.ask("POST", "/realms", body).status == status, body
+    assert api.ask("DELETE", "/realms/_server").status == 409
+    assert api.ask("PATCH", "/realms/_server", {"settings": {}}).status == 400
+
+
+def test_a_no_says_what_is_missing_and_who_may_grant_it(api: Api) -> None:
+    answer = api.ask("POST", "/realms", {"name": "x", "model": "gravitino"}, user="ana")
+    assert answer.status == 403
+    assert answer.body["operation"] == "realm.create"
+    assert answer.body["object"] == "directory:main"
+    assert answer.body["missing"] == {"privilege": "MANAGE_SERVER", "object": "server:lakewarden"}
+    assert answer.body["may_grant"] == ["admin"]
+
+
+def test_hidden_and_absent_realms_are_refused_alike(api: Api) -> None:
+    api.must("POST", "/realms", {"name": "far", "model": "gravitino", "directory": "other"})
+    for path in ("", "/statements", "/entities", "/operations"):
+        hidden = api.ask("GET", f"/realms/far{path}", user="ana")
+        absent = api.ask("GET", f"/realms/xyz{path}", user="ana")
+        assert hidden.status == absent.status == 403
+        for one in (hidden.body, absent.body):
+            one.pop("request_id")
+        assert str(hidden.body).replace("far", "xyz") == str(absent.body)
+
+
+def test_every_answer_names_the_revision_that_it_was_taken_from(api: Api) -> None:
+    before = int(api.ask("GET", "/realms").headers["lakewarden-revision"])
+    made = api.ask("POST", "/realms", {"name": "x", "model": "gravitino"})
+    assert int(made.headers["lakewarden-revision"]) == before + 1
+    later = api.ask("GET", "/realms", headers={"lakewarden-at-least": str(before + 1)})
+    assert later.status == 200

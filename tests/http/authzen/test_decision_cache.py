@@ -1,0 +1,118 @@
+"""The short way says what the kernel says: decision, reason, and the statements that decide."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lakewarden.http.authzen import evaluator
+from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.explain import explain
+from lakewarden.kernel.principal import GROUP, ROLE, USER
+from lakewarden.kernel.request import Reason, Request
+from lakewarden.service.state import RealmState
+from lakewarden.service.system import load_system
+from lakewarden.testing.questions import ask
+from lakewarden.testing.worlds import make
+from tests.http.authzen.small import NOW, Asking, realm, state
+
+MODELS = ("gravitino", "datahub", "cdap", "cdap_parent_write")
+QUESTIONS = 120
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """The question as AuthZEN puts it."""
+    target = request.target
+    if target == NO_RESOURCE:
+        type, id = "platform", "platform"
+    else:
+        type, id = target
+    return {
+        "subject": {"type": request.principal.kind, "id": request.principal.name},
+        "action": {"name": request.operation},
+        "resource": {"type": type, "id": id},
+    }
+
+
+def _expected(realm: RealmState, request: Request) -> tuple[bool, str, list[str]]:
+    found = explain(realm.matrix, request)
+    statements = list(found.statements) if found.decision.reason in _TOLD else []
+    return found.decision.allow, found.decision.reason.value, statements
+
+
+_TOLD = (Reason.ALLOWED, Reason.DENIED)
+
+
+def _plain(request: Request) -> Request:
+    return Request(request.principal, request.operation, request.target, NOW)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", range(6))
+def test_answers_in_random_worlds_are_those_of_explanations(model: str, seed: int) -> None:
+    world = make(load_system(model), seed)
+    drawn = realm("drawn", world.system, world.facts)
+    admin = Asking(state(drawn), "admin")
+    requests = [_plain(one) for one in ask(world, seed, QUESTIONS)]
+    requests = [one for one in requests if one.principal.kind in (USER, GROUP, ROLE)]
+    for request in [*requests, *requests]:
+        body = _asked(request)
+        found = admin.evaluation(body, realm="drawn")
+        try:
+            allow, reason, statements = _expected(drawn, request)
+        except Unknown:
+            assert found["context"]["reason"] == "unknown"
+            continue
+        assert found["decision"] is allow
+        assert (found["context"]["reason"], found["context"]["statements"]) == (reason, statements)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_batches_in_random_worlds_are_those_of_decisions(model: str) -> None:
+    world = make(load_system(model), 7)
+    drawn = realm("drawn", world.system, world.facts)
+    gate = Asking(state(drawn))
+    requests = [_plain(one) for one in ask(world, 7, QUESTIONS)]
+    answers = gate.evaluations({"evaluations": [_asked(r) for r in requests]}, realm="drawn")
+    for request, answer in zip(requests, answers, strict=True):
+        try:
+            expected = drawn.matrix.decide(request).allow
+        except Unknown:
+            expected = False
+        if request.principal.kind in (USER, GROUP, ROLE):
+            assert answer["decision"] is expected
+        else:
+            assert answer["decision"] is False
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_short_way_is_taken(model: str) -> None:
+    """So that the tests above are about it."""
+    world = make(load_system(model), 3)
+    drawn = realm("drawn", world.system, world.facts)
+    now = state(drawn)
+    gate = Asking(now)
+    cache = evaluator.EvaluatorCache(now)
+    exchange = gate.exchange(realm="drawn")
+    asked = cache.evaluator(exchange)
+    taken = 0
+    for request in map(_plain, ask(world, 3, QUESTIONS)):
+        found = asked.cached_operations(None, request.operation, request.target.type)
+        taken += any(cached is not None for cached in found)
+    assert taken > QUESTIONS / 10
+
+
+def test_too_many_answers_are_forgotten_and_still_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = make(load_system("gravitino"), 1)
+    drawn = realm("drawn", world.system, world.facts)
+    kept, forgetting = Asking(state(drawn), "admin"), Asking(state(drawn), "admin")
+    bodies = [_asked(_plain(one)) for one in ask(world, 1, QUESTIONS)]
+    before = [json.dumps(kept.evaluation(body, realm="drawn")) for body in bodies]
+    monkeypatch.setattr(evaluator, "MOST_ANSWERS", 30)
+    after = [json.dumps(forgetting.evaluation(body, realm="drawn")) for body in bodies]
+    assert before == after

@@ -1,0 +1,205 @@
+"""A CDAP server without a socket: real routes, real decision service, real store in a file.
+
+Every request passes through the server's own routing; only HTTP itself and authentication are
+left out: the caller is said. Grants are made over the wire too, by the authorization admin.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import parse_qs, urlsplit
+
+from lakewarden.app.routing import Found, Table
+from lakewarden.http.exchange import CdapLimits, CdapOptions, Exchange, Reply, Services
+from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
+from lakewarden.kernel.principal import MASTER, SERVICE_ADMINS, USER, Principal
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.names.canonical import split_path
+from lakewarden.service import realms
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.realm import Realm
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.store import open_store
+from lakewarden.store.secrets import Keys, new_key
+from lakewarden.systems.cdap import names as cdap
+from lakewarden.systems.cdap.http import Cdap
+from tests.http.prepared import prepared, served
+
+REALM: Final = "cdap"
+
+ADMIN: Final = "admin"
+"""The authorization admin: manages grants and roles, and holds nothing."""
+
+BOSS: Final = "boss"
+"""Whom the tests let do everything that they need done."""
+
+RUNNER: Final = "platform"
+"""The master user."""
+
+POWERS: Final = ((ADMIN, SERVICE_ADMINS), (RUNNER, MASTER))
+
+Json = dict[str, Any]
+
+
+@cache
+def _table() -> Table:
+    """The routes of the dialect, which keeps nothing."""
+    return Table([Cdap()])
+
+
+class Wire:
+    """The server; `ask` sends one request and gives status and body.
+
+    A store that is in the folder already is served as it is. `profile` is the realm's model,
+    `settings` are those of it; `bare`: it has neither admin nor master.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        profile: str = "cdap",
+        settings: Mapping[str, str] | None = None,
+        options: CdapOptions | None = None,
+        keys: Iterable[str] | None = None,
+        bare: bool = False,
+    ) -> None:
+        self._stack = ExitStack()
+        if not (folder / "store").exists():
+            known = dict(settings or {})
+            realm, powers = Realm(REALM, profile, settings=known), () if bare else POWERS
+            kind = (__name__, profile, *sorted(known.items()), bare)
+            prepared(folder, kind, lambda fresh: _make(fresh, realm, powers))
+        self.store, self.service = served(folder)
+        self._stack.enter_context(self.store)
+        self.table = _table()
+        (self.dialect,) = self.table.dialects
+        sealing = Keys([new_key()] if keys is None else list(keys))
+        self.services = Services(sealing=sealing, cdap=options or CdapOptions())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        user: str = BOSS,
+        groups: tuple[str, ...] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """One request with a body as it is; `path` is below `/v3` unless it begins with `/`."""
+        parts = urlsplit(path if path.startswith("/") else f"/v3/{path}")
+        exchange: Exchange | None = None
+        try:
+            segments = split_path(parts.path, encoded_slash=True)
+            found = self.table.find(method, segments, self.service.state)
+            if not isinstance(found, Found):
+                return self.dialect.missing(method, parts.path, found.allowed)
+            query = parse_qs(parts.query, keep_blank_values=True)
+            exchange = Exchange(
+                method=method,
+                path=parts.path,
+                params=found.params,
+                query={name: tuple(values) for name, values in query.items()},
+                headers={name.lower(): value for name, value in (headers or {}).items()},
+                body=body,
+                actor=Actor(user, groups=groups, credential="simple", wire="cdap"),
+                realm=REALM,
+                state=self.service.state,
+                now=self.service.clock(),
+                service=self.service,
+                services=self.services,
+            )
+            return found.route.handler(exchange)
+        except Exception as error:  # noqa: BLE001 — as the server does
+            return self.dialect.failed(exchange, error)
+
+    def ask(self, method: str, path: str, body: object = None, **who: Any) -> tuple[int, Any]:
+        """One request; the status, and the body: read if it is JSON, else as text.
+
+        A body of bytes is sent as it is.
+        """
+        sent = b"" if body is None else body if isinstance(body, bytes) else _json(body)
+        reply = self.send(method, path, sent, **who)
+        if reply.content_type == "application/json":
+            return reply.status, json.loads(reply.body)
+        return reply.status, reply.body.decode()
+
+    def good(self, method: str, path: str, body: object = None, **who: Any) -> Any:
+        """One request that succeeds, and its body."""
+        status, answer = self.ask(method, path, body, **who)
+        assert status == 200, (status, answer)
+        return answer
+
+    def status(self, method: str, path: str, body: object = None, **who: Any) -> int:
+        """The status of one request."""
+        return self.ask(method, path, body, **who)[0]
+
+    def grant(self, user: str, id: str, *actions: str, kind: str = "USER") -> None:
+        """Gives somebody actions on an id, which may hold wildcards; none said: all four."""
+        body = _privileges(user, id, actions or ("READ", "WRITE", "EXECUTE", "ADMIN"), kind)
+        self.good("POST", "security/authorization/privileges/grant", body, user=ADMIN)
+
+    def revoke(self, user: str, id: str, *actions: str, kind: str = "USER") -> None:
+        """Takes actions on an id from somebody; none said: all four."""
+        body = _privileges(user, id, actions or ("READ", "WRITE", "EXECUTE", "ADMIN"), kind)
+        self.good("POST", "security/authorization/privileges/revoke", body, user=ADMIN)
+
+    def reopened(self) -> None:
+        """From here on another process answers, which has loaded everything from the store."""
+        self.service = DecisionService(self.store)
+        self.service.open()
+
+
+def limit(wire: Wire, limits: CdapLimits) -> None:
+    """From here on the server takes and keeps so much."""
+    options = replace(wire.services.cdap, limits=limits)
+    wire.services = replace(wire.services, cdap=options)
+
+
+def _json(body: object) -> bytes:
+    return json.dumps(body).encode()
+
+
+def _privileges(user: str, id: str, actions: Iterable[str], kind: str) -> Json:
+    return {
+        "authorizable": cdap.to_authorizable(cdap.parse_pattern_id(id)),
+        "principal": {"name": user, "type": kind},
+        "actions": list(actions),
+    }
+
+
+def _make(folder: Path, realm: Realm, powers: Iterable[tuple[str, Principal]]) -> None:
+    with open_store(f"sqlite:///{folder}/store") as store:
+        service = DecisionService(store)
+        service.open()
+        service.write(SYSTEM, lambda transaction: _found(transaction, realm, powers))
+
+
+def _found(
+    transaction: WriteTransaction, realm: Realm, powers: Iterable[tuple[str, Principal]]
+) -> None:
+    realms.establish(transaction, realm)
+    for name, power in powers:
+        person = Principal(USER, name)
+        row = MembershipRow(person, power)
+        transaction.change(REALM, PrincipalChanged(person, True), MembershipChanged(row, True))

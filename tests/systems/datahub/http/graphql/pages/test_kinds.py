@@ -1,0 +1,111 @@
+"""The page of every type of entities says what was written of it, field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lakewarden.aspects.meaning import READERS
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import aspects
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.aspects import Write
+from lakewarden.systems.datahub.http.graphql.kinds import NAMES
+from lakewarden.systems.datahub.http.graphql.schema import schema
+from tests.systems.datahub.http.graphql.pages.kinds import KINDS, Kind
+from tests.systems.datahub.http.graphql.pages.world import ASPECTS, ORDERS, Json
+from tests.systems.datahub.http.graphql.wire import REALM, Wire, document
+
+NO_EDGES = {"types": [], "direction": "INCOMING"}
+
+
+def put(wire: Wire, urn: str, written: dict[str, Json]) -> None:
+    for name, value in written.items():
+        wire.put(urn.split(":")[2], urn, name, value)
+
+
+def agreed(found: Any, wanted: Any) -> Any:
+    """What is found, with no more members of objects than are wanted."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        return {name: agreed(found[name], wanted[name]) for name in wanted if name in found}
+    if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+        return [agreed(one, other) for one, other in zip(found, wanted, strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.urn.split(":")[2] for kind in KINDS])
+def test_a_page_shows_what_was_written(wire: Wire, kind: Kind) -> None:
+    put(wire, kind.urn, kind.aspects)
+    found = wire.good(document(kind.document), urn=kind.urn, edges=NO_EDGES)
+    # Not every document selects every member of what another one selects whole.
+    wanted = agreed(kind.shown, found)
+    assert set(wanted) == set(kind.shown)
+    assert agreed(found, wanted) == wanted
+    assert found["exists"] is True
+
+
+def test_every_field_of_every_page_has_a_resolver() -> None:
+    """An entity has members of its own that would be shown in place of a field's value."""
+    for name in NAMES:
+        type: Any = schema().type_map[name]
+        assert [field for field, told in type.fields.items() if told.resolve is None] == []
+
+
+def spoiled(value: Any, wrong: object) -> Iterator[Any]:
+    """The value with the members of one object or list in it replaced."""
+    match value:
+        case dict():
+            yield dict.fromkeys(value, wrong)
+            for name, member in value.items():
+                yield from ({**value, name: other} for other in spoiled(member, wrong))
+        case list():
+            yield [wrong]
+            for index, member in enumerate(value):
+                for other in spoiled(member, wrong):
+                    yield [*value[:index], other, *value[index + 1 :]]
+
+
+WRONG: tuple[object, ...] = (
+    None,
+    "x",
+    1.5,
+    True,
+    [],
+    {},
+    [{"a": 1}],
+    {"time": "x"},
+    "urn:li:corpuser:",
+    [None],
+)
+ODD = [
+    ("page_dataset", ORDERS, ASPECTS),
+    *((kind.document, kind.urn, kind.aspects) for kind in KINDS),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "urn", "written"), ODD, ids=[urn.split(":")[2] for _, urn, _ in ODD]
+)
+def test_what_is_written_oddly_is_shown_as_if_it_were_not_there(
+    wire: Wire, name: str, urn: str, written: dict[str, Json]
+) -> None:
+    """Nobody promises that a member is of the type that the schema gives it."""
+    wire.put(urn.split(":")[2], urn, "status", {"removed": False})
+    for turn, wrong in enumerate(WRONG):
+        variants = {aspect: list(spoiled(value, wrong)) for aspect, value in written.items()}
+        deepest = max(len(each) for each in variants.values())
+        for index in (0, *range(turn + 1, deepest, 2 * len(WRONG))):
+            odd = {aspect: each[index] for aspect, each in variants.items() if index < len(each)}
+            keep(wire, urn, odd)
+            answer = wire.ask(document(name), urn=urn, edges=NO_EDGES)
+            assert "errors" not in answer, json.dumps([answer["errors"], odd])
+
+
+def keep(wire: Wire, urn: str, odd: dict[str, Json]) -> None:
+    """Writes the aspects as they are, but those that mean something and are refused."""
+    entity = Entity(urn.split(":")[2], urn)
+    told = [Write(entity, name, value) for name, value in odd.items() if name not in READERS]
+    wire.service.write(SYSTEM, lambda transaction: aspects.write(transaction, REALM, told, urn))

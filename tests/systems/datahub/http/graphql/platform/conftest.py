@@ -1,0 +1,28 @@
+"""Fixtures: a server that can keep secrets, on which nobody has anything by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lakewarden.store.secrets import Keys, new_key
+from tests.systems.datahub.http.graphql.wire import Wire
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Wire]:
+    """Such a server."""
+    with Wire(folder) as one:
+        one.services = replace(one.services, sealing=Keys([new_key()]))
+        one.close()
+        yield one
+
+
+@pytest.fixture
+def wire(tmp_path: Path) -> Iterator[Wire]:
+    with served(tmp_path) as one:
+        yield one

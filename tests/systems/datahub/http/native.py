@@ -1,0 +1,214 @@
+"""A server where people sign up and in, over the whole way of a request, with a clock of ours.
+
+Callers come through a trusted proxy, so that a test says from which address. Passwords are
+hashed as everywhere, only with less work, and every comparison is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import SecretStr
+
+from lakewarden.app.build import Application
+from lakewarden.authn.password import Passwords
+from lakewarden.config.settings import Settings
+from lakewarden.kernel.change import PrincipalChanged
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.realm import DIRECTORY, people_of
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.settings import Datahub
+from tests.app.asgi import Asked, close
+from tests.app.serving import Answer
+from tests.http.prepared import prepared
+
+TOKEN = "lw_root_5Vq8Zt2LxWk7Rn3GdYp9HcMbTs6JfAe1Qu4"
+KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+HERE = "198.51.100.7"
+PASSWORD = "correct horse 7"
+START = 1_800_000_000.0
+
+ME = "{ me { corpUser { urn username isNativeUser } } }"
+INVITE = "query q($i: GetInviteTokenInput!) { getInviteToken(input: $i) { inviteToken } }"
+NEW_INVITE = (
+    "mutation m($i: CreateInviteTokenInput!) { createInviteToken(input: $i) { inviteToken } }"
+)
+RESET = (
+    "mutation m($i: CreateNativeUserResetTokenInput!)"
+    " { createNativeUserResetToken(input: $i) { resetToken } }"
+)
+CREATE = (
+    "mutation c($i: CreateAccessTokenInput!)"
+    " { createAccessToken(input: $i) { accessToken metadata { id } } }"
+)
+
+
+def user(name: str) -> str:
+    return f"urn:li:corpuser:{name}"
+
+
+class Counted(Passwords):
+    """Passwords with little work for each, and how often one was compared."""
+
+    def __init__(self) -> None:
+        super().__init__(rounds=1, memory_kib=8)
+        self.compared = 0
+
+    def verify(self, hashed: str | None, password: str) -> bool:
+        self.compared += 1
+        return super().verify(hashed, password)
+
+
+class Site:
+    """The server. `now` is its clock; the administrator comes with the root token."""
+
+    def __init__(self, database: str, *, now: float = START, **datahub: Any) -> None:
+        settings = Settings(
+            database=database,
+            auth="token",
+            root_token=SecretStr(TOKEN),
+            secret_keys=(SecretStr(KEY),),
+            trusted_proxies=("127.0.0.1/32",),
+            datahub=Datahub(**datahub),
+        )
+        self.now = now
+        self.passwords = Counted()
+        _prepare(settings)
+        self.application = Application(settings)
+        parts = self.application.parts
+        parts.services = replace(parts.services, passwords=self.passwords)
+        self.application.open()
+        self.service.clock = lambda: self.now
+        self.asked = Asked(self.application, asyncio.new_event_loop())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        close(self.asked)
+
+    @property
+    def service(self) -> DecisionService:
+        return self.application.parts.service
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        cookie: str = "",
+        token: str = "",
+        address: str = HERE,
+        **headers: str,
+    ) -> Answer:
+        """One request, from an address, with a cookie or a token or neither."""
+        sent = [(name.replace("_", "-"), value) for name, value in headers.items()]
+        sent.append(("x-forwarded-for", address))
+        if cookie:
+            sent.append(("cookie", f"actor=urn:li:corpuser:root; PLAY_SESSION={cookie}"))
+        if token:
+            sent.append(("authorization", f"Bearer {token}"))
+        raw = b"" if body is None else json.dumps(body).encode()
+        return self.asked.ask(method, path, raw, sent, user=None)
+
+    def graphql(
+        self, query: str, *, cookie: str = "", token: str = "", path: str = "", **variables: object
+    ) -> Any:
+        """The answer to a document, by the administrator unless the caller says otherwise."""
+        body = {"query": query, "variables": variables}
+        by = token if token or cookie else TOKEN
+        return json.loads(
+            self.send("POST", path or "/api/v2/graphql", body, cookie=cookie, token=by).body
+        )
+
+    def invited(self, **input: str) -> str:
+        """An invitation's word."""
+        word: str = self.graphql(INVITE, i=input)["data"]["getInviteToken"]["inviteToken"]
+        return word
+
+    def sign_up(self, name: str = "ana@x.test", word: str = "", **members: str) -> Answer:
+        """One tries to sign up, by a new invitation unless there is one."""
+        form = {
+            "userUrn": user(name),
+            "email": name if "@" in name else f"{name}@x.test",
+            "fullName": "Ana Arc",
+            "title": "Other",
+            "password": PASSWORD,
+            "inviteToken": word or self.invited(),
+        }
+        return self.send("POST", "/signUp", {**form, **members})
+
+    def log_in(
+        self, name: str = "ana@x.test", password: str = PASSWORD, address: str = HERE
+    ) -> Answer:
+        """One tries to sign in."""
+        return self.send(
+            "POST", "/logIn", {"username": name, "password": password}, address=address
+        )
+
+    def session(self, name: str = "ana@x.test", password: str = PASSWORD) -> str:
+        """The cookie of somebody who signs in."""
+        answer = self.log_in(name, password)
+        assert answer.status == 200, answer
+        return session_of(answer)
+
+    def me(self, cookie: str, path: str = "") -> str | None:
+        """The URN of whom a cookie is believed to be; None: nobody."""
+        answer = self.send("POST", path or "/api/graphql", {"query": ME}, cookie=cookie)
+        if answer.status == 401:
+            return None
+        found: str = json.loads(answer.body)["data"]["me"]["corpUser"]["urn"]
+        return found
+
+    def put_person(self, name: str) -> None:
+        """Makes somebody known to the directory."""
+
+        def task(transaction: WriteTransaction) -> None:
+            transaction.change(people_of(DIRECTORY), PrincipalChanged(Principal(USER, name), True))
+
+        self.service.write(SYSTEM, task)
+
+    def audit(self) -> list[dict[str, Any]]:
+        """The audit trail."""
+        with self.service.reading() as reading:
+            return [json.loads(row.body) for row in reading.audit()]
+
+
+def _prepare(settings: Settings) -> None:
+    """Puts a file there that has gone through its first start, where there is none yet."""
+    kind, _, file = settings.database.partition(":///")
+    if kind != "sqlite" or Path(file).exists():
+        return
+
+    def start(folder: Path) -> None:
+        database = f"sqlite:///{folder / Path(file).name}"
+        application = Application(settings.model_copy(update={"database": database}))
+        application.open()
+        close(Asked(application, asyncio.new_event_loop()))
+
+    prepared(Path(file).parent, (__name__, Path(file).name, repr(settings.datahub)), start)
+
+
+def session_of(answer: Answer) -> str:
+    """The text of the session that an answer sets."""
+    (cookie,) = (one for one in answer.cookies if one.startswith("PLAY_SESSION="))
+    return cookie.partition(";")[0].partition("=")[2]
+
+
+def message(answer: Answer) -> str:
+    """What a refusal says."""
+    found: str = json.loads(answer.body)["message"]
+    return found

@@ -1,0 +1,168 @@
+"""Rest.li, entity by entity: read, ingested, listed, deleted, no longer referred to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.systems.datahub.http.wire import Wire
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
+STOCK = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.stock,PROD)"
+PII = "urn:li:tag:pii"
+TAGS = {"tags": [{"tag": PII}]}
+ANA = "urn:li:corpuser:ana"
+STAFF = "urn:li:corpGroup:staff"
+OWNED = {"owners": [{"owner": ANA, "type": "NONE"}], "lastModified": {"time": 1, "actor": ANA}}
+
+
+def path(urn: str) -> str:
+    return f"/entitiesV2/{quote(urn, safe='')}"
+
+
+def test_an_entity_is_read_whole_or_by_the_aspects_named(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS), (ORDERS, "ownership", OWNED))
+    body = wire.good("GET", path(ORDERS))
+    assert (body["urn"], body["entityName"]) == (ORDERS, "dataset")
+    assert set(body["aspects"]) == {"datasetKey", "globalTags", "ownership"}
+    tags = body["aspects"]["globalTags"]
+    assert (tags["name"], tags["type"], tags["version"]) == ("globalTags", "VERSIONED", 0)
+    assert set(tags["created"]) == {"time", "actor"}
+    for wanted in ("?aspects=List(globalTags,status)", "?aspects=List%28globalTags%2Cstatus%29"):
+        assert set(wire.good("GET", path(ORDERS) + wanted)["aspects"]) == {"globalTags"}
+
+
+def test_an_entity_that_is_not_there_has_no_aspects_and_a_stranger_is_refused(wire: Wire) -> None:
+    assert wire.good("GET", path(ORDERS))["aspects"] == {}
+    wire.put((ORDERS, "globalTags", TAGS))
+    assert [wire.bad("GET", path(urn), user="eve") for urn in (ORDERS, STOCK)] == [403, 403]
+
+
+def test_entities_are_read_together_if_all_may_be(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS), (ANA, "corpUserInfo", {"active": True}))
+    ids = ",".join(quote(urn, safe="") for urn in (ORDERS, STOCK, ANA))
+    for asked in (f"ids=List({ids})", f"ids=List%28{quote(ids)}%29".replace("%25", "%")):
+        answer = wire.good("GET", f"/entitiesV2?{asked}&aspects=List(globalTags,corpUserInfo)")
+        assert set(answer["results"]) == {ORDERS, ANA}
+        assert set(answer["results"][ORDERS]["aspects"]) == {"globalTags"}
+        assert (answer["statuses"], answer["errors"]) == ({}, {})
+    older = f"ids={quote(ORDERS, safe='')}&ids={quote(ANA, safe='')}"
+    assert len(wire.good("GET", f"/entitiesV2?{older}")["results"]) == 2
+    wire.grant("one", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
+    assert wire.bad("GET", f"/entitiesV2?{older}", user="eve") == 403
+    assert wire.good("GET", f"/entitiesV2?ids={quote(ORDERS, safe='')}", user="eve")["results"]
+    assert wire.bad("GET", "/entitiesV2") == wire.bad("GET", "/entitiesV2?ids=List(x)") == 400
+
+
+def snapshot(urn: str, **named: object) -> dict[str, Any]:
+    aspects = [{f"com.linkedin.common.{name}": value} for name, value in named.items()]
+    whole = {"com.linkedin.metadata.snapshot.DatasetSnapshot": {"urn": urn, "aspects": aspects}}
+    return {"entity": {"value": whole}, "systemMetadata": {"runId": "r1"}}
+
+
+def test_a_snapshot_is_written_as_a_whole(wire: Wire) -> None:
+    wire.good("POST", "/entities?action=ingest", snapshot(ORDERS, GlobalTags=TAGS, Status={}))
+    assert wire.aspects(ORDERS).keys() == {"datasetKey", "globalTags", "status"}
+    bad = snapshot(STOCK, Status={}, GlobalTags={"tags": 7})
+    assert wire.bad("POST", "/entities?action=ingest", bad) == 400
+    assert wire.bad("POST", "/entities?action=ingest", {}) == 400
+    assert wire.bad("POST", "/entities?action=ingest", snapshot(STOCK, Status={}), "eve") == 403
+    assert wire.aspects(STOCK) == {}
+
+
+def test_an_entity_is_deleted_by_whoever_may(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS), (ORDERS, "datasetProfile", {"timestampMillis": 1}))
+    call = "/entities?action=delete"
+    assert wire.bad("POST", call, {"urn": ORDERS}, "eve") == 403
+    assert json.loads(wire.audit()[-1].body)["outcome"] == "deny"
+    wire.grant("drop", "DELETE_ENTITY", to="eve", TYPE=["dataset"])
+    gone = wire.good("POST", call, {"urn": ORDERS}, "eve")["value"]
+    assert (gone["rows"], gone["timeseriesRows"]) == (2, 1)
+    assert wire.good("POST", call, {"urn": ORDERS}, "eve")["value"]["rows"] == 0
+    assert wire.aspects(ORDERS) == {}
+
+
+def test_values_in_time_are_deleted_alone(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS), (ORDERS, "datasetProfile", {"timestampMillis": 1}))
+    call = "/entities?action=delete"
+    body = {"urn": ORDERS, "aspectName": "datasetProfile"}
+    for name in ("globalTags", ""):
+        assert wire.bad("POST", call, {**body, "aspectName": name}) == 400
+    assert wire.bad("POST", call, body, "eve") == 403
+    assert wire.good("POST", call, body)["value"]["timeseriesRows"] == 1
+    assert wire.good("POST", call, body)["value"]["timeseriesRows"] == 0
+    assert wire.aspects(ORDERS)["globalTags"] == TAGS
+
+
+@pytest.mark.parametrize("word", ["root", "admin-metadata-policy"])
+def test_a_shipped_policy_cannot_be_deleted(wire: Wire, word: str) -> None:
+    id = "0" if word == "root" else word
+    urn = f"urn:li:dataHubPolicy:{id}"
+    assert wire.bad("POST", "/entities?action=delete", {"urn": urn}) == 403
+    assert wire.bad("DELETE", f"/openapi/v3/entity/dataHubPolicy/{quote(urn, safe='')}") == 403
+
+
+def test_references_are_counted_then_taken_away(wire: Wire) -> None:
+    wire.put((ORDERS, "globalTags", TAGS), (STOCK, "globalTags", TAGS), (PII, "tagKey", {}))
+    call = "/entities?action=deleteReferences"
+    assert wire.bad("POST", call, {"urn": PII}, "eve") == 403
+    assert wire.good("POST", call, {"urn": PII, "dryRun": True})["value"]["total"] == 2
+    found = wire.good("POST", call, {"urn": PII})["value"]
+    assert {one["entity"] for one in found["relatedAspects"]} == {ORDERS, STOCK}
+    assert {one["aspect"] for one in found["relatedAspects"]} == {"globalTags"}
+    assert wire.aspects(ORDERS)["globalTags"] == {"tags": []}
+    assert wire.good("POST", call, {"urn": PII})["value"]["total"] == 0
+
+
+def test_references_to_people_are_owners_and_members(wire: Wire) -> None:
+    owned = {**OWNED, "owners": [{"owner": STAFF, "type": "NONE"}]}
+    wire.put((ORDERS, "ownership", owned), (ANA, "groupMembership", {"groups": [STAFF]}))
+    wire.put((STAFF, "corpGroupInfo", {"members": []}))
+    call = "/entities?action=deleteReferences"
+    found = wire.good("POST", call, {"urn": STAFF})["value"]["relatedAspects"]
+    assert {(one["entity"], one["aspect"]) for one in found} == {
+        (ORDERS, "ownership"),
+        (ANA, "groupMembership"),
+    }
+    assert wire.aspects(ORDERS)["ownership"]["owners"] == []
+    assert wire.aspects(ANA)["groupMembership"]["groups"] == []
+
+
+def test_references_from_children_of_a_domain_are_their_places(wire: Wire) -> None:
+    shop, child = "urn:li:domain:shop", "urn:li:domain:eu"
+    wire.put((child, "domainProperties", {"name": "EU", "parentDomain": shop}))
+    found = wire.good("POST", "/entities?action=deleteReferences", {"urn": shop})["value"]
+    assert [(one["entity"], one["aspect"]) for one in found["relatedAspects"]] == [
+        (child, "domainProperties")
+    ]
+    assert wire.aspects(child)["domainProperties"] == {"name": "EU"}
+
+
+def test_urns_are_listed_page_by_page_for_whoever_may_read_them(wire: Wire) -> None:
+    wire.put((ORDERS, "status", {}), (STOCK, "status", {}))
+    call = "/entities?action=listUrns"
+    body = wire.good("POST", call, {"entity": "dataset", "start": 1, "count": 5})["value"]
+    assert body == {"start": 1, "count": 1, "total": 2, "entities": [STOCK]}
+    wire.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[STOCK])
+    page = {"entity": "dataset", "start": 0, "count": 5}
+    seen = wire.good("POST", call, page, "eve")["value"]
+    assert (seen["total"], seen["entities"]) == (1, [STOCK])
+    assert wire.good("POST", call, page, "zed")["value"]["entities"] == []
+
+
+def test_policies_are_listed_though_nobody_wrote_them_as_entities(wire: Wire) -> None:
+    wire.grant("own", "EDIT_ENTITY", to="ana")
+    call = "/entities?action=listUrns"
+    asked = {"entity": "dataHubPolicy", "start": 0, "count": 100}
+    whole = wire.good("POST", call, asked)["value"]
+    assert whole["total"] == len(set(whole["entities"])) == len(whole["entities"])
+    named = {urn.rpartition(":")[2] for urn in whole["entities"]}
+    assert {"own", "0", "admin-platform-policy"} <= named
+    pages = [
+        wire.good("POST", call, {**asked, "start": at, "count": 2})["value"]["entities"]
+        for at in range(0, whole["total"], 2)
+    ]
+    assert [urn for page in pages for urn in page] == whole["entities"]

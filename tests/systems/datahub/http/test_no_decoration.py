@@ -1,0 +1,118 @@
+"""No privilege is decoration: each gates something that a call asks, or the model says why not."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Final
+
+import pytest
+
+from lakewarden import models
+from lakewarden.kernel.expression import Holds, May, Node, NotDenied, children
+from lakewarden.kernel.model import Operation
+from tests.systems.datahub.http.graphql import census
+from tests.systems.datahub.http.test_census import ACTIONS, ROUTES
+
+MODEL: Final = models.load("datahub", {"view_authorization": "on", "views": "access"})
+
+ASKED_WITHIN: Final = {
+    "analytics.view": "wire.datahub.graphql.platform.analytics",
+    "column.docs.edit": "wire.datahub.graphql.edits.descriptions",
+    "column.properties.edit": "wire.datahub.graphql.platform.property_values",
+    "column.tags.edit": "wire.datahub.graphql.edits.labels",
+    "column.terms.edit": "wire.datahub.graphql.edits.labels",
+    "dataset.operations.view": "wire.datahub.graphql.measures",
+    "dataset.profile.view": "wire.datahub.graphql.measures",
+    "entity.search_view": "wire.datahub.viewing",
+    "entity.view": "wire.datahub.viewing",
+    "events.change_log.read": "wire.datahub.system_calls",
+    "events.platform.read": "wire.datahub.system_calls",
+    "events.topic.read": "wire.datahub.system_calls",
+    "role_membership.edit": "service.aspect_guard",
+    "timeseries.delete": "wire.datahub.timeseries",
+    "token.create_service": "wire.datahub.graphql.tokens",
+}
+"""Operations that are asked in the midst of a call, beside its own, and the module that asks."""
+
+SHOWN: Final = {
+    "structured_property.view": "viewStructuredPropertiesPage",
+    "tag.view_page": "viewManageTags",
+}
+"""Pages of the web client, shown by what this member of `platformPrivileges` says."""
+
+
+def reached() -> Iterator[str]:
+    """The operations that calls ask."""
+    yield from (asked.operation for asked in census.REFUSED.values())
+    yield from (route.operation for route in ROUTES if route.operation)
+    for actions in ACTIONS.values():
+        yield from (operation for operation, _ in actions.values())
+    yield from ASKED_WITHIN
+    yield from SHOWN
+
+
+def nodes(rule: Node) -> Iterator[Node]:
+    yield rule
+    for child in children(rule):
+        yield from nodes(child)
+
+
+def named(operation: Operation) -> Iterator[Node]:
+    for rule in operation.rules.values():
+        yield from nodes(rule)
+
+
+def asked() -> set[str]:
+    """The operations that calls ask, and those whose rules are parts of these."""
+    found, todo = set[str](), list(reached())
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found.add(one)
+            inner = named(MODEL.operation(one))
+            todo += [node.operation for node in inner if isinstance(node, May)]
+    return found
+
+
+def gated(operations: set[str]) -> set[str]:
+    """The privileges that the operations' rules name, and those from which one follows."""
+    found = {
+        node.privilege
+        for name in operations
+        for node in named(MODEL.operation(name))
+        if isinstance(node, Holds | NotDenied)
+    }
+    return found | {word for name in found for word in MODEL.privileges[name].implied_by}
+
+
+REASONS: Final = {name: one.asked for name, one in MODEL.operations.items() if one.asked}
+
+
+@pytest.mark.parametrize("name", sorted(MODEL.privileges))
+def test_a_privilege_gates_what_a_call_asks_or_the_model_says_why_it_does_not(name: str) -> None:
+    if name in gated(asked()) or MODEL.privileges[name].asked:
+        return
+    gating = {one for one in MODEL.operations if name in gated({one})}
+    told = "\n".join(f"{one}: {why}" for one, why in sorted(REASONS.items()))
+    assert gating, name
+    assert gating <= REASONS.keys(), f"{name} gates {gating - REASONS.keys()}; reasons:\n{told}"
+
+
+def test_what_calls_ask_needs_no_reason() -> None:
+    assert asked() & REASONS.keys() == set()
+
+
+@pytest.mark.parametrize(("operation", "module"), sorted(ASKED_WITHIN.items()))
+def test_what_is_asked_in_the_midst_of_a_call_is_asked_there(operation: str, module: str) -> None:
+    source = inspect.getsource(import_module(f"lakewarden.{module}"))
+    assert f'"{operation}"' in source
+
+
+@pytest.mark.parametrize(("operation", "member"), sorted(SHOWN.items()))
+def test_a_page_of_the_web_client_is_shown_by_what_the_caller_may(
+    operation: str, member: str
+) -> None:
+    source = inspect.getsource(import_module("lakewarden.systems.datahub.http.graphql.privileges"))
+    assert f'"{member}": "{operation}"' in source

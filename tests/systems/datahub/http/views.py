@@ -1,0 +1,31 @@
+"""What the operator configures of views, given to a realm as a start of the server gives it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from lakewarden.app.first_start import configured
+from lakewarden.config.settings import Settings
+from lakewarden.http.exchange import Services
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.effect import RealmChanged
+from lakewarden.systems.datahub.settings import Datahub
+
+_OF_THE_SERVER = {one.name for one in fields(Services().datahub)}
+
+
+def configure(
+    service: DecisionService, realm: str, services: Services, options: dict[str, Any]
+) -> Services:
+    """The services with some options of the dialect changed; those of the realm are given to it."""
+    own = {name: value for name, value in options.items() if name in _OF_THE_SERVER}
+    given = {name: value for name, value in options.items() if name not in own}
+    if given:
+        before = service.state.realm(realm).realm
+        after = configured(before, Settings(datahub=Datahub(**given)))
+        service.write(
+            SYSTEM, lambda transaction: transaction.change(realm, RealmChanged(realm, after))
+        )
+    return replace(services, datahub=replace(services.datahub, **own))

@@ -1,0 +1,89 @@
+"""What hangs on tables and columns, and what becomes of it when they change."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.systems.gravitino.http.small_lake import COLUMNS, ML, S, T
+from tests.systems.gravitino.http.wire import Json, Wire
+
+OBJECTS = f"{ML}/objects"
+
+
+def tag(lake: Wire, path: str) -> None:
+    """Puts the tag `pii` on the object at `type/name`."""
+    if lake.ask("GET", f"{ML}/tags/pii")[0] == 404:
+        lake.good("POST", f"{ML}/tags", {"name": "pii"})
+    lake.good("POST", f"{OBJECTS}/{path}/tags", {"tagsToAdd": ["pii"], "tagsToRemove": None})
+
+
+def tagged(lake: Wire) -> list[str]:
+    found = lake.good("GET", f"{ML}/tags/pii/objects")["metadataObjects"]
+    return [one["fullName"] for one in found]
+
+
+def alter(lake: Wire, path: str, *updates: Json) -> None:
+    lake.good("PUT", path, {"updates": list(updates)})
+
+
+def test_a_column_keeps_its_tag_under_another_name(lake: Wire) -> None:
+    tag(lake, "column/rel.s.t.name")
+    rename = {"@type": "renameColumn", "oldFieldName": ["name"], "newFieldName": "title"}
+    alter(lake, T, rename)
+    assert tagged(lake) == ["rel.s.t.title"]
+
+
+def test_a_column_keeps_its_tag_when_the_table_is_renamed(lake: Wire) -> None:
+    tag(lake, "column/rel.s.t.name")
+    alter(lake, T, {"@type": "rename", "newName": "t2"})
+    assert tagged(lake) == ["rel.s.t2.name"]
+
+
+def test_a_tag_goes_with_its_column(lake: Wire) -> None:
+    tag(lake, "column/rel.s.t.name")
+    alter(lake, T, {"@type": "deleteColumn", "fieldName": ["name"], "ifExists": False})
+    assert tagged(lake) == []
+    alter(lake, T, {"@type": "addColumn", "fieldName": ["name"], "type": "string"})
+    assert tagged(lake) == []
+
+
+def test_two_columns_can_change_names(lake: Wire) -> None:
+    tag(lake, "column/rel.s.t.name")
+
+    def renamed(old: str, new: str) -> Json:
+        return {"@type": "renameColumn", "oldFieldName": [old], "newFieldName": new}
+
+    alter(lake, T, renamed("name", "x"), renamed("id", "name"), renamed("x", "id"))
+    assert tagged(lake) == ["rel.s.t.id"]
+
+
+def test_columns_with_any_name_are_kept_but_cannot_be_named(lake: Wire) -> None:
+    columns = [{"name": "weight in kg.", "type": "double"}, {"name": "*", "type": "double"}]
+    lake.good("POST", f"{S}/tables", {"name": "odd", "columns": columns})
+    shown = lake.good("GET", f"{S}/tables/odd")["table"]["columns"]
+    assert [one["name"] for one in shown] == ["weight in kg.", "*"]
+
+
+def test_a_table_made_again_has_nothing_of_the_old_one(lake: Wire) -> None:
+    statistics = f"{OBJECTS}/table/rel.s.t/statistics"
+    lake.good("PUT", statistics, {"updates": {"custom-rows": 1}})
+    partition = {"type": "list", "name": "p", "lists": []}
+    lake.good("POST", f"{T}/partitions", {"partitions": [partition]})
+    tag(lake, "table/rel.s.t")
+    lake.good("DELETE", T)
+    lake.good("POST", f"{S}/tables", {"name": "t", "columns": COLUMNS})
+    assert lake.good("GET", statistics)["statistics"] == []
+    assert lake.good("GET", f"{T}/partitions")["names"] == []
+    assert tagged(lake) == []
+
+
+@pytest.mark.parametrize("accept", ["application/vnd.gravitino.v1+json", "*/*", "text/html", ""])
+def test_the_first_version_of_the_api_is_served(lake: Wire, accept: str) -> None:
+    assert lake.ask("GET", T, headers={"accept": accept})[0] == 200
+
+
+def test_another_version_of_the_api_is_not(lake: Wire) -> None:
+    reply = lake.send("GET", T, headers={"accept": "application/vnd.gravitino.v2+json"})
+    assert (reply.status, json.loads(reply.body)["code"]) == (406, 1001)

@@ -23,7 +23,7 @@ from bench.result import kept, machine, rounded
 from bench.start import fresh_store
 from bench.text import say
 from bench.timing import interleaved, latencies, median, quantile, ratio, settle, timed
-from lakewarden.http.exchange import DataHubOptions, Exchange, Handler, Services
+from lakewarden.http.exchange import Exchange, Handler, Services
 from lakewarden.kernel.change import EntityAdded, RelationChanged, StatementAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
@@ -38,6 +38,7 @@ from lakewarden.service.search.index import Index
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
 from lakewarden.systems.datahub.http.graphql.routes import routes
+from lakewarden.systems.datahub.settings import DataHubSettings
 
 REALM: Final = "datahub"
 DATASETS: Final = 1_000_000
@@ -138,7 +139,7 @@ class Server:
         """The answer to the document, for a user, with view authorization on or off."""
         Index.of(self._service.state.realm(REALM).matrix.snapshot).remembered.clear()
         body = {"query": DOCUMENT, "variables": {"query": query}}
-        options = DataHubOptions(existence=False, policies=view)
+        options = DataHubSettings(existence=False, policies=view)
         exchange = Exchange(
             method="POST",
             path="/api/graphql",
@@ -151,7 +152,7 @@ class Server:
             state=self._service.state,
             now=self._service.clock(),
             service=self._service,
-            services=Services(datahub=options),
+            services=Services(systems={"datahub": options}),
         )
         answer: dict[str, Any] = json.loads(self._handler(exchange).body)
         assert "errors" not in answer, answer

@@ -20,12 +20,12 @@ from lakewarden.service.audit import first_fault
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.people import remove
 from lakewarden.service.realm import CONTROL, Realm
-from lakewarden.systems.datahub.settings import Datahub
-from lakewarden.systems.gravitino.settings import Gravitino
+from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.gravitino.settings import GravitinoSettings
 
 
 def _settings(**changed: object) -> Settings:
-    return Settings(**{"admin": "ana", **changed})  # type: ignore[arg-type]
+    return Settings(**{"admin": "ana", **changed})
 
 
 @pytest.fixture
@@ -132,8 +132,8 @@ def test_what_is_configured_is_applied(service: DecisionService) -> None:
         service,
         _settings(
             cdap_profile="cdap-parent-write",
-            gravitino=Gravitino(mode="next", service_admins=("sam",)),
-            datahub=Datahub(bootstrap="closed"),
+            gravitino=GravitinoSettings(mode="next", service_admins=("sam",)),
+            datahub=DataHubSettings(bootstrap="closed"),
         ),
     )
     realms = service.state.realms
@@ -148,7 +148,7 @@ def test_the_mode_of_gravitino_follows_the_configuration_where_it_names_one(
     service: DecisionService,
 ) -> None:
     first_start(service, _settings())
-    first_start(service, _settings(gravitino=Gravitino(mode="next")))
+    first_start(service, _settings(gravitino=GravitinoSettings(mode="next")))
     assert service.state.realms["gravitino"].realm.settings["mode"] == "next"
     assert not first_start(service, _settings())
 
@@ -182,12 +182,12 @@ def test_of_many_that_start_at_once_one_does_it(tmp_path: Path) -> None:
 def test_the_switches_of_views_are_given_to_every_realm_of_datahub(
     service: DecisionService,
 ) -> None:
-    first_start(service, _settings(datahub=Datahub(bootstrap="closed")))
+    first_start(service, _settings(datahub=DataHubSettings(bootstrap="closed")))
     second = Realm("second", "datahub", settings={"bootstrap": "closed"})
     service.write(SYSTEM, lambda transaction: realms.establish(transaction, second))
     page = Entity("dataset", "urn:li:dataset:a")
     assert _may(service, "second", "eve", "entity.view", page)
-    given = Datahub(view=True, unrestricted_add=("tag",))
+    given = DataHubSettings(view=True, unrestricted_add=("tag",))
     assert first_start(service, _settings(datahub=given))
     for name in ("datahub", "second"):
         settings = service.state.realm(name).system.model.settings
@@ -195,5 +195,5 @@ def test_the_switches_of_views_are_given_to_every_realm_of_datahub(
         assert not _may(service, name, "eve", "entity.search_view", page)
         assert _may(service, name, "eve", "entity.view", Entity("tag", "urn:li:tag:a"))
     assert not first_start(service, _settings())  # what is not said stays as it is
-    assert first_start(service, _settings(datahub=Datahub(view=False)))
+    assert first_start(service, _settings(datahub=DataHubSettings(view=False)))
     assert _may(service, "second", "eve", "entity.view", page)

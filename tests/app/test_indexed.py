@@ -63,7 +63,7 @@ class Lake:
 
     def settings(self, *folders: Path) -> Settings:
         found = {"database": self.url, "admin": "ana", "port": 0}
-        return Settings(**found, indexes=folders or (self.index,))  # type: ignore[arg-type]
+        return Settings(**found, indexes=folders or (self.index,))
 
     @contextmanager
     def service(self) -> Iterator[DecisionService]:

@@ -216,7 +216,7 @@ def test_tokens_made_in_simple_mode_die_with_it(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path}/store"
     texts: list[str] = []
     for mode, status in (("simple", 200), ("token", 401), ("simple", 200)):
-        application = Application(Settings(database=database, auth=mode, admin="ana"))  # type: ignore[arg-type]
+        application = Application(Settings(database=database, auth=mode, admin="ana"))
         application.open()
         asked = Asked(application, asyncio.new_event_loop())
         for text in texts:

@@ -27,7 +27,7 @@ def _settings(folder: Path, **changed: object) -> Settings:
     # A busy machine has no part in it: only what never comes is waited for so long.
     limits = Limits(request_seconds=60, wait_seconds=0.2, header_bytes=2_048, url_bytes=512)
     fields = {"database": f"sqlite:///{folder}/store", "limits": limits, **changed}
-    return Settings(**fields)  # type: ignore[arg-type]
+    return Settings(**fields)
 
 
 @pytest.fixture(autouse=True)

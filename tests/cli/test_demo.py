@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,20 @@ import pytest
 from lakewarden import __version__, sample
 from lakewarden.cli import demo, demo_server, main
 from lakewarden.cli.admin_target import opened
-from lakewarden.cli.demo import QUESTIONS, default_folder
+from lakewarden.cli.demo import default_folder
 from lakewarden.pipeline import job
+from lakewarden.sample.part import Question
 from tests.cli.realms import Cli
+
+QUESTIONS = [(name, one) for name, part in sample.parts().items() for one in part.questions]
 
 SURPRISES = {"hugo": False, "pia": False, "igor": False, "ana": True, "ella": True, "paul": True}
 
 
 def test_three_questions_go_to_each_system() -> None:
     by_realm: dict[str, list[str]] = {}
-    for question in QUESTIONS:
-        by_realm.setdefault(question.realm, []).append(question.verb)
+    for realm, question in QUESTIONS:
+        by_realm.setdefault(realm, []).append(question.verb)
     assert set(by_realm) == {"gravitino", "datahub", "cdap"}
     assert all(verbs[:2] == ["explain", "explain"] for verbs in by_realm.values())
     assert {verbs[2] for verbs in by_realm.values()} == {"who", "list"}
@@ -45,14 +48,15 @@ def test_the_second_run_starts_no_spark_and_says_the_same(
     found = cli("demo", "--once", "--dir", str(estate))
     assert (found.code, found.err) == (0, "")
     assert all(
-        f"{number}. {question.says}" in found.lines for number, question in enumerate(QUESTIONS, 1)
+        f"{number}. {question.says}" in found.lines
+        for number, (_, question) in enumerate(QUESTIONS, 1)
     )
-    assert all(f"   → {question.remark}" in found.lines for question in QUESTIONS)
+    assert all(f"   → {question.remark}" in found.lines for _, question in QUESTIONS)
     assert "Apache Gravitino, version 1: 863 entities, 60 users, 52 statements" in found.out
     assert "statements, 1 row set aside" in found.out
     again = cli("demo", "--once", "--dir", str(estate))
     assert again.out.split("The same in a store")[0] == found.out.split("The same in a store")[0]
-    assert again.lines[-3:] == [f"    {name}: as it was" for name in demo._SOURCES]
+    assert again.lines[-3:] == [f"    {name}: as it was" for name in sample.parts()]
 
 
 @pytest.mark.parametrize(
@@ -96,16 +100,18 @@ def test_it_says_what_it_does_while_it_sets_up_and_needs_no_spark(
     found = cli("demo", "--once", "--dir", str(tmp_path))
     assert found.code == 0, found.err
     assert f"Reading exports of gravitino, datahub, cdap into {tmp_path}:" in found.lines
-    for name in demo._SOURCES:
+    for name in sample.parts():
         assert re.search(rf"^    {name}: [0-9,]+ rows in [0-9.]+ s$", found.out, re.MULTILINE)
         assert f"{name}: check: " in found.err
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.says)
+@pytest.mark.parametrize(
+    ("realm", "question"), QUESTIONS, ids=[question.says for _, question in QUESTIONS]
+)
 def test_every_command_that_is_shown_can_be_copied(
-    cli: Cli, estate: Path, question: demo.Question
+    cli: Cli, estate: Path, realm: str, question: Question
 ) -> None:
-    program, *words = shlex.split(question.command(estate))
+    program, *words = shlex.split(question.command(estate / realm))
     assert program == "lakewarden"
     found = cli(*words)
     expected = SURPRISES.get(question.asker, True)
@@ -134,12 +140,11 @@ def test_its_server_shows_what_its_checks_say(cli: Cli, estate: Path) -> None:
         assert known["view_authorization"] == "on"
 
 
-def test_a_realm_made_with_other_settings_is_not_taken(
-    estate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert demo._is_current(estate / "datahub", sample.DATAHUB)
-    monkeypatch.setattr(demo, "SETTINGS", {"datahub": {"view_authorization": "off"}})
-    assert not demo._is_current(estate / "datahub", sample.DATAHUB)
+def test_a_realm_made_with_other_settings_is_not_taken(estate: Path) -> None:
+    part = sample.parts()["datahub"]
+    assert demo._is_current(estate / "datahub", part)
+    other = replace(part, settings={"view_authorization": "off"})
+    assert not demo._is_current(estate / "datahub", other)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
@@ -169,11 +174,11 @@ def answer(command: str, shown: list[str]) -> Any:
 
 def test_a_realm_that_is_out_of_date_or_damaged_is_not_taken(estate: Path, tmp_path: Path) -> None:
     place = estate / "cdap"
-    assert demo._is_current(place, sample.CDAP)
-    assert not demo._is_current(place, sample.GRAVITINO)
-    assert not demo._is_current(tmp_path, sample.CDAP)
+    assert demo._is_current(place, sample.parts()["cdap"])
+    assert not demo._is_current(place, sample.parts()["gravitino"])
+    assert not demo._is_current(tmp_path, sample.parts()["cdap"])
     (tmp_path / "manifest.json").write_text("{}", "utf-8")
-    assert not demo._is_current(tmp_path, sample.CDAP)
+    assert not demo._is_current(tmp_path, sample.parts()["cdap"])
 
 
 def test_the_folder_is_below_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,8 +204,3 @@ def test_a_folder_of_somebody_else_is_left_alone(cli: Cli, tmp_path: Path) -> No
     found = cli("demo", "--once", "--dir", str(tmp_path))
     assert found.code == 2
     assert "holds `mine.txt` and no `manifest.json`" in found.err
-
-
-def test_the_sources_are_those_of_the_sample() -> None:
-    sources: Mapping[str, Path] = demo._SOURCES
-    assert set(sources.values()) == {sample.GRAVITINO, sample.DATAHUB, sample.CDAP}

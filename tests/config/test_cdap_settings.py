@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ import pytest
 
 from lakewarden.app.build import services
 from lakewarden.config.settings import Settings, load
-from lakewarden.http.exchange import CdapLimits
 from lakewarden.kernel.errors import BadInput
-from lakewarden.systems.cdap.settings import CDAP_VARIABLES
+from lakewarden.systems.cdap.http.namespaces import may_reset
+from lakewarden.systems.cdap.settings import CDAP_VARIABLES, CdapLimits, CdapSettings
 
 VALUES: dict[str, tuple[str, Any]] = {
     "CDAP_SECURITY_ENABLED": ("false", False),
@@ -48,8 +47,12 @@ def test_ours_win_over_cdap_s_own_keys() -> None:
 
 
 def test_what_the_dialect_is_told_are_the_settings() -> None:
-    told = services(load(environment={name: text for name, (text, _) in VALUES.items()})).cdap
-    assert (told.security, told.authorization, told.instance) == (False, False, "prod")
+    told = services(load(environment={name: text for name, (text, _) in VALUES.items()})).of(
+        CdapSettings
+    )
+    assert not told.security.enabled
+    assert not told.security.authorization.enabled
+    assert told.instance_name == "prod"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def test_what_the_dialect_is_told_are_the_settings() -> None:
 def test_namespaces_are_deleted_where_names_are_trusted_unless_it_is_said(
     environment: dict[str, str], expected: bool
 ) -> None:
-    assert services(load(environment=environment)).cdap.unrecoverable_reset is expected
+    assert may_reset(services(load(environment=environment))) is expected
 
 
 def test_what_is_switched_off_for_cdap_is_told() -> None:
@@ -92,15 +95,15 @@ def test_a_proxy_that_is_no_network_is_refused(network: str) -> None:
         load(environment={"LAKEWARDEN_CDAP__TRUSTED_PROXIES": network})
 
 
-LIMITS = [field.name for field in fields(CdapLimits)]
+LIMITS = list(CdapLimits.model_fields)
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_so_much_is_kept_and_taken_as_is_said(name: str) -> None:
     variable = f"LAKEWARDEN_CDAP__LIMITS__{name.upper()}"
-    assert services(load(environment={})).cdap.limits == CdapLimits()
-    told = services(load(environment={variable: "7"})).cdap.limits
-    assert told == replace(CdapLimits(), **{name: 7})
+    assert services(load(environment={})).of(CdapSettings).limits == CdapLimits()
+    told = services(load(environment={variable: "7"})).of(CdapSettings).limits
+    assert told == CdapLimits().model_copy(update={name: 7})
     for value in ("0", "-1", "many"):
         with pytest.raises(BadInput, match=name):
             load(environment={variable: value})

@@ -6,7 +6,7 @@ import pytest
 from lakewarden.app.build import services
 from lakewarden.config.settings import Settings, load
 from lakewarden.kernel.errors import BadInput
-from lakewarden.systems.datahub.settings import DATAHUB_VARIABLES
+from lakewarden.systems.datahub.settings import DATAHUB_VARIABLES, DataHubSettings
 
 KEY = base64.urlsafe_b64encode(bytes(32)).decode()
 
@@ -199,7 +199,7 @@ def test_datahub_s_own_variables_set_its_switches(name: str, key: str) -> None:
             (chosen,) = settings.datahub.realm_settings.values()
             assert chosen in (("on", "access") if value == "true" else ("off", "oss"))
         elif key != "auth":  # the authenticator's, not the dialect's
-            assert getattr(services(settings).datahub, key) is (value == "true")
+            assert getattr(services(settings).of(DataHubSettings), key) is (value == "true")
     assert before is (None if key in _OF_REALMS else True)
 
 
@@ -243,7 +243,7 @@ def test_what_is_switched_off_for_datahub_is_told(key: str) -> None:
 def test_domains_that_count_as_in_datahub_itself_are_told() -> None:
     for given, value in (("true", True), ("false", False), ("original", "original")):
         settings = load(environment={"MCP_VALIDATION_DOMAIN_WRITE": given})
-        assert services(settings).datahub.domain_write == value
+        assert services(settings).of(DataHubSettings).domain_write == value
         told = any("datahub.domain_write" in said for said in settings.weakened)
         assert told == (given == "original")
     with pytest.raises(BadInput, match="domain_write"):
@@ -252,7 +252,7 @@ def test_domains_that_count_as_in_datahub_itself_are_told() -> None:
 
 def test_a_patch_has_so_many_operations_as_is_said() -> None:
     more = load(environment={"LAKEWARDEN_DATAHUB__PATCH_OPERATIONS": "5000"})
-    assert services(more).datahub.patch_operations == 5_000
+    assert services(more).of(DataHubSettings).patch_operations == 5_000
     with pytest.raises(BadInput, match="patch_operations"):
         load(environment={"LAKEWARDEN_DATAHUB__PATCH_OPERATIONS": "0"})
 
@@ -262,12 +262,11 @@ def test_the_seconds_of_datahub_s_cache_are_taken_and_mean_nothing() -> None:
     assert settings.datahub.cache_seconds == 120
     assert [said for said in settings.without_effect if "no effect" in said]
     assert load(environment={}).without_effect == ()
-    assert services(settings).datahub == services(load(environment={})).datahub
 
 
 def test_so_many_values_in_time_are_kept_as_is_said() -> None:
-    assert services(load(environment={})).datahub.timeseries_values == 1_000
+    assert services(load(environment={})).of(DataHubSettings).timeseries_values == 1_000
     fewer = load(environment={"LAKEWARDEN_DATAHUB__TIMESERIES_VALUES": "7"})
-    assert services(fewer).datahub.timeseries_values == 7
+    assert services(fewer).of(DataHubSettings).timeseries_values == 7
     with pytest.raises(BadInput, match="timeseries_values"):
         load(environment={"LAKEWARDEN_DATAHUB__TIMESERIES_VALUES": "0"})

@@ -74,14 +74,14 @@ DIRECTORIES = st.sampled_from(["main", "other", "a-b"])
 @given(DIRECTORIES, st.text(min_size=1), DIRECTORIES, st.text(min_size=1))
 def test_different_people_have_different_names(d1: str, n1: str, d2: str, n2: str) -> None:
     same = (d1, n1) == (d2, n2)
-    assert (control.person(d1, n1) == control.person(d2, n2)) is same
-    assert not control.person(d1, n1).startswith("/")
+    assert (control.person_name(d1, n1) == control.person_name(d2, n2)) is same
+    assert not control.person_name(d1, n1).startswith("/")
 
 
 @given(DIRECTORIES, st.text(min_size=1))
 def test_people_of_main_are_known_by_how_statements_call_them(directory: str, name: str) -> None:
     at_home = name if directory == "main" else None
-    assert control.name_at_home(control.person(directory, name)) == at_home
+    assert control.name_at_home(control.person_name(directory, name)) == at_home
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_there_are_sixty_people_and_twelve_groups() -> None:
 
 def test_people_and_groups_are_the_same_in_all_systems() -> None:
     groups = {group: set(company.members(group)) for group in company.GROUPS}
-    for folder in (sample.GRAVITINO, sample.CDAP):
+    for folder in (sample.path("gravitino"), sample.path("cdap")):
         users, listed = json.loads((folder / "identity.json").read_text("utf-8"))
         names = {user["id"]: user["userName"] for user in users["reply"]["Resources"]}
         assert sorted(names.values()) == [person.name for person in company.PEOPLE]
@@ -100,6 +100,6 @@ def test_the_readme_names_every_planted_mistake_by_something_that_exists() -> No
 
 def test_it_is_part_of_the_package() -> None:
     assert sample.DATA.is_relative_to(Path(lakewarden.__file__).parent)
-    assert sample.DATAHUB.is_file()
-    assert sample.GRAVITINO.is_dir()
-    assert sample.CDAP.is_dir()
+    assert sample.path("datahub").is_file()
+    assert sample.path("gravitino").is_dir()
+    assert sample.path("cdap").is_dir()

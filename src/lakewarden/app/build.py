@@ -12,7 +12,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from threading import Event
@@ -22,10 +22,10 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lakewarden.app import audit_anchor, health, indexed, log, metrics
-from lakewarden.app import dialects as shipped
 from lakewarden.app.address import address_of
 from lakewarden.app.client_address import networks
 from lakewarden.app.connections import Connections
+from lakewarden.app.dialects import all_dialects
 from lakewarden.app.errors_watch import ErrorsWatch
 from lakewarden.app.fair_queue import THREADS
 from lakewarden.app.first_start import first_start
@@ -45,16 +45,10 @@ from lakewarden.authn.authenticator import Authenticator
 from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
 from lakewarden.authn.password import Passwords
 from lakewarden.config.settings import Limits, Settings
-from lakewarden.http.exchange import (
-    CdapLimits,
-    CdapOptions,
-    DataHubOptions,
-    Dialect,
-    GravitinoOptions,
-    Services,
-)
+from lakewarden.config.system_settings import ProxyHeader
+from lakewarden.http.exchange import Dialect, Services
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
-from lakewarden.service.actor import ANONYMOUS
+from lakewarden.registry import registry
 from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import Compiled, start
@@ -63,8 +57,6 @@ from lakewarden.service.search.warmth import prepare
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
 from lakewarden.store.secrets import Keys
-from lakewarden.systems.cdap.names import user_of
-from lakewarden.systems.datahub.root_password import set_root_password
 
 _OWN_THREADS: Final = 2
 """Beside those of handlers: what the server asks for itself does not wait for them."""
@@ -94,8 +86,7 @@ class Application:
         self._parent = parent
         self._readiness = readiness
         self._tried = asyncio.Event()
-        announced = settings.cdap.security.announce_urls
-        self._table = Table(shipped.all_dialects(announced) if dialects is None else dialects)
+        self._table = Table(all_dialects(settings) if dialects is None else dialects)
         self._opened_store: OpenStore | None = None
         self._stops: list[Event] = []
         self._anchoring: audit_anchor.Anchoring | None = None
@@ -135,7 +126,6 @@ class Application:
 
     def _parts(self) -> Parts:
         settings, limits = self.settings, self.settings.limits
-        cdap = settings.cdap
         service = DecisionService(cast(Store, _Absent()))
         given = services(settings)
         hosts = settings.own_hosts
@@ -152,7 +142,8 @@ class Application:
             limiter=RateLimiter(settings.rate_limits),
             principals=settings.tls_principals,
             trusted_proxies={
-                shipped.CDAP: TrustedProxy("cdap-userid", networks(cdap.trusted_proxies))
+                name: TrustedProxy(header.name, networks(header.networks))
+                for name, header in _proxy_headers(settings)
             },
         )
 
@@ -169,7 +160,7 @@ class Application:
                 connections=limit,
                 setting=limits.connections,
             )
-        proxies = networks((*settings.trusted_proxies, *settings.cdap.trusted_proxies))
+        proxies = networks(_proxies(settings))
         return Connections(limit, address_limit, proxies=proxies)
 
     def _freshness(self, service: DecisionService) -> Freshness:
@@ -283,7 +274,8 @@ class Application:
         first_start(service, self.settings)
         passwords = self.parts.services.passwords
         if passwords is not None:
-            set_root_password(service, self.settings, passwords)
+            for _, start in registry().having("first_start"):
+                start.opened(service, self.settings, passwords)
         self.parts.service = service
         self.parts.freshness = self._freshness(service)
         self.parts.freshness.opened()
@@ -411,19 +403,26 @@ class _Absent:
 
 def _open_to(settings: Settings) -> dict[str, str]:
     """Who a request without credentials is, by dialects whose authentication is switched off."""
-    datahub = {} if settings.datahub.auth else {shipped.DATAHUB: settings.datahub.actor}
-    cdap = {} if settings.cdap.security.enabled else {shipped.CDAP: ANONYMOUS}
-    return {**datahub, **cdap}
+    return {name: one.anonymous for name, one in settings.systems.items() if one.anonymous}
+
+
+def _proxy_headers(settings: Settings) -> Iterator[tuple[str, ProxyHeader]]:
+    """In which headers proxies name the caller, by dialects."""
+    for name, section in settings.systems.items():
+        if section.proxy_header is not None:
+            yield name, section.proxy_header
+
+
+def _proxies(settings: Settings) -> tuple[str, ...]:
+    """All networks whose proxies are believed in anything."""
+    of_systems = (one for _, header in _proxy_headers(settings) for one in header.networks)
+    return (*settings.trusted_proxies, *of_systems)
 
 
 def _reserved_names(settings: Settings) -> tuple[str, ...]:
     """The users whom the settings name, who are somebody before anything is stored of them."""
-    cdap = settings.cdap
-    master = (user_of(cdap.master),) if cdap.master else ()
-    return (
-        *(settings.admin, settings.datahub.actor, *settings.gravitino.service_admins),
-        *(*cdap.security.authorization.admin_users, *master),
-    )
+    of_systems = (name for one in settings.systems.values() for name in one.reserved_names)
+    return (settings.admin, *of_systems)
 
 
 def _store_limits(limits: Limits) -> StoreLimits:
@@ -432,7 +431,7 @@ def _store_limits(limits: Limits) -> StoreLimits:
 
 def services(settings: Settings) -> Services:
     """What dialects need to know of the configuration."""
-    gravitino, cdap, keys = settings.gravitino, settings.cdap, secret_keys(settings)
+    keys = secret_keys(settings)
     return Services(
         public_url=settings.public_url.rstrip("/") or address_of(settings),
         admin=settings.admin,
@@ -442,39 +441,8 @@ def services(settings: Settings) -> Services:
         weakened=settings.weakened,
         batch_rows=settings.limits.batch_rows,
         page_rows=settings.limits.page_rows,
-        gravitino=GravitinoOptions(
-            version=gravitino.version,
-            enable=gravitino.authorization.enable,
-            pass_through=gravitino.pass_through,
-            service_admins=(settings.admin, *gravitino.service_admins),
-            jdbc_hosts=gravitino.jdbc_hosts,
-        ),
-        datahub=DataHubOptions(
-            policies=settings.datahub.policies,
-            rest=settings.datahub.rest,
-            constraints=settings.datahub.constraints,
-            domain_write=settings.datahub.domain_write,
-            version=settings.datahub.version,
-            timeseries_values=settings.datahub.timeseries_values,
-            unknown_aspects=settings.datahub.unknown_aspects == "keep",
-            entity_aspects=settings.datahub.entity_aspects,
-            patch_operations=settings.datahub.patch_operations,
-            existence=settings.datahub.existence,
-            introspection=settings.datahub.graphql_introspection,
-        ),
-        cdap=CdapOptions(
-            security=cdap.security.enabled,
-            authorization=cdap.security.authorization.enabled,
-            instance=cdap.instance_name,
-            version=cdap.version,
-            unrecoverable_reset=(
-                settings.auth == "simple"
-                if cdap.unrecoverable_reset is None
-                else cdap.unrecoverable_reset
-            ),
-            limits=CdapLimits(**cdap.limits.model_dump()),
-        ),
-        live=SqlLive() if gravitino.jdbc_hosts else None,
+        systems=settings.systems,
+        live=SqlLive(),
         sealing=Keys(keys) if keys else None,
         passwords=Passwords(),
     )

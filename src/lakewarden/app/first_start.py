@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
 
 from lakewarden.app.administrator import is_added
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
-from lakewarden.kernel.principal import MASTER, ROLE, SERVICE_ADMINS, USER, Principal
+from lakewarden.kernel.principal import ROLE, SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
+from lakewarden.registry import registry
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.decision_service import DecisionService
@@ -25,15 +25,6 @@ from lakewarden.service.realms import establish, establish_control
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.system import System
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.systems.cdap.names import user_of
-
-ADMIN_ROLE: Final = Principal(ROLE, "urn:li:dataHubRole:Admin")
-"""The role that DataHub's administrators hold."""
-
-GRAVITINO: Final = "gravitino"
-DATAHUB: Final = "datahub"
-CDAP: Final = "cdap"
-PARENT_WRITE: Final = "cdap_parent_write"
 
 
 def first_start(service: DecisionService, settings: Settings) -> bool:
@@ -46,12 +37,11 @@ def first_start(service: DecisionService, settings: Settings) -> bool:
 
 def realms(settings: Settings) -> tuple[Realm, ...]:
     """The realms that a fresh database gets."""
-    fresh = (
-        Realm(GRAVITINO, GRAVITINO),
-        Realm(DATAHUB, DATAHUB, settings={"bootstrap": settings.datahub.bootstrap}),
-        Realm(CDAP, settings.cdap_profile.replace("-", "_")),
+    return tuple(
+        configured(realm, settings)
+        for _, start in registry().having("first_start")
+        for realm in start.realms(settings)
     )
-    return tuple(configured(realm, settings) for realm in fresh)
 
 
 def _is_done(state: State, settings: Settings, now: float) -> bool:
@@ -111,22 +101,13 @@ def _missing(
 
 
 def _powers(settings: Settings, *, names: bool) -> Mapping[str, list[tuple[str, Principal]]]:
-    """Who has built-in power where: those that a dialect names; with `names` the administrator."""
-    admins = [(settings.admin, SERVICE_ADMINS)] if names else []
-    return {
-        CONTROL: admins,
-        GRAVITINO: [*admins, *((n, SERVICE_ADMINS) for n in settings.gravitino.service_admins)],
-        DATAHUB: [(settings.admin, ADMIN_ROLE)] if names else [],
-        CDAP: [*admins, *_cdap_powers(settings)],
-    }
-
-
-def _cdap_powers(settings: Settings) -> Iterator[tuple[str, Principal]]:
-    """The administrators of authorization, and the user as which the platform runs."""
-    for name in settings.cdap.security.authorization.admin_users:
-        yield name, SERVICE_ADMINS
-    if settings.cdap.master:
-        yield user_of(settings.cdap.master), MASTER
+    """Who has built-in power where: those that a system names; with `names` the administrator."""
+    admin = settings.admin if names else None
+    powers = {CONTROL: [] if admin is None else [(admin, SERVICE_ADMINS)]}
+    for _, start in registry().having("first_start"):
+        for realm, name, group in start.powers(settings, admin):
+            powers.setdefault(realm, []).append((name, group))
+    return powers
 
 
 def _memberships(realm: RealmState, wanted: Iterable[tuple[str, Principal]]) -> list[Effect]:
@@ -144,11 +125,9 @@ def _changed(realm: Realm, settings: Settings) -> list[Effect]:
 
 def configured(realm: Realm, settings: Settings) -> Realm:
     """The realm with the settings of its model that the configuration gives."""
-    mode, wanted = settings.gravitino.mode, dict[str, str]()
-    if realm.name == GRAVITINO and realm.model == GRAVITINO and mode is not None:
-        wanted = {"mode": mode}
-    if realm.name == CDAP and realm.model == PARENT_WRITE:
-        wanted = dict(settings.cdap.knobs)
-    if realm.model == DATAHUB:
-        wanted = dict(settings.datahub.realm_settings)
+    wanted = {
+        key: value
+        for _, start in registry().having("first_start")
+        for key, value in start.realm_settings(realm, settings).items()
+    }
     return replace(realm, settings={**realm.settings, **wanted})

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 
 from lakewarden.http.exchange import JSON, Refused, Route
 from lakewarden.kernel.errors import BadInput
+from lakewarden.registry import registry
 
 REQUEST_ID: Final = "x-request-id"
 REQUEST_ID_BYTES: Final = REQUEST_ID.encode()
@@ -41,8 +42,7 @@ _ONCE = frozenset(
         b"host",
         b"lakewarden-at-least",
         b"lakewarden-consistency",
-        b"x-gravitino-active-roles",
-        b"cdap-userid",
+        *(name.encode() for one in registry().systems.values() for name in one.single_headers),
     }
 )
 """Headers that decide something: two of them could be understood in two ways."""

@@ -1,9 +1,9 @@
 """Proxies that are believed when they say who is calling, in a header of their own.
 
-For dialects whose contract has such a header (CDAP's router sets `CDAP-UserId`), and only for
-requests that come straight from one of the configured networks; whoever else sends the header
-sends it in vain. Readable credentials of the caller come first.
-SOURCE: cdap reference 4.1; security reference, R-53.
+For dialects whose contract has such a header, and only for requests that come straight from one
+of the configured networks; whoever else sends the header sends it in vain. Readable credentials
+of the caller come first.
+SOURCE: security reference, R-53.
 """
 
 from __future__ import annotations

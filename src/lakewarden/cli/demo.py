@@ -6,9 +6,8 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -36,131 +35,10 @@ from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_manifest import MANIFEST, read_manifest
 from lakewarden.pipeline.ingest.exchange import SUFFIXES
 from lakewarden.pipeline.ingest.files import find, inputs_of
-from lakewarden.pipeline.ingest.source import Source
 from lakewarden.pipeline.job import session
+from lakewarden.sample.part import Question, SamplePart
 
 NAMES_SHOWN = 12
-
-_LAKE = "table:quillmere:lake."
-_DATASET = "urn:li:dataset:(urn:li:dataPlatform:iceberg,{},PROD)"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question to one realm; `says` puts it in words, `remark` what to learn from it."""
-
-    realm: str
-    verb: str
-    says: str
-    asker: str
-    operation: str
-    entity: str
-    remark: str = ""
-
-    def command(self, folder: Path) -> str:
-        """The command line that asks it."""
-        words = [self.verb, self.asker, self.operation, self.entity]
-        given = [shlex.quote(word) for word in words if word]
-        return " ".join(["lakewarden", *given, "--from", shlex.quote(str(folder / self.realm))])
-
-
-QUESTIONS: Final = (
-    Question(
-        "gravitino",
-        "explain",
-        "May Ana, a controller, read the invoices?",
-        "ana",
-        "table.load",
-        f"{_LAKE}finance.invoices",
-        "Every container on the way asks for its own privilege; Ana has all of them"
-        " through her group.",
-    ),
-    Question(
-        "gravitino",
-        "explain",
-        "Hugo owns the sales forecasts. May he alter them?",
-        "hugo",
-        "table.alter",
-        f"{_LAKE}sales.forecasts",
-        "Owning a table does not help against a DENY on its schema, and a DENY beats every ALLOW.",
-    ),
-    Question(
-        "gravitino",
-        "who",
-        "Who may read the salaries?",
-        "",
-        "table.load",
-        f"{_LAKE}people.salaries",
-        "Paul and Rita of audit: their role `reporting` may select every table of the metalake.",
-    ),
-    Question(
-        "datahub",
-        "explain",
-        "May Ella of customer care see the customers' profiles, which are personal data?",
-        "ella",
-        "entity.read",
-        _DATASET.format("lake.customers.profiles"),
-        "One policy goes by domain and tag, the other by ownership of her group.",
-    ),
-    Question(
-        "datahub",
-        "explain",
-        "Pia looks after the orders as their custodian. May she edit them?",
-        "pia",
-        "entity.update",
-        _DATASET.format("lake.sales.orders"),
-        "The policy `custodians-edit` was meant for her, but its list of ownership types is"
-        " empty: it matches no owner at all.",
-    ),
-    Question(
-        "datahub",
-        "who",
-        "Who may see a copy of the salaries that somebody left in a scratch schema?",
-        "",
-        "entity.read",
-        _DATASET.format("scratch.salaries_copy"),
-        "All of sales: `not-people` excludes the domain of people's data, and the copy is in"
-        " no domain.",
-    ),
-    Question(
-        "cdap",
-        "explain",
-        "May Paul, an auditor, read the salaries' dataset?",
-        "paul",
-        "dataset.read",
-        "dataset:people.salaries",
-        "The wildcard was meant for the books and covers every dataset of every namespace.",
-    ),
-    Question(
-        "cdap",
-        "explain",
-        "Igor administers the namespace supply. May he change its dataset stock?",
-        "igor",
-        "dataset.update",
-        "dataset:supply.stock",
-        "Nothing is inherited here: ADMIN on a namespace is ADMIN on the namespace alone.",
-    ),
-    Question(
-        "cdap",
-        "list",
-        "Which namespaces does Milo, a contractor, get to see?",
-        "milo",
-        "namespace.list.filter",
-        "",
-        "A privilege on anything inside makes the namespace visible, even one on a misspelt name.",
-    ),
-)
-"""Three questions to each realm: an allow, a deny that surprises, and who or what."""
-
-_SOURCES: Final[Mapping[str, Path]] = {
-    "gravitino": sample.GRAVITINO,
-    "datahub": sample.DATAHUB,
-    "cdap": sample.CDAP,
-}
-
-
-SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {"datahub": {"view_authorization": "on"}}
-"""The settings of the realms that are not as their models have them."""
 
 
 def demo(
@@ -191,14 +69,19 @@ def demo(
     folder = _made(dir or default_folder())
     listening = None if once else demo_server.listen(folder, host, port)
     show("The sample estate: Quillmere, a garden and home retailer that does not exist.", "")
-    _ingest(folder)
-    read = {name: load(folder / name) for name in _SOURCES}
+    parts = sample.parts()
+    _ingest(folder, parts)
+    read = {name: load(folder / name) for name in parts}
     for name, loaded in read.items():
         show(f"  {folder / name}", f"    {realm_text(loaded)}")
     realms = {name: realm_of(loaded) for name, loaded in read.items()}
-    told = [_tell(number, question, folder, realms) for number, question in enumerate(QUESTIONS, 1)]
-    _show_next(folder)
-    tokens = demo_server.bring(folder, _SOURCES)
+    questions = [(name, one) for name, part in parts.items() for one in part.questions]
+    told = [
+        _tell(number, question, folder / name, realms[name])
+        for number, (name, question) in enumerate(questions, 1)
+    ]
+    _show_next(folder, parts)
+    tokens = demo_server.bring(folder, parts)
     if not all(told):
         return COULD_NOT_TELL
     if listening is not None:
@@ -225,14 +108,10 @@ def default_folder() -> Path:
     return cache / "lakewarden" / f"demo-{__version__}"
 
 
-def _ingest(folder: Path) -> None:
-    """Brings the three realms up to date, and says of each how long that took."""
-    sources: dict[str, Source] = {
-        "gravitino": source_of("gravitino-file", str(sample.GRAVITINO)),
-        "datahub": source_of("datahub-file", str(sample.DATAHUB)),
-        "cdap": source_of("cdap-file", str(sample.CDAP)),
-    }
-    old = [name for name in sources if not _is_current(folder / name, _SOURCES[name])]
+def _ingest(folder: Path, parts: Mapping[str, SamplePart]) -> None:
+    """Brings the realms up to date, and says of each how long that took."""
+    sources = {name: source_of(part.source, str(sample.path(name))) for name, part in parts.items()}
+    old = [name for name, part in parts.items() if not _is_current(folder / name, part)]
     if not old:
         return
     show(f"Reading exports of {some(old, len(old))} into {folder}:")
@@ -243,7 +122,7 @@ def _ingest(folder: Path) -> None:
                 made = jobs.ingest(
                     sources[name],
                     folder / name,
-                    settings=SETTINGS.get(name),
+                    settings=parts[name].settings,
                     progress=progress,
                 )
             rows = sum(rows.passed for rows in made.report.rows.values())
@@ -252,27 +131,26 @@ def _ingest(folder: Path) -> None:
     show("")
 
 
-def _is_current(directory: Path, export: Path) -> bool:
+def _is_current(directory: Path, part: SamplePart) -> bool:
     """Whether the directory was made from these very files, and can be read."""
     if not (directory / MANIFEST).exists():
         return False
     try:
         manifest = read_manifest(directory)
-        wanted = SETTINGS.get(directory.name, {})
         return (
-            list(manifest.inputs) == inputs_of(find(export, SUFFIXES))
-            and wanted.items() <= manifest.settings.items()
+            list(manifest.inputs) == inputs_of(find(sample.DATA / part.path, SUFFIXES))
+            and part.settings.items() <= manifest.settings.items()
             and bool(realm_of(load(directory)))
         )
     except BadInput:
         return False
 
 
-def _tell(number: int, question: Question, folder: Path, realms: Mapping[str, Realm]) -> bool:
+def _tell(number: int, question: Question, directory: Path, realm: Realm) -> bool:
     """Prints a question and its answer; False when it could not be judged."""
-    show("", f"{number}. {question.says}", f"   $ {question.command(folder)}")
+    show("", f"{number}. {question.says}", f"   $ {question.command(directory)}")
     answers = {"explain": _explained, "who": _users, "list": _entities}
-    found = list(answers[question.verb](question, realms[question.realm]))
+    found = list(answers[question.verb](question, realm))
     show(*(f"   {line}" for line in found))
     if question.remark:
         show(f"   → {question.remark}")
@@ -299,15 +177,9 @@ def _entities(question: Question, realm: Realm) -> Iterator[str]:
     yield f"  {some([entity_text(entity) for entity in found.entities], NAMES_SHOWN)}"
 
 
-def _show_next(folder: Path) -> None:
-    quoted = {name: shlex.quote(str(folder / name)) for name in _SOURCES}
-    copy = shlex.quote(_DATASET.format("scratch.salaries_copy"))
+def _show_next(folder: Path, parts: Mapping[str, SamplePart]) -> None:
     show("", "Go on from here:")
-    show(
-        f"  lakewarden check dora entity.read {copy} --from {quoted['datahub']}",
-        f"  lakewarden explain fay table.load {_LAKE}customers.contacts"
-        f" --from {quoted['gravitino']}",
-        f"  lakewarden list jane table.load --count --from {quoted['gravitino']}",
-        f"  lakewarden privileges igor namespace:supply --from {quoted['cdap']}",
-        "  lakewarden operations --model datahub --about dataset",
-    )
+    for name, part in parts.items():
+        for command in part.commands:
+            show(f"  lakewarden {shlex.join(command)} --from {shlex.quote(str(folder / name))}")
+    show(f"  lakewarden operations --model {next(iter(parts))}")

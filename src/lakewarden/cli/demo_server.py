@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakewarden.cli.admin_target import done, opened, operator
 from lakewarden.cli.outcome import note, show
+from lakewarden.sample import parts
+from lakewarden.sample.part import SamplePart
 
 if TYPE_CHECKING:
     from lakewarden.config.settings import Settings
     from lakewarden.service.decision_service import DecisionService
 
 DATABASE: Final = "lakewarden.db"
-CHOSEN: Final = {"datahub": {"view": True}}
-"""What the demo's server is configured to: pages of DataHub are guarded."""
-
 PEOPLE: Final = ("ana", "admin")
 """Who gets a token: a controller of the sample company, and the server's administrator."""
 
-_FINANCE = "/api/metalakes/quillmere/catalogs/lake/schemas/finance/tables"
-_PROFILES = "urn:li:dataset:(urn:li:dataPlatform:iceberg,lake.customers.profiles,PROD)"
+
+def _settings(parts: Mapping[str, SamplePart]) -> dict[str, object]:
+    """What the demo's server is configured to, by systems."""
+    return {name: dict(part.server_settings) for name, part in parts.items()}
 
 
 def database(folder: Path) -> str:
@@ -32,7 +32,7 @@ def database(folder: Path) -> str:
     return f"sqlite:///{folder / DATABASE}"
 
 
-def bring(folder: Path, realms: Iterable[str]) -> dict[str, str]:
+def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
     """Loads the ingested directories into the store; new tokens of `PEOPLE`, by name.
 
     Each realm becomes one revision; one that is the same already, none.
@@ -43,9 +43,9 @@ def bring(folder: Path, realms: Iterable[str]) -> dict[str, str]:
     from lakewarden.service.load import bring as load
 
     with opened(database(folder), makes=True) as service:
-        first_start(service, configured(None, {"database": database(folder), **CHOSEN}))
+        first_start(service, configured(None, {"database": database(folder), **_settings(parts)}))
         show("", f"The same in a store: {folder / DATABASE}")
-        for name in realms:
+        for name in parts:
             found = read(folder / name)
             brought = done(
                 load(service, operator(service), name, found.system, found.facts, prune=True)
@@ -81,8 +81,8 @@ def listen(folder: Path, host: str, port: int) -> Listening:
     from lakewarden.app import server
     from lakewarden.config.settings import load
 
-    given = {"database": database(folder), "host": host, "port": port, "auth": "simple", **CHOSEN}
-    settings = load(None, {**given, "log_level": "warning"})
+    given = {"database": database(folder), "host": host, "port": port, "auth": "simple"}
+    settings = load(None, {**given, "log_level": "warning", **_settings(parts())})
     sock = server.bind(settings.host, settings.port)
     return Listening(settings.model_copy(update={"port": sock.getsockname()[1]}), sock)
 
@@ -108,8 +108,6 @@ def serve(listening: Listening, tokens: Mapping[str, str]) -> None:
 def calls(base: str, tokens: Mapping[str, str]) -> list[str]:
     """Where the server is, the tokens, and one call for each system."""
     as_ana = "-H 'Authorization: Bearer '$ANA"
-    dataset = _evaluation("entity.read", "dataset", _PROFILES)
-    namespace = _evaluation("namespace.get", "namespace", "sales")
     post = f"curl -s {as_ana} -H 'Content-Type: application/json' {base}/access/v1/evaluation -d"
     return [
         "",
@@ -117,21 +115,16 @@ def calls(base: str, tokens: Mapping[str, str]) -> list[str]:
         f"  {base}/openapi.json  {base}/.well-known/authzen-configuration  {base}/metrics",
         "Tokens, good for a day:",
         *(f"  {name.upper()}={text}" for name, text in tokens.items()),
-        "As Ana, whose tables are those of finance (Gravitino's own API):",
-        f"  curl -s {as_ana} {base}{_FINANCE}",
-        "May she read the customers' profiles in DataHub (AuthZEN)?",
-        f"  {post} '{dataset}'",
-        "May she see the namespace sales in CDAP (AuthZEN)?",
-        f"  {post} '{namespace}'",
+        *(
+            line
+            for part in parts().values()
+            for remark, call in part.calls
+            for line in (
+                remark,
+                f"  curl -s {as_ana} {base}{call}"
+                if call.startswith("/")
+                else f"  {post} '{call}'",
+            )
+        ),
         "Ctrl-C stops the server.",
     ]
-
-
-def _evaluation(operation: str, type: str, id: str) -> str:
-    return json.dumps(
-        {
-            "subject": {"type": "user", "id": "ana"},
-            "action": {"name": operation},
-            "resource": {"type": type, "id": id},
-        }
-    )

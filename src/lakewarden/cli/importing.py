@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At
-from lakewarden.cli.ingest_sources import LOCAL, Kind, Spark, show_result, source_of
+from lakewarden.cli.ingest_sources import LOCAL, RUNNING, Spark, show_result, source_of
 from lakewarden.cli.load import brought, show_brought
 from lakewarden.cli.outcome import YES, note, show, show_json
 from lakewarden.cli.pipeline.progress import shown
@@ -24,15 +24,20 @@ from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.job import session
+from lakewarden.registry import registry
 from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
     from lakewarden.kernel.principal import Principal
+    from lakewarden.pipeline.extract.extractor import Extractor
     from lakewarden.pipeline.extract.original import Credential, Original, Withheld
     from lakewarden.pipeline.extract.set_aside import SetAside
     from lakewarden.pipeline.ingest.run import Result
 
-System = Literal["cdap", "gravitino", "datahub"]
+if TYPE_CHECKING:
+    System: TypeAlias = str
+else:
+    System = Literal[RUNNING]
 
 TOKEN: Final = "LAKEWARDEN_SOURCE_TOKEN"  # noqa: S105 — the name of a variable
 """The variable that holds the token for the original."""
@@ -44,11 +49,6 @@ SHOWN: Final = 20
 """How many things that were not carried are named on a terminal; the JSON names all."""
 
 _TOLD_EVERY: Final = 500
-_KINDS: Final[dict[str, Kind]] = {
-    "cdap": "cdap-file",
-    "gravitino": "gravitino-file",
-    "datahub": "datahub-file",
-}
 
 
 @Parameter("*")
@@ -184,10 +184,30 @@ def _check(system: str, source: str, keep: Path | None, people: People) -> None:
         raise BadInput("no such file or folder, and no http:// or https:// address", where=source)
     if keep is not None and not is_running:
         raise BadInput("only what is read from a running original can be kept", where="--keep")
-    if people.principals is not None and (system != "cdap" or not is_running):
-        raise BadInput("only a running CDAP is asked about principals", where="--principals")
-    if people.identity is not None and system == "datahub":
-        raise BadInput("DataHub says itself who is in which group", where="--identity")
+    check_people(system, people, is_running=is_running)
+
+
+def check_people(system: str, people: People, *, is_running: bool) -> None:
+    """Refuses what the system is not asked about, or says itself."""
+    extractor, title = _extractor(system), registry().systems[system].title
+    if people.principals is not None and (extractor.read_principals is None or not is_running):
+        raise BadInput(
+            f"only a running {_asking_systems()} is asked about principals", where="--principals"
+        )
+    if people.identity is not None and not extractor.takes_identity:
+        raise BadInput(f"{title} says itself who is in which group", where="--identity")
+
+
+def _extractor(system: str) -> Extractor:
+    definition = registry().systems[system]
+    extractor: Extractor = definition.load(definition.extractor)
+    return extractor
+
+
+def _asking_systems() -> str:
+    """The systems that are asked about single principals, by their titles."""
+    having = registry().having("extractor")
+    return " or ".join(one.title for one, extractor in having if extractor.read_principals)
 
 
 def _check_shown(walked: _Walked, prune: bool) -> None:
@@ -206,11 +226,8 @@ def _walk(system: str, address: str, folder: Path, asking: Asking, people: Peopl
     """Reads the original into the folder."""
     from lakewarden.pipeline.extract.export import Export
     from lakewarden.pipeline.extract.original import Original
-    from lakewarden.systems.cdap import extract as cdap
-    from lakewarden.systems.datahub import extract as datahub
-    from lakewarden.systems.gravitino import extract as gravitino
 
-    asked = _principals(people, asking)
+    asked = _principals(system, people, asking)
     with (
         _telling(system) as tell,
         Original(
@@ -218,13 +235,7 @@ def _walk(system: str, address: str, folder: Path, asking: Asking, people: Peopl
         ) as original,
         Export(folder) as export,
     ):
-        match system:
-            case "gravitino":
-                gravitino.walk(original, export)
-            case "cdap":
-                cdap.walk(original, export, asked)
-            case _:
-                datahub.walk(original, export)
+        _extractor(system).walk(original, export, asked)
     if people.identity is not None:
         shutil.copy(people.identity, folder / "identity.json")
         export.notes[:] = [text for text in export.notes if "--identity" not in text]
@@ -235,17 +246,19 @@ def _walked(original: Original, records: dict[str, int], notes: list[str]) -> _W
     return _Walked(original.asked, records, sorted(original.withheld), notes)
 
 
-def _principals(people: People, asking: Asking) -> list[Principal]:
-    """Whom a running CDAP is asked about."""
+def _principals(system: str, people: People, asking: Asking) -> list[Principal]:
+    """Whom a system is asked about that tells of single principals only."""
     from lakewarden.kernel.principal import USER, Principal
     from lakewarden.pipeline.ingest.exchange import exchanges
     from lakewarden.pipeline.ingest.identity import People as Replies
-    from lakewarden.systems.cdap.extract import read_principals
 
+    read = _extractor(system).read_principals
+    if read is None:
+        return []
     found = [] if asking.source_user is None else [Principal(USER, asking.source_user)]
     if people.principals is not None:
         text = people.principals.read_text("utf-8")
-        found += read_principals(text, str(people.principals))
+        found += read(text, str(people.principals))
     if people.identity is not None:
         replies = Replies()
         for exchange in exchanges(people.identity, people.identity.name):
@@ -295,7 +308,7 @@ def _ingested(
     settings: dict[str, str],
     spark: Spark,
 ) -> Result:
-    found = source_of(_KINDS[system], str(export), model)
+    found = source_of(_extractor(system).files, str(export), model)
     load_system(found.model, settings)
     with (
         session("lakewarden import", spark.master, spark.remote) as jobs,

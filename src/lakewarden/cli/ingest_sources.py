@@ -6,38 +6,35 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from cyclopts import Parameter
 
 from lakewarden import models
 from lakewarden.cli.outcome import show, show_table
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.ingest.opener import opener_of, openers
 from lakewarden.pipeline.ingest.source import Source
+from lakewarden.registry import registry
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.report import Quality, Report
     from lakewarden.pipeline.ingest.run import Result
 
-Kind = Literal[
-    "datahub-file",
-    "gravitino-file",
-    "cdap-file",
-    "ranger-file",
-    "dbt-file",
-    "csv",
-    "parquet",
-    "sql",
-    "store",
-    "gravitino",
-    "datahub",
-    "cdap",
-]
+_FORMATS: Final = ("ranger-file", "dbt-file", "csv", "parquet", "sql", "store")
+"""Sources that several systems share."""
+
+RUNNING: Final = tuple(one.name for one in registry().systems.values() if one.extractor)
+"""The systems that are read over their own API."""
+
+if TYPE_CHECKING:
+    Kind: TypeAlias = str
+else:
+    Kind = Literal[(*openers(), *_FORMATS, *RUNNING)]
 
 NOTES_SHOWN = 5
 
 _ENVIRONMENT = "env:"
-_CDAP_MODELS = ("cdap", "cdap_parent_write")
 _DBT_MODELS = ("datahub", "gravitino")
 _PLACED: Final = ("sql", "ranger-file", "dbt-file")
 """Sources that are put into a metalake that they do not name themselves."""
@@ -139,19 +136,10 @@ def source_of(
     path = Path(text)
     if not path.exists():
         raise BadInput("no such file or folder", where=text)
+    if kind in openers():
+        opener = opener_of(kind)
+        return opener.open(path, model or opener.models[0])
     match kind:
-        case "datahub-file":
-            from lakewarden.systems.datahub.ingest import DatahubFile
-
-            return DatahubFile(path)
-        case "gravitino-file":
-            from lakewarden.systems.gravitino.ingest import GravitinoFile
-
-            return GravitinoFile(path)
-        case "cdap-file":
-            from lakewarden.systems.cdap.ingest import CdapFile
-
-            return CdapFile(path, model or _CDAP_MODELS[0])
         case "ranger-file":
             return _ranger(path, database)
         case "dbt-file":
@@ -159,14 +147,15 @@ def source_of(
         case _:
             from lakewarden.pipeline.ingest.tabular import Tabular
 
-            return Tabular(path, kind, model or "")
+            return Tabular(path, "csv" if kind == "csv" else "parquet", model or "")
 
 
 def check_options(kind: Kind, model: str | None, database: Database) -> None:
     """Refuses options that do not go with the kind of source."""
     expected: tuple[str, ...] = ()
-    if kind in ("cdap-file", "cdap"):
-        expected = _CDAP_MODELS
+    several = _models_of(kind)
+    if len(several) > 1:
+        expected = several
     elif kind == "dbt-file":
         expected = _DBT_MODELS
     elif kind in ("csv", "parquet"):
@@ -182,6 +171,13 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
             taking = " and ".join(f"`--source {one}`" for one in _TAKEN_BY[option])
             raise BadInput(f"only {taking} takes it, not `--source {kind}`", where=option)
     _check_placed(kind, model, database)
+
+
+def _models_of(kind: Kind) -> tuple[str, ...]:
+    """The models under which files of a system, or a running one, may be read."""
+    if kind in RUNNING:
+        return tuple(registry().systems[kind].models)
+    return opener_of(kind).models if kind in openers() else ()
 
 
 def _check_placed(kind: Kind, model: str | None, database: Database) -> None:

@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -23,6 +23,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    create_model,
 )
 from pydantic_settings import (
     BaseSettings,
@@ -33,6 +34,7 @@ from pydantic_settings import (
 
 from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.root_token import check_root_token
+from lakewarden.config.system_settings import SystemSettings
 from lakewarden.config.values import (
     CertificateName,
     Folders,
@@ -46,10 +48,7 @@ from lakewarden.config.values import (
     user_name,
 )
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.password import check_strength
-from lakewarden.systems.cdap.settings import Cdap, cdap_given
-from lakewarden.systems.datahub.settings import Datahub, datahub_given
-from lakewarden.systems.gravitino.settings import Gravitino
+from lakewarden.registry import registry
 
 PREFIX: Final = "LAKEWARDEN_"
 """What the names of environment variables begin with."""
@@ -60,13 +59,8 @@ NOT_SETTINGS: Final = frozenset({"LAKEWARDEN_SERVER", "LAKEWARDEN_TOKEN"})
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 """What this machine is called by its own clients."""
 
-_DATAHUB_SWITCHES: Final = (
-    ("auth", "who brings no credentials there is believed to be its `actor`"),
-    ("policies", "everybody may do everything there"),
-    ("existence", "callers who are stored nowhere are let in"),
-    ("rest", "its REST calls and ingestion are not decided"),
-    ("constraints", "limits on tags do not bind ingestion"),
-)
+S = TypeVar("S", bound=SystemSettings)
+
 _NESTED = "__"
 
 
@@ -134,8 +128,8 @@ class Audit(Section):
     anchor_seconds: float = Field(default=60.0, ge=0.0, le=86_400.0)
 
 
-class Settings(BaseSettings):
-    """Everything that `lakewarden serve` needs to know.
+class ServerSettings(BaseSettings):
+    """What `lakewarden serve` needs to know, without the settings of the systems.
 
     `consistency`: `strict` asks the store before it decides, `host` trusts the shared revision of
     this machine, which is right only while no other machine writes to the store. (With SQLite
@@ -156,7 +150,6 @@ class Settings(BaseSettings):
     workers: int = Field(default=1, ge=1, le=64)
     indexes: Folders = ()
     insecure: bool = False
-    cdap_profile: Literal["cdap", "cdap-parent-write"] = "cdap"
     root_token: SecretStr | None = None
     secret_keys: Keys = ()
     consistency: Literal["strict", "host"] = "strict"
@@ -170,9 +163,6 @@ class Settings(BaseSettings):
     open_metrics: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     oidc: Oidc = Oidc()
-    gravitino: Gravitino = Gravitino()
-    datahub: Datahub = Datahub()
-    cdap: Cdap = Cdap()
     limits: Limits = Limits()
     audit: Audit = Audit()
     rate_limits: RateLimits = RateLimits()
@@ -212,7 +202,17 @@ class Settings(BaseSettings):
     @property
     def believes_names(self) -> bool:
         """Whether some callers need no credentials: whom they say to be is whom they are."""
-        return self.auth == "simple" or not self.datahub.auth or not self.cdap.security.enabled
+        return self.auth == "simple" or any(one.anonymous for one in self.systems.values())
+
+    @property
+    def systems(self) -> Mapping[str, SystemSettings]:
+        """The sections of the systems, by the systems' names."""
+        sections = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: one for name, one in sections if isinstance(one, SystemSettings)}
+
+    def of(self, section: type[S]) -> S:
+        """The section of a system."""
+        return next(one for one in self.systems.values() if isinstance(one, section))
 
     @property
     def own_hosts(self) -> tuple[str, ...]:
@@ -235,31 +235,8 @@ class Settings(BaseSettings):
             said.append("authentication is `simple`: every caller is whom it says it is")
         if self.auth == "simple" and not self.is_loopback:
             said.append(f"`insecure`: other machines reach `{self.host}` and are believed")
-        if not self.gravitino.authorization.enable:
-            said.append(
-                "`gravitino.authorization.enable` is off: everybody may do everything there"
-            )
-        for name, what in _DATAHUB_SWITCHES:
-            if not getattr(self.datahub, name):
-                said.append(f"`datahub.{name}` is off: {what}")
-        if self.datahub.domain_write == "original":
-            said.append(
-                "`datahub.domain_write` is `original`: who may change a domain may put anything"
-                " that is in none into it, and change that"
-            )
-        if not self.cdap.security.enabled:
-            said.append(
-                "`cdap.security.enabled` is off: callers need no credentials there, and everybody"
-                " may do everything"
-            )
-        elif not self.cdap.security.authorization.enabled:
-            said.append(
-                "`cdap.security.authorization.enabled` is off: everybody may do everything there"
-            )
-        if self.cdap.trusted_proxies:
-            said.append(
-                "`cdap.trusted_proxies`: whoever sends from there is whom its `CDAP-UserId` names"
-            )
+        for section in self.systems.values():
+            said += section.weakened()
         if self.believes_names and "*" in self.allowed_hosts:
             said.append("`allowed_hosts`: pages on the web can make this server their own")
         if self.auth != "simple" and not self.is_encrypted and not self.is_loopback:
@@ -274,9 +251,31 @@ class Settings(BaseSettings):
     @property
     def without_effect(self) -> tuple[str, ...]:
         """What was set and changes nothing, one sentence each."""
-        if self.datahub.cache_seconds is None:
-            return ()
-        return ("`datahub.cache_seconds` has no effect: a policy counts from the next request on",)
+        return tuple(said for one in self.systems.values() for said in one.without_effect())
+
+
+def _with_systems() -> type[ServerSettings]:
+    """The settings with a section for each system, and what the system adds to the server's."""
+    fields: dict[str, Any] = {}
+    for system, section in registry().having("settings"):
+        fields[system.name] = (section, section())
+        fields.update(section.server_fields)
+    doc = "Everything that `lakewarden serve` needs to know."
+    return create_model(
+        "Settings", __base__=ServerSettings, __module__=__name__, __doc__=doc, **fields
+    )
+
+
+if TYPE_CHECKING:
+
+    class Settings(ServerSettings):
+        """Everything that `lakewarden serve` needs to know."""
+
+        def __init__(self, **given: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    Settings = _with_systems()
 
 
 def load(
@@ -315,25 +314,13 @@ def check(settings: Settings) -> None:
             f"`simple` authentication believes every caller, so it may not listen on"
             f" `{settings.host}`; take `--auth token`, a loopback address, or say `--insecure`"
         )
-    if not settings.datahub.auth and not settings.is_loopback and not settings.insecure:
-        raise BadInput(
-            f"`datahub.auth` is off, so the server may not listen on `{settings.host}`; leave it"
-            " on, take a loopback address, or say `--insecure`"
-        )
-    if not settings.cdap.security.enabled and not settings.is_loopback and not settings.insecure:
-        raise BadInput(
-            f"`cdap.security.enabled` is off, so the server may not listen on `{settings.host}`;"
-            " leave it on, take a loopback address, or say `--insecure`"
-        )
+    exposed = not settings.is_loopback and not settings.insecure
+    for section in settings.systems.values():
+        section.check(settings.host, exposed=exposed)
     if settings.tls_cert is None and (settings.tls_key or settings.tls_client_ca):
         raise BadInput("`tls_key` and `tls_client_ca` need a `tls_cert`")
     if settings.tls_principals and settings.tls_client_ca is None:
         raise BadInput("`tls_principals` needs the authorities of `tls_client_ca`")
-    root_password = settings.datahub.root_password
-    if root_password is not None and settings.datahub.root_password_file is not None:
-        raise BadInput("one of `datahub.root_password` and `datahub.root_password_file` is enough")
-    if root_password is not None:
-        check_strength(root_password.get_secret_value(), "datahub")
     oidc = settings.oidc
     if settings.auth == "oidc":
         for key in ("issuer", "audience"):
@@ -380,7 +367,8 @@ def _file(file: Path | None) -> dict[str, Any]:
 def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
     source = EnvSettingsSource(Settings)
     source.env_vars = {name.lower(): value for name, value in variables.items()}
-    own = {"datahub": datahub_given(variables), "cdap": cdap_given(variables)}
+    sections = registry().having("settings")
+    own = {system.name: section.from_environment(variables) for system, section in sections}
     return merged({name: found for name, found in own.items() if found}, source())
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.errors import Unavailable, WardenError
@@ -18,6 +18,7 @@ from lakewarden.service.denials import Denials
 from lakewarden.service.usage import Usage
 
 if TYPE_CHECKING:
+    from lakewarden.config.system_settings import SystemSettings
     from lakewarden.kernel.request import Request
     from lakewarden.service.actor import Actor
     from lakewarden.service.audit import AuditEvent
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
+S = TypeVar("S", bound="SystemSettings")
 
 JSON: Final = "application/json"
 
@@ -58,100 +60,14 @@ class Refused(WardenError):
 
 
 @dataclass(frozen=True, slots=True)
-class GravitinoOptions:
-    """What the operator configured for the Gravitino dialect.
-
-    `version` is the release that the server says it is; `enable` whether authorization is on;
-    `pass_through` whether grants are left to the catalogs; `jdbc_hosts` the hosts (`name` or
-    `name:port`) whose catalogs are read live. The mode is a setting of each realm's model.
-    """
-
-    version: str = "1.3.0"
-    enable: bool = True
-    pass_through: bool = False
-    service_admins: tuple[str, ...] = ()
-    jdbc_hosts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DataHubOptions:
-    """What the operator configured for the DataHub dialect.
-
-    `policies`: whether anything is decided; `rest`: whether REST calls are; `constraints`: whether
-    tags are asked about one by one; `domain_write`: whether the domains of the same batch count
-    (`original`: for an entity that is there as well). `version` is the release that the server
-    says it is: below 1.0.1 its clients ask for nothing that is not served. Of an aspect of values
-    in time so many are kept: `timeseries_values`; a patch has at most `patch_operations`; an
-    entity has at most `entity_aspects`, with `unknown_aspects` also such as DataHub's own model
-    does not have. With `existence` a caller who is stored nowhere is turned away. `introspection`:
-    who may ask for the schema of GraphQL, `authenticated` callers, `all`, or nobody (`off`). What
-    is shown to whom is a setting of each realm.
-    """
-
-    policies: bool = True
-    rest: bool = True
-    constraints: bool = True
-    domain_write: bool | Literal["original"] = True
-    version: str = "v0.15.0"
-    timeseries_values: int = 1_000
-    unknown_aspects: bool = True
-    entity_aspects: int = 256
-    patch_operations: int = 1_000
-    existence: bool = True
-    introspection: str = "authenticated"
-
-
-@dataclass(frozen=True, slots=True)
-class CdapLimits:
-    """How much is kept of what grows in CDAP, and how much is taken at once.
-
-    Of each stream the newest `stream_events` are kept, each with `event_bytes` at most; a batch
-    brings `batch_events` at most, which are kept with `batch_bytes` at most, headers included, and
-    as Avro decompressed to `avro_bytes` at most.
-    Of each program the newest `log_lines` are kept, each with `line_characters` at most, of which
-    a request brings `batch_lines`. An entity has at most `metrics`, of whose minutes the newest
-    `metric_minutes` are kept; a request has at most `metric_queries`.
-    """
-
-    stream_events: int = 1_000
-    event_bytes: int = 64 * 1_024
-    batch_events: int = 10_000
-    batch_bytes: int = 4 * 1_024 * 1_024
-    avro_bytes: int = 1_024 * 1_024
-    log_lines: int = 10_000
-    line_characters: int = 8_192
-    batch_lines: int = 5_000
-    metrics: int = 500
-    metric_minutes: int = 10_000
-    metric_queries: int = 100
-
-
-@dataclass(frozen=True, slots=True)
-class CdapOptions:
-    """What the operator configured for the CDAP dialect.
-
-    `security`: whether callers are authenticated; `authorization`: whether anything is decided,
-    which it is only where both are on. `instance` is the name of the instance that this server
-    goes as, `version` the release that it says it is; `unrecoverable_reset`: whether a namespace
-    and all that is in it may be deleted. `limits` bound what is kept and what is taken at once.
-    """
-
-    security: bool = True
-    authorization: bool = True
-    instance: str = "cdap"
-    version: str = "5.1.2"
-    unrecoverable_reset: bool = True
-    limits: CdapLimits = field(default_factory=CdapLimits)
-
-
-@dataclass(frozen=True, slots=True)
 class Services:
     """Values of the configuration that dialects need.
 
     `public_url` is the address under which clients reach this server, without a slash at the
     end; `reserved_names` are names of users that the settings give power to, which nobody chooses;
     `secret_keys` seal secrets, the first one new ones; `weakened` says in a sentence each
-    what is switched off. `live` reads the databases of live catalogs; None: there are none.
+    what is switched off; `systems` are the settings of the systems by name. `live` reads the
+    databases of live catalogs; None: there are none.
     `sealing` seals secrets; None: there is no key, and no secret is kept. `passwords` hashes
     them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
     reads that were denied.
@@ -165,14 +81,19 @@ class Services:
     weakened: tuple[str, ...] = ()
     batch_rows: int = 1_000
     page_rows: int = 1_000
-    gravitino: GravitinoOptions = field(default_factory=GravitinoOptions)
-    datahub: DataHubOptions = field(default_factory=DataHubOptions)
-    cdap: CdapOptions = field(default_factory=CdapOptions)
+    systems: Mapping[str, SystemSettings] = field(default_factory=dict)
     live: Live | None = None
     sealing: Sealing | None = None
     passwords: Hashing | None = None
     usage: Usage = field(default_factory=Usage)
     denials: Denials = field(default_factory=Denials)
+
+    def of(self, section: type[S]) -> S:
+        """The settings of a system; where nothing is configured, its defaults."""
+        for one in self.systems.values():
+            if isinstance(one, section):
+                return one
+        return section()
 
 
 @dataclass(slots=True)

@@ -1,15 +1,15 @@
-"""The declared systems, as data files, and how to load one by name."""
+"""The declared models of the systems, and how to load one by name."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 
-from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.model_file import read
+from lakewarden.registry import registry
 
 _SUFFIX = ".toml"
 
@@ -20,8 +20,12 @@ def names() -> tuple[str, ...]:
     >>> "gravitino" in names()
     True
     """
-    files = resources.files(__name__).iterdir()
-    return tuple(sorted(f.name.removesuffix(_SUFFIX) for f in files if f.name.endswith(_SUFFIX)))
+    return registry().models()
+
+
+def text(name: str) -> str:
+    """The file of the shipped model `name`; raises `Unknown`."""
+    return registry().of_model(name).model_text(name)
 
 
 def load(name: str, settings: Mapping[str, str] | None = None) -> Model:
@@ -29,16 +33,14 @@ def load(name: str, settings: Mapping[str, str] | None = None) -> Model:
 
     Raises `Unknown` for a name that is not shipped, `BadInput` for an unknown setting.
     """
-    if name not in names():
-        raise Unknown("model", name, f"expected one of: {', '.join(names())}")
+    registry().of_model(name)
     return _shipped(name, tuple(sorted((settings or {}).items())))
 
 
 @lru_cache(maxsize=64)
 def _shipped(name: str, settings: tuple[tuple[str, str], ...]) -> Model:
     """A shipped model; it never changes, so each choice of settings is read once."""
-    text = resources.files(__name__).joinpath(name + _SUFFIX).read_text("utf-8")
-    return loads(text, f"{name}{_SUFFIX}", dict(settings))
+    return loads(text(name), f"{name}{_SUFFIX}", dict(settings))
 
 
 def loads(text: str, where: str, settings: Mapping[str, str] | None = None) -> Model:

@@ -18,7 +18,9 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.names.canonical import escaped, quoted
+from lakewarden.names.identities import Identities
 
 SERVER: Final = Entity("server", "lakewarden")
 """The one server there is."""
@@ -70,13 +72,13 @@ def pattern(type: str, text: str) -> tuple[str, ...]:
     raise BadInput(f"names of our own have no wildcards, got {quoted(f'{type}:{text}')}")
 
 
-def person(directory: str, name: str) -> str:
+def person_name(directory: str, name: str) -> str:
     """The name by which statements of the control realm call somebody of a directory.
 
     Different people have different names, whatever these hold: a directory's has no `/`.
 
-    >>> person("main", "ana"), person("other", "ana"), person("main", "other/ana")
-    ('ana', 'other/ana', 'main/other/ana')
+    >>> person_name("main", "ana"), person_name("main", "other/ana")
+    ('ana', 'main/other/ana')
     """
     return name if directory == HOME and "/" not in name else f"{directory}/{name}"
 
@@ -91,3 +93,19 @@ def name_at_home(person: str) -> str | None:
     if not slash:
         return person
     return name if directory == HOME and "/" in name else None
+
+
+class _OfDirectories(Identities):
+    """People and groups of `main` by their names, of other directories with these."""
+
+    def spelled(self, person: Principal) -> Principal:
+        if person.kind not in (USER, GROUP):
+            return person
+        return Principal(person.kind, person_name(HOME, person.name))
+
+    def subject(self, kind: str, name: str) -> Principal:
+        return Principal(kind, name)  # with its directory, as statements have it
+
+
+IDENTITIES: Final = _OfDirectories()
+"""How statements of our own administration call people."""

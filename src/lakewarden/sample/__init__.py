@@ -10,14 +10,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from lakewarden.registry import registry
+from lakewarden.sample.part import SamplePart
+
 DATA: Final = Path(__file__).with_name("data")
 """The folder of the export files."""
 
-DATAHUB: Final = DATA / "datahub.json"
-"""What the file sink of the `datahub` command writes: metadata change proposals."""
 
-GRAVITINO: Final = DATA / "gravitino"
-"""Replies of Gravitino's REST API, one file for each kind."""
+def parts() -> dict[str, SamplePart]:
+    """What each system adds, by the systems' names, in the order of the demo."""
+    found = {system.name: part for system, part in registry().having("sample")}
+    return dict(sorted(found.items(), key=lambda one: one[1].position))
 
-CDAP: Final = DATA / "cdap"
-"""Replies of CDAP's REST API, one file for each kind."""
+
+def path(system: str) -> Path:
+    """The export of a system: a file or a folder."""
+    return DATA / parts()[system].path

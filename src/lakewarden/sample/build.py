@@ -11,22 +11,15 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from lakewarden.sample import CDAP, DATA, DATAHUB, GRAVITINO
-from lakewarden.systems.cdap import sample as cdap
-from lakewarden.systems.datahub import sample as datahub
-from lakewarden.systems.gravitino import sample as gravitino
-
-Record = dict[str, object]
+from lakewarden.sample import DATA, parts
+from lakewarden.sample.part import Record
 
 
 def files() -> dict[str, str]:
     """All files of the estate: path below the data folder → text."""
-    folders = {GRAVITINO: gravitino.files(), CDAP: cdap.files()}
-    found = {DATAHUB.relative_to(DATA).as_posix(): _text(datahub.records())}
-    for folder, made in folders.items():
-        for name, records in made.items():
-            found[(folder / name).relative_to(DATA).as_posix()] = _text(records)
-    return found
+    return {
+        name: _text(records) for part in parts().values() for name, records in part.files().items()
+    }
 
 
 def write(folder: Path) -> int:

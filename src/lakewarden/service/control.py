@@ -109,7 +109,7 @@ def scoped(operation: str, realm_name: str) -> tuple[str, Entity]:
 def principal(actor: Actor) -> Principal:
     """The caller as the control realm's statements name the person."""
     if actor.realm is None:
-        return Principal(USER, names.person(actor.directory, actor.user))
+        return Principal(USER, names.person_name(actor.directory, actor.user))
     # Nobody's name begins so: a credential of one realm is nobody here.
     return Principal(USER, f"/{actor.realm}/{actor.directory}/{actor.user}")
 
@@ -144,7 +144,8 @@ def _groups(state: State, actor: Actor) -> tuple[Principal, ...]:
     control = state.realms.get(CONTROL)
     if control is None or control.realm.directory != actor.directory:
         found |= _stored_groups(state, actor.directory, Principal(USER, actor.user))
-    return tuple(Principal(GROUP, names.person(actor.directory, name)) for name in sorted(found))
+    called = (names.person_name(actor.directory, name) for name in sorted(found))
+    return tuple(Principal(GROUP, name) for name in called)
 
 
 def _stored_groups(state: State, directory_name: str, start: Principal) -> set[str]:
@@ -219,8 +220,8 @@ def is_powerful(state: State, directory_name: str, person: Principal) -> bool:
     control = state.realm(CONTROL)
     memberships = control.matrix.snapshot.coded.memberships
     groups = _stored_groups(state, directory_name, person)
-    own = Principal(person.kind, names.person(directory_name, person.name))
-    extra = [Principal(GROUP, names.person(directory_name, name)) for name in groups]
+    own = Principal(person.kind, names.person_name(directory_name, person.name))
+    extra = [Principal(GROUP, names.person_name(directory_name, name)) for name in groups]
     acts_as = {memberships.principals[id] for id in memberships.acts_as(own, extra)} | {own, *extra}
     return any(
         statement.effect is Effect.ALLOW and statement.principals & (acts_as - _EVERYBODY)

@@ -18,7 +18,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.listing import Page
 from lakewarden.kernel.model import WAYS, Model
-from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.principal import Principal
 from lakewarden.service import questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -35,7 +35,6 @@ from lakewarden.service.realm_selection import (
 )
 from lakewarden.service.state import State
 from lakewarden.service.system import System
-from lakewarden.systems.datahub import names as datahub
 
 T = TypeVar("T")
 
@@ -50,13 +49,7 @@ def person(system: System, principal: Principal) -> str:
     >>> person(load_system("datahub"), Principal("user", "urn:li:corpuser:ana"))
     'ana'
     """
-    name = principal.name
-    if system.spelling is not datahub or principal.kind != USER:
-        return name
-    try:
-        return datahub.name_of(name)
-    except BadInput:
-        return name
+    return system.identities.person(principal)
 
 
 # What is asked where

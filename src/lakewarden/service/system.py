@@ -21,20 +21,13 @@ from lakewarden.kernel.principal import (
 )
 from lakewarden.kernel.statement_file import read_entity, read_principal
 from lakewarden.names import control, plain
-from lakewarden.systems.cdap import names as cdap
-from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.names.identities import BY_NAME, Identities
+from lakewarden.registry import registry
 
-_URN = "urn:li:"
 _IMPLIED = {ALL_USERS.name, ANY_GROUP.name, SERVICE_ADMINS.name, MASTER.name}
 
-_SPELLINGS: dict[str, Spelling] = {
-    "cdap": cdap,
-    "control": control,
-    "datahub": datahub,
-    "gravitino": gravitino,
-    "plain": plain,
-}
+_OWN_SPELLINGS: dict[str, Spelling] = {"control": control, "plain": plain}
+"""Those that belong to no governed system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +37,12 @@ class System:
     model: Model
     spelling: Spelling
 
+    @property
+    def identities(self) -> Identities:
+        """How it calls users and groups."""
+        identities: Identities = getattr(self.spelling, "IDENTITIES", BY_NAME)
+        return identities
+
     def entity(self, text: str | None) -> Entity:
         """The entity that people write `type:name`, or by its URN alone where it has one.
 
@@ -51,9 +50,7 @@ class System:
         """
         if text is None:
             return NO_RESOURCE
-        if self.spelling is datahub and text.startswith(_URN):
-            return datahub.parse("", text)
-        return read_entity(text, self.model, self.spelling)
+        return self.identities.entity(text) or read_entity(text, self.model, self.spelling)
 
     def principal(self, text: str) -> Principal:
         """The principal that people write `kind:name`; a bare name, or a URN, is a user's.
@@ -61,12 +58,13 @@ class System:
         >>> load_system("gravitino").principal("ana")
         Principal(kind='user', name='ana')
         """
+        named = self.identities.principal(text)
+        if named is not None:
+            return named
         kind = text.partition(":")[0]
-        if self.spelling is datahub and text.startswith(_URN):
-            return datahub.actor(text)
         if kind in (USER, GROUP, ROLE, "members") or text in _IMPLIED:
             return read_principal(text)
-        return Principal(USER, datahub.user_urn(text) if self.spelling is datahub else text)
+        return self.identities.user(text)
 
     def spelled(self, person: Principal) -> Principal:
         """A person or group of a directory, as this system spells it.
@@ -74,17 +72,7 @@ class System:
         >>> load_system("datahub").spelled(Principal("group", "staff"))
         Principal(kind='group', name='urn:li:corpGroup:staff')
         """
-        if self.spelling is control and person.kind in (USER, GROUP):
-            return Principal(person.kind, control.person(control.HOME, person.name))
-        if self.spelling is not datahub or person.name.startswith(_URN):
-            return person
-        match person.kind:
-            case "user":
-                return Principal(USER, datahub.user_urn(person.name))
-            case "group":
-                return Principal(GROUP, datahub.group_urn(person.name))
-            case _:
-                return person
+        return self.identities.spelled(person)
 
 
 def load_system(name: str, settings: Mapping[str, str] | None = None) -> System:
@@ -94,8 +82,8 @@ def load_system(name: str, settings: Mapping[str, str] | None = None) -> System:
 
 def of_model(model: Model) -> System:
     """The system of an already loaded model; `BadInput` when its spelling is not known."""
-    spelling = _SPELLINGS.get(model.spelling)
+    spelling = _OWN_SPELLINGS.get(model.spelling) or registry().spelling(model.spelling)
     if spelling is None:
-        expected = ", ".join(sorted(_SPELLINGS))
+        expected = ", ".join(sorted((*_OWN_SPELLINGS, *registry().spellings())))
         raise BadInput(f"unknown spelling `{model.spelling}`; expected one of: {expected}")
     return System(model, spelling)

@@ -42,7 +42,7 @@ WALKER = "walker"
 PER_TYPE = 4
 USERS = 16
 
-IDENTITY = {"gravitino": sample.GRAVITINO, "cdap": sample.CDAP}
+IDENTITY = {"gravitino": sample.path("gravitino"), "cdap": sample.path("cdap")}
 
 PATTERNS = (
     *("namespace:*", "artifact:*.*", "application:*.*", "program:*.*.*", "dataset:*.*"),
@@ -202,7 +202,7 @@ def test_a_dry_run_changes_nothing_and_names_what_is_not_carried(
     name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "copy.db"
-    asked = ["import", name, str(sample.GRAVITINO), "--to", name]
+    asked = ["import", name, str(sample.path("gravitino")), "--to", name]
     assert main([*asked, "--database", f"sqlite:///{target}", "--dry-run"]) == 0
     told = capfd.readouterr()
     assert "nothing was changed" in told.err

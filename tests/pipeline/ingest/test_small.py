@@ -86,11 +86,11 @@ def test_a_small_input_comes_to_what_spark_makes_of_it(
 def source_of(kind: str, folder: Path) -> Source:
     match kind:
         case "gravitino":
-            return GravitinoFile(sample.GRAVITINO)
+            return GravitinoFile(sample.path("gravitino"))
         case "datahub":
-            return DatahubFile(sample.DATAHUB)
+            return DatahubFile(sample.path("datahub"))
         case "cdap":
-            return CdapFile(sample.CDAP, "cdap")
+            return CdapFile(sample.path("cdap"), "cdap")
     source = lake(folder / "in")
     if kind == "parquet":
         ingest(source, folder / "first", spark=nowhere())

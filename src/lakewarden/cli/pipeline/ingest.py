@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
-from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, Asking, People
+from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, Asking, People, check_people
 from lakewarden.cli.ingest_sources import (
     LOCAL,
     NO_DATABASE,
+    RUNNING,
     Database,
     Kind,
     Spark,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.source import Distant, Source
     from lakewarden.pipeline.ingest.stored import Stored
 
-_LIVE = ("gravitino", "datahub", "cdap")
 _SQLITE = "sqlite:///"
 
 
@@ -108,7 +108,7 @@ def ingest(  # noqa: PLR0913 — each is an option
     _check_asking(source, asking, people)
     check_options(source, model, database)
     found: Source | Distant
-    if source in _LIVE:
+    if source in RUNNING:
         found = _live(source, path_or_url, model, asking, people)
     elif source == "store":
         if settings:
@@ -159,13 +159,11 @@ def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distan
 
 def _check_asking(kind: Kind, asking: Asking, people: People) -> None:
     """Refuses options of running systems where none is read."""
-    if kind not in _LIVE and (asking != PLAINLY or people != NO_PEOPLE):
-        listed = ", ".join(f"`{one}`" for one in _LIVE)
+    if kind not in RUNNING and (asking != PLAINLY or people != NO_PEOPLE):
+        listed = ", ".join(f"`{one}`" for one in RUNNING)
         raise BadInput(f"only a running system is asked: {listed}", where="--source")
-    if people.identity is not None and kind == "datahub":
-        raise BadInput("DataHub says itself who is in which group", where="--identity")
-    if people.principals is not None and kind != "cdap":
-        raise BadInput("only a running CDAP is asked about principals", where="--principals")
+    if kind in RUNNING:
+        check_people(kind, people, is_running=True)
 
 
 def _live(kind: Kind, address: str, model: str | None, asking: Asking, people: People) -> Live:

@@ -25,10 +25,10 @@ from lakewarden.http.authzen.fast_decoder import (
     Subject,
     Where,
 )
-from lakewarden.http.authzen.name_resolution import URN
 from lakewarden.http.authzen.question import asked
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.principal import USER
+from lakewarden.names.identities import URN
 
 _BOTH: Final = SUBJECT + RESOURCE
 

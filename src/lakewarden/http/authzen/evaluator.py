@@ -23,12 +23,13 @@ from lakewarden.http.authzen.decision_cache import (
     seen,
 )
 from lakewarden.http.authzen.errors import Forbidden
-from lakewarden.http.authzen.name_resolution import Look
 from lakewarden.http.authzen.question import Asked
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import StaleSnapshot, Unknown, WardenError
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Reason, Request
+from lakewarden.names.identities import Look
+from lakewarden.names.identities import look as look_of
 from lakewarden.service.actor import Actor
 from lakewarden.service.question_text import by_itself
 from lakewarden.service.realm import CONTROL
@@ -327,7 +328,7 @@ class Evaluator:
         """The lane of a question about a user that brings nothing with it."""
         if asked.kind != USER or asked.context or asked.subject or asked.act:
             return None
-        look = name_resolution.look(asked.id)
+        look = look_of(asked.id)
         if look is Look.EMPTY or (asked.resource and _adds(asked.resource)):
             return None
         return self.cached_operations(asked.realm, asked.action, asked.type)[look - 1]

@@ -10,27 +10,21 @@ difference, so that no write ever moves a question to another realm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from enum import IntEnum
+from collections.abc import Sequence
 from typing import Final
 
-from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import NONE
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
-from lakewarden.names import control
 from lakewarden.names.canonical import quoted
+from lakewarden.names.identities import Look
 from lakewarden.service.state import RealmState
-from lakewarden.systems.cdap import names as cdap
-from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.gravitino import names as gravitino
 
 PLATFORM: Final = "platform"
 """The type and the id of the question without a resource."""
 
 _KINDS: Final = frozenset({USER, GROUP, ROLE})
-URN: Final = "urn:li:"
-"""How every URN begins."""
 
 
 def principal(realm: RealmState, kind: str, id: str) -> Principal:
@@ -42,12 +36,7 @@ def principal(realm: RealmState, kind: str, id: str) -> Principal:
         raise Unknown("subject type", kind, "expected user, group or role")
     name = realm.realm.spellings.get(id, id) if kind == USER else id
     try:
-        if realm.system.spelling is datahub and name.startswith(URN):
-            found = datahub.actor(name)
-        elif realm.system.spelling is control:
-            found = Principal(kind, name)  # with its directory, as statements there have it
-        else:
-            found = realm.system.spelled(Principal(kind, name))
+        found = realm.system.identities.subject(kind, name)
     except BadInput:
         raise Unknown(kind, id) from None
     if found.kind != kind or not found.name:
@@ -124,35 +113,6 @@ def knows(realm: RealmState, action: str, type: str, id: str) -> bool:
     return type != PLATFORM or id != PLATFORM or NONE in declared.rules
 
 
-class Look(IntEnum):
-    """What an id looks like: enough to say in which realms it cannot be a name."""
-
-    EMPTY = 0
-    URN = 1
-    COLON = 2
-    """Holds a colon, and is no URN."""
-    PLAIN = 3
-
-
-def look(id: str) -> Look:
-    """The look of an id.
-
-    >>> look("lake:sales.raw").name, look("urn:li:tag:x").name, look("record-1").name
-    ('COLON', 'URN', 'PLAIN')
-    """
-    if ":" not in id:
-        return Look.PLAIN if id else Look.EMPTY
-    return Look.URN if id.startswith(URN) else Look.COLON
-
-
-# Which looks of ids each spelling can have at all; a spelling that is not here has them all.
-_LOOKS: Final[Mapping[Spelling, Callable[[str, Look], bool]]] = {
-    cdap: lambda type, look: look is Look.PLAIN or type.lower() == "kerberosprincipal",
-    datahub: lambda _, look: look is Look.URN,
-    gravitino: lambda type, look: (look is Look.PLAIN) is (type == "metalake"),
-}
-
-
 def sole(realms: Sequence[RealmState], type: str, look: Look) -> RealmState | None:
     """The one realm in which a name of this type and look is possible, or None.
 
@@ -167,7 +127,6 @@ def sole(realms: Sequence[RealmState], type: str, look: Look) -> RealmState | No
 
 def _is_possible(realm: RealmState, type: str, look: Look) -> bool:
     model = realm.system.model
-    possible = _LOOKS.get(realm.system.spelling)
-    if possible is not None and not possible(type, look):
+    if not realm.system.identities.is_possible(type, look):
         return False
     return model.open_types or type in model.types or type.lower() in model.types

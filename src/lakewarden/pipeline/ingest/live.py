@@ -17,26 +17,18 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.extract.export import Export
+from lakewarden.pipeline.extract.extractor import Extractor
 from lakewarden.pipeline.extract.original import NOBODY, Credential, Original
 from lakewarden.pipeline.ingest.exchange import exchanges
 from lakewarden.pipeline.ingest.files import File, find
 from lakewarden.pipeline.ingest.identity import People
+from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.source import Progress, Reading, Source
+from lakewarden.registry import registry
 from lakewarden.service.system import System
-from lakewarden.systems.cdap import extract as cdap
-from lakewarden.systems.cdap.ingest import CdapFile
-from lakewarden.systems.datahub import extract as datahub
-from lakewarden.systems.datahub.ingest import DatahubFile
-from lakewarden.systems.gravitino import extract as gravitino
-from lakewarden.systems.gravitino.ingest import GravitinoFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-GRAVITINO: Final = "gravitino"
-DATAHUB: Final = "datahub"
-CDAP: Final = "cdap"
-KINDS: Final = (GRAVITINO, DATAHUB, CDAP)
 
 MISSING_SHOWN: Final = 1_000
 """How many paths that were not shown a report names."""
@@ -82,7 +74,7 @@ class Live:
 
         original = Original(self.address, self.credential, self.timeout, self.trusted, tell)
         with original, Export(folder) as export:
-            self._walk(original, export)
+            self._extractor.walk(original, export, self._principals())
         missing = list(export.notes)
         if self.identity is not None:
             shutil.copy(self.identity, folder / _IDENTITY)
@@ -93,19 +85,20 @@ class Live:
             missing.append(f"{len(hidden) - MISSING_SHOWN:,} more paths that were not shown")
         return missing
 
-    def _walk(self, original: Original, export: Export) -> None:
-        if self.kind == GRAVITINO:
-            gravitino.walk(original, export)
-        elif self.kind == DATAHUB:
-            datahub.walk(original, export)
-        else:
-            cdap.walk(original, export, self._asked())
+    @property
+    def _extractor(self) -> Extractor:
+        system = registry().systems[self.kind]
+        extractor: Extractor = system.load(system.extractor)
+        return extractor
 
-    def _asked(self) -> list[Principal]:
-        """Whom a CDAP is asked about: it lists privileges by principal only."""
+    def _principals(self) -> list[Principal]:
+        """Whom a system is asked about that tells of single principals only."""
+        read = self._extractor.read_principals
+        if read is None:
+            return []
         found = [Principal(USER, self.credential.user)] if self.credential.user else []
         if self.principals is not None:
-            found += cdap.read_principals(self.principals.read_text("utf-8"), str(self.principals))
+            found += read(self.principals.read_text("utf-8"), str(self.principals))
         if self.identity is not None:
             people = People()
             for exchange in exchanges(self.identity, self.identity.name):
@@ -115,11 +108,8 @@ class Live:
 
     def copied(self, folder: Path, missing: Sequence[str]) -> Source:
         """See `Distant`."""
-        if self.kind == GRAVITINO:
-            return Copied(self.kind, self.address, GravitinoFile(folder), missing)
-        if self.kind == DATAHUB:
-            return Copied(self.kind, self.address, DatahubFile(folder), missing)
-        return Copied(self.kind, self.address, CdapFile(folder, self.model), missing)
+        opener = opener_of(self._extractor.files)
+        return Copied(self.kind, self.address, opener.open(folder, self.model), folder, missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +118,8 @@ class Copied:
 
     kind: str
     address: str
-    files: GravitinoFile | DatahubFile | CdapFile
+    files: Source
+    folder: Path
     missing: Sequence[str] = ()
 
     @property
@@ -141,7 +132,7 @@ class Copied:
 
     def inputs(self) -> Sequence[Input]:
         """The files, whose lines count and not their order: a server owes none."""
-        return [Input(file.name, _of_lines(file)) for file in find(self.files.path, _SUFFIXES)]
+        return [Input(file.name, _of_lines(file)) for file in find(self.folder, _SUFFIXES)]
 
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress

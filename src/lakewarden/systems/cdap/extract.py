@@ -14,6 +14,7 @@ from typing import Any, Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.pipeline.extract.export import Export
+from lakewarden.pipeline.extract.extractor import Extractor
 from lakewarden.pipeline.extract.original import Original, segment
 
 _LISTS: Final = {
@@ -127,3 +128,6 @@ def _name(item: dict[str, Any], path: str) -> str:
     if not isinstance(name, str) or not name:
         raise BadInput("expected an object with a name", where=path)
     return name
+
+
+EXTRACTOR: Final = Extractor(walk, "cdap-file", read_principals)

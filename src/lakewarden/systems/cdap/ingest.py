@@ -37,6 +37,7 @@ from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import exchange as exchanges
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.pipeline.ingest.files import Batches
+from lakewarden.pipeline.ingest.opener import Opener
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.system import System
@@ -344,3 +345,6 @@ def _privilege(holder: Principal, item: Section) -> Iterator[Row]:
         yield from _one(*scope)
     for one in _ACTIONS if action == _ALL else (action,):
         yield Row(_PRIVILEGES, (*holder, key, cdap.format_id(scope), one), item.where)
+
+
+SOURCE: Final = Opener(("cdap", "cdap_parent_write"), CdapFile)

@@ -30,6 +30,7 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.statement import Matching
 from lakewarden.kernel.wildcard import is_pattern, matches
 from lakewarden.names.canonical import WORD, check_text, escaped, lower_word, quoted
+from lakewarden.names.identities import Identities, Look
 
 Pattern: TypeAlias = Matching
 """A type and the parts of a name, any of which may hold `*` and `?`; an anchor of grants.
@@ -402,3 +403,14 @@ def _string(body: Mapping[str, object], key: str) -> str:
 def _listed(keys: tuple[str, ...]) -> str:
     """The keys for a message: `A`, `B`."""
     return ", ".join(f"`{key}`" for key in keys)
+
+
+class _Names(Identities):
+    """Names without a colon, but for those of Kerberos principals."""
+
+    def is_possible(self, type: str, look: Look) -> bool:
+        return look is Look.PLAIN or type.lower() == "kerberosprincipal"
+
+
+IDENTITIES: Final = _Names()
+"""How CDAP calls users and groups: by their names."""

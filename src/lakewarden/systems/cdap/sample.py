@@ -7,6 +7,7 @@ from typing import Final
 
 from lakewarden.sample.company import AREAS, GROUPS, PEOPLE, Area
 from lakewarden.sample.exchange import Record, at, exchange, identity
+from lakewarden.sample.part import Question, SamplePart, evaluation
 
 _NAMESPACES: Final = {
     "default": "",
@@ -258,3 +259,46 @@ def _list(held: Privileges) -> Iterator[Record]:
         for letter in letters:
             authorizable = {"entityType": type.upper(), "entityParts": parts}
             yield {"authorizable": authorizable, "action": _ACTIONS[letter]}
+
+
+_QUESTIONS: Final = (
+    Question(
+        "explain",
+        "May Paul, an auditor, read the salaries' dataset?",
+        "paul",
+        "dataset.read",
+        "dataset:people.salaries",
+        "The wildcard was meant for the books and covers every dataset of every namespace.",
+    ),
+    Question(
+        "explain",
+        "Igor administers the namespace supply. May he change its dataset stock?",
+        "igor",
+        "dataset.update",
+        "dataset:supply.stock",
+        "Nothing is inherited here: ADMIN on a namespace is ADMIN on the namespace alone.",
+    ),
+    Question(
+        "list",
+        "Which namespaces does Milo, a contractor, get to see?",
+        "milo",
+        "namespace.list.filter",
+        "",
+        "A privilege on anything inside makes the namespace visible, even one on a misspelt name.",
+    ),
+)
+
+SAMPLE: Final = SamplePart(
+    position=3,
+    path="cdap",
+    source="cdap-file",
+    files=lambda: {f"cdap/{name}": records for name, records in files().items()},
+    questions=_QUESTIONS,
+    commands=(("privileges", "igor", "namespace:supply"),),
+    calls=(
+        (
+            "May she see the namespace sales in CDAP (AuthZEN)?",
+            evaluation("namespace.get", "namespace", "sales"),
+        ),
+    ),
+)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from lakewarden.config.system_settings import ProxyHeader, SystemSettings
 from lakewarden.config.values import Networks, Section, Words, merged
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.actor import ANONYMOUS
+from lakewarden.systems.cdap.names import user_of
 
 
 class CdapAuthorization(Section):
@@ -61,7 +65,7 @@ class CdapLimits(Section):
     metric_queries: int = Field(default=100, ge=1)
 
 
-class Cdap(Section):
+class CdapSettings(SystemSettings):
     """The CDAP dialect.
 
     `master` is the user as which the platform itself runs (a Kerberos principal stands for the
@@ -72,6 +76,10 @@ class Cdap(Section):
     realm of the profile `cdap-parent-write`, applied where they are given.
     """
 
+    server_fields: ClassVar[Mapping[str, tuple[Any, Any]]] = {
+        "cdap_profile": (Literal["cdap", "cdap-parent-write"], "cdap")
+    }
+
     security: CdapSecurity = CdapSecurity()
     instance_name: str = Field(default="cdap", pattern=r"^[a-zA-Z0-9_-]+$")
     version: str = Field(default="5.1.2", pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")
@@ -81,6 +89,52 @@ class Cdap(Section):
     namespace_list: Literal["all", "filtered"] | None = None
     instance_create_action: Literal["write", "admin"] | None = None
     limits: CdapLimits = CdapLimits()
+
+    @classmethod
+    def from_environment(cls, variables: Mapping[str, str]) -> Mapping[str, Any]:
+        """The settings that CDAP's own keys give."""
+        given: dict[str, Any] = {}
+        for name, path in CDAP_VARIABLES.items():
+            if name in variables:
+                value: Any = variables[name]
+                for key in reversed(path):
+                    value = {key: value}
+                given = merged(given, value)
+        return given
+
+    @property
+    def anonymous(self) -> str | None:
+        return None if self.security.enabled else ANONYMOUS
+
+    @property
+    def reserved_names(self) -> tuple[str, ...]:
+        master = (user_of(self.master),) if self.master else ()
+        return (*self.security.authorization.admin_users, *master)
+
+    @property
+    def proxy_header(self) -> ProxyHeader | None:
+        """SOURCE: cdap reference 4.1."""
+        return ProxyHeader("cdap-userid", self.trusted_proxies)
+
+    def weakened(self) -> Iterator[str]:
+        if not self.security.enabled:
+            yield (
+                "`cdap.security.enabled` is off: callers need no credentials there, and everybody"
+                " may do everything"
+            )
+        elif not self.security.authorization.enabled:
+            yield "`cdap.security.authorization.enabled` is off: everybody may do everything there"
+        if self.trusted_proxies:
+            yield (
+                "`cdap.trusted_proxies`: whoever sends from there is whom its `CDAP-UserId` names"
+            )
+
+    def check(self, host: str, *, exposed: bool) -> None:
+        if not self.security.enabled and exposed:
+            raise BadInput(
+                f"`cdap.security.enabled` is off, so the server may not listen on `{host}`;"
+                " leave it on, take a loopback address, or say `--insecure`"
+            )
 
     @property
     def is_guarded(self) -> bool:
@@ -116,15 +170,3 @@ CDAP_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "CDAP_ENABLE_UNRECOVERABLE_RESET": ("unrecoverable_reset",),
 }
 """CDAP's own keys as environment variables, and the settings of ours that they stand for."""
-
-
-def cdap_given(variables: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that CDAP's own keys give."""
-    found: dict[str, Any] = {}
-    for name, path in CDAP_VARIABLES.items():
-        if name in variables:
-            value: Any = variables[name]
-            for key in reversed(path):
-                value = {key: value}
-            found = merged(found, value)
-    return found

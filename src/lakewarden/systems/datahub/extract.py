@@ -10,13 +10,15 @@ SOURCE: datahub reference 6.6, 6.7 and 6.9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from lakewarden.aspects.meaning import READERS
 from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.principal import Principal
 from lakewarden.pipeline.extract.export import Export
+from lakewarden.pipeline.extract.extractor import Extractor
 from lakewarden.pipeline.extract.original import ABSENT, Original
 from lakewarden.service.system import load_system
 from lakewarden.systems.datahub import extract_older as datahub_older
@@ -50,7 +52,7 @@ _NOTES: Final = (
 )
 
 
-def walk(original: Original, export: Export) -> None:
+def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> None:
     """Reads all entities that the caller is shown. Raises `BadInput` where no policy is."""
     for text in _NOTES:
         export.note(text)
@@ -187,3 +189,6 @@ def _records(type: str, urn: str, entity: dict[str, Any]) -> Iterator[dict[str, 
         yield {**about, "aspectName": name, "aspect": {"json": aspect["value"]}}
     if not said:
         yield {**about, "aspectName": _key(type), "aspect": {"json": {}}}
+
+
+EXTRACTOR: Final = Extractor(walk, "datahub-file", takes_identity=False)

@@ -33,6 +33,7 @@ from lakewarden.pipeline.ingest.files import (
     refuse_errors,
 )
 from lakewarden.pipeline.ingest.json_file import records
+from lakewarden.pipeline.ingest.opener import Opener
 from lakewarden.pipeline.ingest.proposal import Write, writes
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
@@ -247,3 +248,6 @@ def _replayed(groups: Iterable[Sequence[Mapping[str, Any]]], model: Model) -> It
             yield from list(replay.rows(found, model))
         except BadInput as error:
             yield error_row(error.message, error.where)
+
+
+SOURCE: Final = Opener(("datahub",), lambda path, _: DatahubFile(path))

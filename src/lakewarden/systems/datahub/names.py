@@ -25,6 +25,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.names.canonical import check_text, quoted
+from lakewarden.names.identities import Identities, Look
 
 ANY_SUBRESOURCE: Final = "urn:li:allEntities:all"
 """The sub-resource that stands for every one ("may any tag be edited at all")."""
@@ -288,3 +289,40 @@ def _tuple_parts(key: str) -> tuple[str, ...]:
     if depth != 0:
         raise BadInput(f"a parenthesis is not closed in the key {quoted(key)}")
     return (*found, key[start:-1])
+
+
+class _Urns(Identities):
+    """Everything has a URN; a bare name is a user's, of the directory a group's as well."""
+
+    def entity(self, text: str) -> Entity | None:
+        return parse("", text) if text.startswith(_PREFIX) else None
+
+    def principal(self, text: str) -> Principal | None:
+        return actor(text) if text.startswith(_PREFIX) else None
+
+    def user(self, name: str) -> Principal:
+        return Principal(USER, user_urn(name))
+
+    def spelled(self, person: Principal) -> Principal:
+        if person.name.startswith(_PREFIX):
+            return person
+        urn = {USER: user_urn, GROUP: group_urn}.get(person.kind)
+        return person if urn is None else Principal(person.kind, urn(person.name))
+
+    def subject(self, kind: str, name: str) -> Principal:
+        return self.principal(name) or self.spelled(Principal(kind, name))
+
+    def person(self, principal: Principal) -> str:
+        if principal.kind != USER:
+            return principal.name
+        try:
+            return name_of(principal.name)
+        except BadInput:
+            return principal.name
+
+    def is_possible(self, type: str, look: Look) -> bool:
+        return look is Look.URN
+
+
+IDENTITIES: Final = _Urns()
+"""How DataHub calls users and groups."""

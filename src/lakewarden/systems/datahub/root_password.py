@@ -7,8 +7,8 @@ where none is configured.
 
 from __future__ import annotations
 
-from lakewarden.app.first_start import DATAHUB
-from lakewarden.config.settings import Settings
+from typing import Final
+
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.account_status import ROOT, TYPE
@@ -17,37 +17,41 @@ from lakewarden.service.credential import PASSWORD
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.password import Hashing, check_strength
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases import native_user
 
+REALM: Final = "datahub"
 _USER = Entity(TYPE, ROOT)
 
 
-def set_root_password(service: DecisionService, settings: Settings, hashing: Hashing) -> bool:
+def set_root_password(
+    service: DecisionService, settings: DataHubSettings, hashing: Hashing
+) -> bool:
     """Keeps the configured password; whether it was another one before.
 
     Raises `BadInput` for one that is too easily guessed, or a file that cannot be read.
     """
     password = _configured(settings)
-    if password is None or DATAHUB not in service.state.realms:
+    if password is None or REALM not in service.state.realms:
         return False
     with service.reading() as reading:
-        kept = reading.credential(DATAHUB, _USER, PASSWORD)
+        kept = reading.credential(REALM, _USER, PASSWORD)
     if hashing.verify(None if kept is None else kept.value, password):
         return False
     hashed = hashing.hash(password)
 
     def task(transaction: WriteTransaction) -> bool:
         # Another process may have been faster: one of them ends the sessions.
-        if transaction.store.credential(DATAHUB, _USER, PASSWORD) != kept:
+        if transaction.store.credential(REALM, _USER, PASSWORD) != kept:
             return False
-        native_user.put(transaction, DATAHUB, ROOT, hashed, "configuration")
+        native_user.put(transaction, REALM, ROOT, hashed, "configuration")
         return True
 
     return service.write(SYSTEM, task)
 
 
-def _configured(settings: Settings) -> str | None:
-    given, file = settings.datahub.root_password, settings.datahub.root_password_file
+def _configured(settings: DataHubSettings) -> str | None:
+    given, file = settings.root_password, settings.root_password_file
     if given is not None:
         return given.get_secret_value()
     if file is None:

@@ -17,6 +17,7 @@ from lakewarden.sample.company import (
     Area,
     Person,
 )
+from lakewarden.sample.part import Question, SamplePart, evaluation
 
 Record = dict[str, object]
 
@@ -578,3 +579,53 @@ def _mistaken() -> Iterator[Record]:
         _READ, _of_groups("supply"),
         state="DRAFT",
     )  # fmt: skip
+
+
+_DATASET: Final = "urn:li:dataset:(urn:li:dataPlatform:iceberg,{},PROD)"
+_PROFILES: Final = _DATASET.format("lake.customers.profiles")
+
+_QUESTIONS: Final = (
+    Question(
+        "explain",
+        "May Ella of customer care see the customers' profiles, which are personal data?",
+        "ella",
+        "entity.read",
+        _DATASET.format("lake.customers.profiles"),
+        "One policy goes by domain and tag, the other by ownership of her group.",
+    ),
+    Question(
+        "explain",
+        "Pia looks after the orders as their custodian. May she edit them?",
+        "pia",
+        "entity.update",
+        _DATASET.format("lake.sales.orders"),
+        "The policy `custodians-edit` was meant for her, but its list of ownership types is"
+        " empty: it matches no owner at all.",
+    ),
+    Question(
+        "who",
+        "Who may see a copy of the salaries that somebody left in a scratch schema?",
+        "",
+        "entity.read",
+        _DATASET.format("scratch.salaries_copy"),
+        "All of sales: `not-people` excludes the domain of people's data, and the copy is in"
+        " no domain.",
+    ),
+)
+
+SAMPLE: Final = SamplePart(
+    position=2,
+    path="datahub.json",
+    source="datahub-file",
+    files=lambda: {"datahub.json": records()},
+    settings={"view_authorization": "on"},
+    server_settings={"view": True},
+    questions=_QUESTIONS,
+    commands=(("check", "dora", "entity.read", _DATASET.format("scratch.salaries_copy")),),
+    calls=(
+        (
+            "May she read the customers' profiles in DataHub (AuthZEN)?",
+            evaluation("entity.read", "dataset", _PROFILES),
+        ),
+    ),
+)

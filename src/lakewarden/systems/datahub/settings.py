@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr
 
-from lakewarden.config.values import Section, Words, user_name
+from lakewarden.config.system_settings import SystemSettings
+from lakewarden.config.values import Words, user_name
 from lakewarden.kernel.errors import BadInput
+from lakewarden.service.password import check_strength
 
 
-class Datahub(Section):
+class DataHubSettings(SystemSettings):
     """The DataHub dialect, and the default policies of a realm that is made at the first start.
 
     The switches have the variables of DataHub itself as well (`DATAHUB_VARIABLES`): `policies`
@@ -76,6 +78,63 @@ class Datahub(Section):
             )
         return given
 
+    @classmethod
+    def from_environment(cls, variables: Mapping[str, str]) -> Mapping[str, str]:
+        """The settings that DataHub's own variables give; two that differ are refused."""
+        given: dict[str, str] = {}
+        for name, key in DATAHUB_VARIABLES.items():
+            value = variables.get(name)
+            if value is not None and given.setdefault(key, value) != value:
+                names = " and ".join(n for n, k in DATAHUB_VARIABLES.items() if k == key)
+                raise BadInput(f"the environment variables {names} say different things")
+        return given
+
+    @property
+    def anonymous(self) -> str | None:
+        return None if self.auth else self.actor
+
+    @property
+    def reserved_names(self) -> tuple[str, ...]:
+        return (self.actor,)
+
+    def weakened(self) -> Iterator[str]:
+        for name, what in _SWITCHES:
+            if not getattr(self, name):
+                yield f"`datahub.{name}` is off: {what}"
+        if self.domain_write == "original":
+            yield (
+                "`datahub.domain_write` is `original`: who may change a domain may put anything"
+                " that is in none into it, and change that"
+            )
+
+    def without_effect(self) -> Iterator[str]:
+        if self.cache_seconds is not None:
+            yield (
+                "`datahub.cache_seconds` has no effect: a policy counts from the next request on"
+            )
+
+    def check(self, host: str, *, exposed: bool) -> None:
+        if not self.auth and exposed:
+            raise BadInput(
+                f"`datahub.auth` is off, so the server may not listen on `{host}`; leave it"
+                " on, take a loopback address, or say `--insecure`"
+            )
+        if self.root_password is None:
+            return
+        if self.root_password_file is not None:
+            raise BadInput(
+                "one of `datahub.root_password` and `datahub.root_password_file` is enough"
+            )
+        check_strength(self.root_password.get_secret_value(), "datahub")
+
+
+_SWITCHES: Final = (
+    ("auth", "who brings no credentials there is believed to be its `actor`"),
+    ("policies", "everybody may do everything there"),
+    ("existence", "callers who are stored nowhere are let in"),
+    ("rest", "its REST calls and ingestion are not decided"),
+    ("constraints", "limits on tags do not bind ingestion"),
+)
 
 DATAHUB_VARIABLES: Final[Mapping[str, str]] = {
     "AUTH_POLICIES_ENABLED": "policies",
@@ -93,16 +152,3 @@ DATAHUB_VARIABLES: Final[Mapping[str, str]] = {
     "METADATA_SERVICE_AUTH_ENFORCE_EXISTENCE_ENABLED": "existence",
 }
 """DataHub's own environment variables, and the settings of ours that they stand for."""
-
-
-def datahub_given(variables: Mapping[str, str]) -> dict[str, str]:
-    """The settings that DataHub's own variables give; two that differ are refused."""
-    found: dict[str, str] = {}
-    for name, key in DATAHUB_VARIABLES.items():
-        value = variables.get(name)
-        if value is None:
-            continue
-        if found.setdefault(key, value) != value:
-            names = " and ".join(n for n, k in DATAHUB_VARIABLES.items() if k == key)
-            raise BadInput(f"the environment variables {names} say different things")
-    return found

@@ -8,12 +8,14 @@ SOURCE: gravitino reference 3, 4.3, 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
 from lakewarden.pipeline.extract.export import Export
+from lakewarden.pipeline.extract.extractor import Extractor
 from lakewarden.pipeline.extract.original import Original, segment
 
 _LEAVES: Final[Mapping[str, Sequence[str]]] = {
@@ -38,7 +40,7 @@ _NOTES: Final = (
 )
 
 
-def walk(original: Original, export: Export) -> None:
+def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> None:
     """Reads every metalake that the caller is shown."""
     for text in _NOTES:
         export.note(text)
@@ -175,3 +177,6 @@ class _Lake:
         reply = self._keep("jobs", self._path("jobs", "runs"))
         if reply is not None:
             self.owned += [("job", name) for name in _names(reply, "jobs", "jobId")]
+
+
+EXTRACTOR: Final = Extractor(walk, "gravitino-file")

@@ -40,6 +40,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest import exchange as exchanges
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
+from lakewarden.pipeline.ingest.opener import Opener
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.sealed_properties import is_secret
 from lakewarden.service.system import System
@@ -406,3 +407,6 @@ def _refused(entity: Entity, owner: Principal, system: System) -> str:
     if owner.kind == GROUP and system.model.settings.get("mode") != "next":
         return "a group owns nothing unless the setting `mode` is `next`"
     return ""
+
+
+SOURCE: Final = Opener(("gravitino",), lambda path, _: GravitinoFile(path))

@@ -34,6 +34,7 @@ from lakewarden.names.canonical import (
     lower_word,
     quoted,
 )
+from lakewarden.names.identities import Identities, Look
 
 _DOTTED: Final = {
     "catalog": ("catalog",),
@@ -227,3 +228,14 @@ def _check_part(label: str, part: str) -> None:
         raise BadInput(f"the {label} name is blank")
     if part == RESERVED:
         raise BadInput(f"the {label} name `{RESERVED}` is reserved")
+
+
+class _FullNames(Identities):
+    """Every id begins with its metalake and a colon, but a metalake's own."""
+
+    def is_possible(self, type: str, look: Look) -> bool:
+        return (look is Look.PLAIN) is (type == "metalake")
+
+
+IDENTITIES: Final = _FullNames()
+"""How Gravitino calls users and groups: by their names."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from lakewarden.sample.company import AREAS, COLUMNS, GROUPS, PEOPLE, SHOP, TOPICS
 from lakewarden.sample.exchange import CREATED, Record, at, exchange, identity
+from lakewarden.sample.part import Question, SamplePart
 
 LAKE: Final = "quillmere"
 LAB: Final = "lab"
@@ -408,3 +409,48 @@ def _owners() -> Iterator[Record]:
 def _owner(metalake: str, type: str, name: str, owner: str | None) -> Record:
     found = {} if owner is None else {"owner": {"name": owner, "type": "user"}}
     return exchange(_below(metalake, "owners", type, name), _reply(**found))
+
+
+_LAKE: Final = "table:quillmere:lake."
+_FINANCE: Final = "/api/metalakes/quillmere/catalogs/lake/schemas/finance/tables"
+
+_QUESTIONS: Final = (
+    Question(
+        "explain",
+        "May Ana, a controller, read the invoices?",
+        "ana",
+        "table.load",
+        f"{_LAKE}finance.invoices",
+        "Every container on the way asks for its own privilege; Ana has all of them"
+        " through her group.",
+    ),
+    Question(
+        "explain",
+        "Hugo owns the sales forecasts. May he alter them?",
+        "hugo",
+        "table.alter",
+        f"{_LAKE}sales.forecasts",
+        "Owning a table does not help against a DENY on its schema, and a DENY beats every ALLOW.",
+    ),
+    Question(
+        "who",
+        "Who may read the salaries?",
+        "",
+        "table.load",
+        f"{_LAKE}people.salaries",
+        "Paul and Rita of audit: their role `reporting` may select every table of the metalake.",
+    ),
+)
+
+SAMPLE: Final = SamplePart(
+    position=1,
+    path="gravitino",
+    source="gravitino-file",
+    files=lambda: {f"gravitino/{name}": records for name, records in files().items()},
+    questions=_QUESTIONS,
+    commands=(
+        ("explain", "fay", "table.load", f"{_LAKE}customers.contacts"),
+        ("list", "jane", "table.load", "--count"),
+    ),
+    calls=(("As Ana, whose tables are those of finance (Gravitino's own API):", _FINANCE),),
+)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
+from lakewarden.config.system_settings import SystemSettings
 from lakewarden.config.values import Section, Words
 
 
@@ -15,7 +17,7 @@ class GravitinoAuthorization(Section):
     enable: bool = True
 
 
-class Gravitino(Section):
+class GravitinoSettings(SystemSettings):
     """The Gravitino dialect; `mode` belongs to the realm and is applied where it is given."""
 
     version: str = Field(default="1.3.0", pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")
@@ -24,3 +26,16 @@ class Gravitino(Section):
     service_admins: Words = ()
     jdbc_hosts: Words = ()
     authorization: GravitinoAuthorization = GravitinoAuthorization()
+
+    @property
+    def enable(self) -> bool:
+        """Whether anything is decided."""
+        return self.authorization.enable
+
+    @property
+    def reserved_names(self) -> tuple[str, ...]:
+        return self.service_admins
+
+    def weakened(self) -> Iterator[str]:
+        if not self.enable:
+            yield "`gravitino.authorization.enable` is off: everybody may do everything there"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.http.exchange import CdapLimits
+from lakewarden.systems.cdap.settings import CdapLimits
 from tests.systems.cdap.http.avro_file import PERSON, block, file, head, person, text
 from tests.systems.cdap.http.wire import BOSS, Wire, limit
 

@@ -16,7 +16,7 @@ from lakewarden.app.build import Application
 from lakewarden.config.settings import Settings
 from lakewarden.service import token
 from lakewarden.service.actor import SYSTEM
-from lakewarden.systems.cdap.settings import Cdap, CdapAuthorization, CdapSecurity
+from lakewarden.systems.cdap.settings import CdapAuthorization, CdapSecurity, CdapSettings
 
 PROXY = "10.0.0.9"
 STRANGER = "192.0.2.1"
@@ -76,10 +76,10 @@ class Site:
 
 
 @contextmanager
-def opened(tmp_path: Path, cdap: Cdap | None = None, **settings: Any) -> Iterator[Site]:
+def opened(tmp_path: Path, cdap: CdapSettings | None = None, **settings: Any) -> Iterator[Site]:
     """The server with these settings."""
     database = f"sqlite:///{tmp_path}/store"
-    application = Application(Settings(database=database, cdap=cdap or Cdap(), **settings))
+    application = Application(Settings(database=database, cdap=cdap or CdapSettings(), **settings))
     loop = asyncio.new_event_loop()
     try:
         application.open()
@@ -111,7 +111,7 @@ def test_the_name_of_basic_credentials_is_believed_in_simple_mode(tmp_path: Path
 
 def test_without_credentials_one_is_told_where_to_get_a_token(tmp_path: Path) -> None:
     security = CdapSecurity(announce_urls=("http://auth:10009/token",))
-    with opened(tmp_path, Cdap(security=security)) as site:
+    with opened(tmp_path, CdapSettings(security=security)) as site:
         status, headers, body = site.ask("GET", "/v3/namespaces")
         assert status == 401
         assert headers["www-authenticate"] == 'Bearer realm="cdap"'
@@ -142,7 +142,7 @@ def test_with_tokens_a_name_alone_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_whom_a_trusted_proxy_names_is_believed(tmp_path: Path) -> None:
-    cdap = Cdap(trusted_proxies=("10.0.0.0/8",))
+    cdap = CdapSettings(trusted_proxies=("10.0.0.0/8",))
     with opened(tmp_path, cdap, auth="token") as site:
         verified = ("Authorization", "CDAP-verified x")
         assert site.me("dana", named("dana"), peer=PROXY) == 200
@@ -151,7 +151,7 @@ def test_whom_a_trusted_proxy_names_is_believed(tmp_path: Path) -> None:
 
 
 def test_from_anywhere_else_the_name_is_sent_in_vain(tmp_path: Path) -> None:
-    cdap = Cdap(trusted_proxies=("10.0.0.0/8",))
+    cdap = CdapSettings(trusted_proxies=("10.0.0.0/8",))
     with opened(tmp_path, cdap, auth="token") as site:
         for peer in (STRANGER, "127.0.0.1"):
             forwarded = ("X-Forwarded-For", PROXY)
@@ -162,32 +162,32 @@ def test_from_anywhere_else_the_name_is_sent_in_vain(tmp_path: Path) -> None:
 
 
 def test_credentials_of_the_caller_come_before_what_a_proxy_says(tmp_path: Path) -> None:
-    cdap = Cdap(trusted_proxies=("10.0.0.0/8",))
+    cdap = CdapSettings(trusted_proxies=("10.0.0.0/8",))
     with opened(tmp_path, cdap, auth="token") as site:
         assert site.me("dana", named("dana"), bearer("lw_wrong"), peer=PROXY) == 401
 
 
 @pytest.mark.parametrize("name", ["", "x" * 257])
 def test_a_proxy_that_names_nobody_is_not_believed(tmp_path: Path, name: str) -> None:
-    cdap = Cdap(trusted_proxies=("10.0.0.0/8",))
+    cdap = CdapSettings(trusted_proxies=("10.0.0.0/8",))
     with opened(tmp_path, cdap, auth="token") as site:
         assert site.me("dana", named(name), peer=PROXY) == 401
 
 
 def test_a_proxy_that_names_two_is_refused(tmp_path: Path) -> None:
-    cdap = Cdap(trusted_proxies=("10.0.0.0/8",))
+    cdap = CdapSettings(trusted_proxies=("10.0.0.0/8",))
     with opened(tmp_path, cdap) as site:
         assert site.me("dana", named("dana"), named("eve"), peer=PROXY) == 400
 
 
 def test_a_proxy_of_cdap_speaks_for_nobody_in_other_dialects(tmp_path: Path) -> None:
-    cdap = Cdap(trusted_proxies=("10.0.0.0/8",))
+    cdap = CdapSettings(trusted_proxies=("10.0.0.0/8",))
     with opened(tmp_path, cdap, auth="token") as site:
         assert site.ask("GET", "/api/v1/realms", named("admin"), peer=PROXY)[0] == 401
 
 
 def test_with_security_off_nobody_needs_credentials(tmp_path: Path) -> None:
-    with opened(tmp_path, Cdap(security=CdapSecurity(enabled=False)), auth="token") as site:
+    with opened(tmp_path, CdapSettings(security=CdapSecurity(enabled=False)), auth="token") as site:
         assert site.ask("PUT", "/v3/namespaces/sales")[0] == 200
         status, _, body = site.ask("GET", "/v3/security/authorization/roles")
         assert status == 501
@@ -199,7 +199,7 @@ def test_with_security_off_nobody_needs_credentials(tmp_path: Path) -> None:
 
 def test_with_authorization_off_callers_are_still_authenticated(tmp_path: Path) -> None:
     security = CdapSecurity(authorization=CdapAuthorization(enabled=False))
-    with opened(tmp_path, Cdap(security=security)) as site:
+    with opened(tmp_path, CdapSettings(security=security)) as site:
         assert site.ask("PUT", "/v3/namespaces/sales")[0] == 401
         assert site.ask("PUT", "/v3/namespaces/sales", basic("dana"))[0] == 200
         status, _, body = site.ask("GET", "/v3/security/authorization/roles", basic("dana"))
@@ -208,7 +208,7 @@ def test_with_authorization_off_callers_are_still_authenticated(tmp_path: Path) 
 
 def test_authorization_admins_and_the_master_come_from_the_settings(tmp_path: Path) -> None:
     security = CdapSecurity(authorization=CdapAuthorization(admin_users=("root", "ops")))
-    with opened(tmp_path, Cdap(security=security, master="hub/host@CORP")) as site:
+    with opened(tmp_path, CdapSettings(security=security, master="hub/host@CORP")) as site:
         for user in ("admin", "root", "ops"):
             assert site.ask("GET", "/v3/security/authorization/roles", basic(user))[0] == 200
         assert site.ask("GET", "/v3/security/authorization/roles", basic("hub"))[0] == 403
@@ -221,7 +221,7 @@ def test_the_knobs_of_the_older_profile_come_from_the_settings(tmp_path: Path) -
     profile: dict[str, Any] = {"cdap_profile": "cdap-parent-write"}
     with opened(tmp_path, **profile) as site:
         assert site.ask("GET", "/v3/namespaces", basic("eve"))[2] != b"[]"
-    with opened(tmp_path, Cdap(namespace_list="filtered"), **profile) as site:
+    with opened(tmp_path, CdapSettings(namespace_list="filtered"), **profile) as site:
         assert site.ask("GET", "/v3/namespaces", basic("eve"))[2] == b"[]"
 
 
@@ -247,7 +247,7 @@ def test_json_is_read_as_clients_send_it_and_text_is_not_json(tmp_path: Path) ->
 def test_the_server_says_that_it_is_there_to_everybody_and_its_release_to_callers(
     tmp_path: Path,
 ) -> None:
-    with opened(tmp_path, Cdap(version="5.1.1")) as site:
+    with opened(tmp_path, CdapSettings(version="5.1.1")) as site:
         for path in ("/ping", "/v3/ping"):
             status, headers, body = site.ask("GET", path)
             assert (status, body) == (200, b"OK.\n")

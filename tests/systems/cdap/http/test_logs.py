@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.http.exchange import CdapLimits
+from lakewarden.systems.cdap.settings import CdapLimits
 from tests.systems.cdap.http.estate import API, NIGHTLY, Clock, build, give, lets
 from tests.systems.cdap.http.wire import BOSS, Wire, limit
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lakewarden.http.exchange import CdapLimits
 from lakewarden.systems.cdap.http import metrics
+from lakewarden.systems.cdap.settings import CdapLimits
 from tests.systems.cdap.http.estate import API, CLICKS, NIGHTLY, ORDERS, Clock, build, give, lets
 from tests.systems.cdap.http.wire import BOSS, Json, Wire, limit
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.http.exchange import CdapOptions
 from lakewarden.kernel.change import Change, EntityAdded, RelationChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.service.actor import SYSTEM
 from lakewarden.systems.cdap.http import owners
-from tests.systems.cdap.http.wire import ADMIN, BOSS, REALM, RUNNER, Json, Wire
+from lakewarden.systems.cdap.settings import CdapSettings
+from tests.systems.cdap.http.wire import ADMIN, BOSS, REALM, RUNNER, Json, Wire, switched
 
 SALES = "namespaces/sales"
 GONE = "unrecoverable/namespaces/sales"
@@ -302,15 +302,17 @@ def test_in_the_older_profile_deleting_takes_all_grants_along(old: Wire) -> None
 
 
 def test_nothing_is_deleted_unless_resets_are_enabled(either: Wire) -> None:
-    options = CdapOptions(unrecoverable_reset=False)
-    either.services = replace(either.services, cdap=options)
+    options = CdapSettings(unrecoverable_reset=False)
+    either.services = replace(either.services, systems={"cdap": options})
     for path in (GONE, f"{GONE}/datasets"):
         status, text = either.ask("DELETE", path)
         assert (status, "enable.unrecoverable.reset" in text) == (403, True)
 
 
 def test_what_is_not_below_unrecoverable_is_deleted_without_resets(either: Wire) -> None:
-    either.services = replace(either.services, cdap=CdapOptions(unrecoverable_reset=False))
+    either.services = replace(
+        either.services, systems={"cdap": CdapSettings(unrecoverable_reset=False)}
+    )
     either.grant(BOSS, "instance:cdap", "WRITE")
     for id in ("namespace:sales", "dataset:sales.t1"):
         either.grant(BOSS, id, "ADMIN", "WRITE", "READ")
@@ -330,14 +332,14 @@ def test_default_is_emptied_and_system_stays(wire: Wire) -> None:
     assert wire.status("DELETE", "unrecoverable/namespaces/system", user=RUNNER) == 400
 
 
-@pytest.mark.parametrize("options", [CdapOptions(security=False), CdapOptions(authorization=False)])
-def test_with_a_switch_off_everybody_may_do_everything(either: Wire, options: CdapOptions) -> None:
-    either.services = replace(either.services, cdap=options)
+@pytest.mark.parametrize("options", [switched(security=False), switched(authorization=False)])
+def test_with_a_switch_off_everybody_may_do_everything(either: Wire, options: CdapSettings) -> None:
+    either.services = replace(either.services, systems={"cdap": options})
     either.good("PUT", SALES, user="eve")
     assert names(either, "bob") == ["default", "sales"]
     assert either.status("GET", SALES, user="bob") == 200
     assert either.status("GET", "namespaces/none", user="bob") == 404
-    either.services = replace(either.services, cdap=CdapOptions())
+    either.services = replace(either.services, systems={"cdap": CdapSettings()})
     assert either.good("GET", "security/authorization/user/eve/privileges", user="eve") == []
 
 

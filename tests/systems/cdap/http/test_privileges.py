@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from lakewarden.http.exchange import CdapOptions
 from lakewarden.kernel.change import StatementAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.service.actor import SYSTEM
-from tests.systems.cdap.http.wire import ADMIN, REALM, Json, Wire
+from lakewarden.systems.cdap.settings import CdapSettings
+from tests.systems.cdap.http.wire import ADMIN, REALM, Json, Wire, switched
 
 BASE = "security/authorization"
 GRANT = f"{BASE}/privileges/grant"
@@ -287,15 +287,15 @@ def test_roles_are_managed_by_authorization_admins_alone(either: Wire) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (CdapOptions(authorization=False), "'authorization'"),
-        (CdapOptions(security=False), "'authentication'"),
-        (CdapOptions(security=False, authorization=False), "'authentication'"),
+        (switched(authorization=False), "'authorization'"),
+        (switched(security=False), "'authentication'"),
+        (switched(security=False, authorization=False), "'authentication'"),
     ],
 )
 def test_with_a_switch_off_every_authorization_endpoint_is_501(
-    either: Wire, options: CdapOptions, text: str
+    either: Wire, options: CdapSettings, text: str
 ) -> None:
-    either.services = replace(either.services, cdap=options)
+    either.services = replace(either.services, systems={"cdap": options})
     for method, path in (
         ("POST", GRANT),
         ("POST", REVOKE),

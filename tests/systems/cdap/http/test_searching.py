@@ -8,9 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from lakewarden.http.exchange import CdapOptions
 from tests.systems.cdap.http.estate import CLICKS, ETL, NIGHTLY, ORDERS, SHOP, SPACE, build
-from tests.systems.cdap.http.wire import BOSS, Json, Wire
+from tests.systems.cdap.http.wire import BOSS, Json, Wire, switched
 
 SEARCH = f"{SPACE}/metadata/search"
 
@@ -223,7 +222,7 @@ def test_metadata_that_the_caller_may_not_read_is_neither_searched_nor_told(old:
 def test_where_authorization_is_off_everything_is_told(tmp_path: Path) -> None:
     with Wire(tmp_path) as one:
         build(one)
-    with Wire(tmp_path, options=CdapOptions(authorization=False)) as one:
+    with Wire(tmp_path, options=switched(authorization=False)) as one:
         one.good("POST", f"{ORDERS}/metrics", {"rows": 2}, user="zed")
         assert set(hits(one, "*", user="zed")) == EVERYTHING
         assert len(one.good("GET", f"{ORDERS}/lineage", user="zed")["relations"]) == 6

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.http.exchange import CdapLimits
+from lakewarden.systems.cdap.settings import CdapLimits
 from tests.systems.cdap.http.wire import ADMIN, BOSS, Wire, limit
 
 SPACE = "namespaces/sales"

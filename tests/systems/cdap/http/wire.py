@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 from urllib.parse import parse_qs, urlsplit
 
 from lakewarden.app.routing import Found, Table
-from lakewarden.http.exchange import CdapLimits, CdapOptions, Exchange, Reply, Services
+from lakewarden.http.exchange import Exchange, Reply, Services
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.principal import MASTER, SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
@@ -31,6 +31,12 @@ from lakewarden.store import open_store
 from lakewarden.store.secrets import Keys, new_key
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import Cdap
+from lakewarden.systems.cdap.settings import (
+    CdapAuthorization,
+    CdapLimits,
+    CdapSecurity,
+    CdapSettings,
+)
 from tests.http.prepared import prepared, served
 
 REALM: Final = "cdap"
@@ -68,7 +74,7 @@ class Wire:
         *,
         profile: str = "cdap",
         settings: Mapping[str, str] | None = None,
-        options: CdapOptions | None = None,
+        options: CdapSettings | None = None,
         keys: Iterable[str] | None = None,
         bare: bool = False,
     ) -> None:
@@ -83,7 +89,7 @@ class Wire:
         self.table = _table()
         (self.dialect,) = self.table.dialects
         sealing = Keys([new_key()] if keys is None else list(keys))
-        self.services = Services(sealing=sealing, cdap=options or CdapOptions())
+        self.services = Services(sealing=sealing, systems={"cdap": options or CdapSettings()})
 
     def __enter__(self) -> Self:
         return self
@@ -172,8 +178,14 @@ class Wire:
 
 def limit(wire: Wire, limits: CdapLimits) -> None:
     """From here on the server takes and keeps so much."""
-    options = replace(wire.services.cdap, limits=limits)
-    wire.services = replace(wire.services, cdap=options)
+    options = wire.services.of(CdapSettings).model_copy(update={"limits": limits})
+    wire.services = replace(wire.services, systems={"cdap": options})
+
+
+def switched(*, security: bool = True, authorization: bool = True) -> CdapSettings:
+    """The settings with a switch off."""
+    own = CdapAuthorization(enabled=authorization)
+    return CdapSettings(security=CdapSecurity(enabled=security, authorization=own))
 
 
 def _json(body: object) -> bytes:

@@ -24,7 +24,7 @@ from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import DIRECTORY, people_of
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.systems.datahub.settings import Datahub
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
 from tests.http.prepared import prepared
@@ -76,7 +76,7 @@ class Site:
             root_token=SecretStr(TOKEN),
             secret_keys=(SecretStr(KEY),),
             trusted_proxies=("127.0.0.1/32",),
-            datahub=Datahub(**datahub),
+            datahub=DataHubSettings(**datahub),
         )
         self.now = now
         self.passwords = Counted()

@@ -13,7 +13,7 @@ from lakewarden.config.settings import Settings, check
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import token
 from lakewarden.service.actor import SYSTEM
-from lakewarden.systems.datahub.settings import Datahub
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.systems.datahub.http.native import CREATE, ME, PASSWORD, TOKEN, Site, user
 
 GRAPHQL = ("POST", "/api/graphql", {"query": "{ me { corpUser { urn } } }"})
@@ -139,7 +139,7 @@ def test_with_authentication_off_wrong_credentials_are_still_wrong(tmp_path: Pat
 
 
 def test_what_is_off_is_said_and_not_open_to_other_machines() -> None:
-    off = Settings(datahub=Datahub(auth=False, existence=False))
+    off = Settings(datahub=DataHubSettings(auth=False, existence=False))
     said = " ".join(off.weakened)
     assert "`datahub.auth` is off" in said
     assert "`datahub.existence` is off" in said
@@ -199,10 +199,10 @@ def test_the_password_of_root_may_stand_in_a_file(tmp_path: Path) -> None:
 
 def test_a_password_of_root_that_is_easily_guessed_is_refused() -> None:
     with pytest.raises(BadInput, match="easily guessed"):
-        check(Settings(datahub=Datahub(root_password=SecretStr("datahub1"))))
+        check(Settings(datahub=DataHubSettings(root_password=SecretStr("datahub1"))))
 
 
 def test_of_two_ways_to_set_it_one_is_enough(tmp_path: Path) -> None:
-    both = Datahub(root_password=SecretStr(PASSWORD), root_password_file=tmp_path / "x")
+    both = DataHubSettings(root_password=SecretStr(PASSWORD), root_password_file=tmp_path / "x")
     with pytest.raises(BadInput, match="is enough"):
         check(Settings(datahub=both))

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lakewarden.http.exchange import DataHubOptions
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.systems.datahub.http.views import configure
 from tests.systems.datahub.http.wire import REALM, Wire, proposal
 
@@ -84,7 +84,9 @@ def test_the_longest_name_of_an_aspect_is_taken(wire: Wire) -> None:
 
 def test_unknown_aspects_are_refused_where_the_operator_says_so(wire: Wire) -> None:
     wire.good("POST", INGEST, one(ORDERS, "someAspect", {}))
-    wire.services = type(wire.services)(datahub=DataHubOptions(unknown_aspects=False))
+    wire.services = type(wire.services)(
+        systems={"datahub": DataHubSettings(unknown_aspects="refuse")}
+    )
     status, body = wire.ask("POST", INGEST, one(ORDERS, "otherAspect", {}))
     assert (status, "datahub.unknown_aspects" in body["message"]) == (400, True)
     wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS))
@@ -151,7 +153,7 @@ def test_a_secret_is_neither_taken_nor_kept_nor_told(
     wire: Wire, tmp_path: Path, urn: str, aspect: str, value: dict[str, Any]
 ) -> None:
     secret = proposal(urn, aspect, value)
-    wire.services = type(wire.services)(datahub=DataHubOptions(rest=False))
+    wire.services = type(wire.services)(systems={"datahub": DataHubSettings(rest=False)})
     assert wire.bad("POST", INGEST, {"proposal": secret}) == 400
     shown = {key: told for key, told in value.items() if "hush" not in str(told)}
     sent = {"proposals": [proposal(urn, aspect, shown), proposal(urn, "status", {})]}
@@ -171,7 +173,7 @@ def test_a_secret_is_neither_taken_nor_kept_nor_told(
 def test_with_rest_authorization_off_nobody_is_asked_but_the_immutable_stays(
     tmp_path: Path,
 ) -> None:
-    with Wire(tmp_path, options=DataHubOptions(rest=False)) as wire:
+    with Wire(tmp_path, options=DataHubSettings(rest=False)) as wire:
         wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS), "eve")
         wire.good("GET", path(ORDERS, "globalTags"), user="eve")
         wire.grant("mine", "EDIT_ENTITY", to="ana")

@@ -25,6 +25,7 @@ from lakewarden.systems.datahub.http import (
     system_calls,
     usage_stats,
 )
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.http.lock_spy import only_recorded
 from tests.systems.datahub.http.wire import Wire, proposal
 
@@ -157,8 +158,8 @@ def test_only_the_guard_decides() -> None:
 
 def test_with_policies_off_everybody_may(tmp_path_factory: pytest.TempPathFactory) -> None:
     with Wire(tmp_path_factory.mktemp("open")) as wire:
-        options = replace(wire.services.datahub, policies=False)
-        wire.services = replace(wire.services, datahub=options)
+        options = wire.services.of(DataHubSettings).model_copy(update={"policies": False})
+        wire.services = replace(wire.services, systems={"datahub": options})
         wire.good("POST", "/aspects?action=ingestProposal", _ACTING["ingestProposal"], "zed")
         wire.good("GET", f"/entitiesV2/{quote(ORDERS, safe='')}", user="zed")
 

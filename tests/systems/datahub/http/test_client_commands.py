@@ -69,7 +69,7 @@ def test_real_files_are_ingested(python: Path, url: str, tmp_path: Path) -> None
 
 def test_the_sample_estate_is_ingested(python: Path, url: str, tmp_path: Path) -> None:
     """But for the names in it that are wrong on purpose: one refused change refuses its batch."""
-    records = json.loads(sample.DATAHUB.read_text())
+    records = json.loads(sample.path("datahub").read_text())
     good = [one for one in records if '"personal-data"' not in json.dumps(one)]
     assert len(records) - 10 < len(good) < len(records)
     (tmp_path / "estate.json").write_text(json.dumps(good))

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from lakewarden.aspects.patch import Patched
-from lakewarden.http.exchange import DataHubOptions
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.http.lock_spy import only_recorded, spied
 from tests.systems.datahub.http.wire import Wire, proposal
 
@@ -81,7 +81,7 @@ def test_a_patch_has_so_many_operations_at_most(wire: Wire) -> None:
     assert status == 400
     assert "body.value.patch: expected no more than 1000" in answer["message"]
     assert wire.aspects(ORDERS)["globalTags"] == {"tags": []}
-    wire.services = type(wire.services)(datahub=DataHubOptions(patch_operations=2))
+    wire.services = type(wire.services)(systems={"datahub": DataHubSettings(patch_operations=2)})
     assert wire.bad("POST", INGEST, {"proposal": patch(3)}, "eve") == 400
     with spied(wire.service) as spy:
         wire.good("POST", INGEST, {"proposal": patch(2)}, "eve")

@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 import pytest
 
-from lakewarden.http.exchange import DataHubOptions
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.service.actor import SYSTEM
 from lakewarden.systems.datahub import sample
+from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.testing.worlds import Size, make
 from tests.store.lake import Rows, effects_of, sets
 from tests.systems.datahub.http.ways import TYPES, VALUES, urn_of
@@ -115,7 +115,9 @@ def test_of_a_generated_world(wire: Wire, seed: int) -> None:
     rows = without_circles(world.memberships)
     effects = list(effects_of(replace(world, statements=told, memberships=rows)))
     wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *effects))
-    wire.services = type(wire.services)(datahub=DataHubOptions(rest=False))  # some nobody may write
+    wire.services = type(wire.services)(
+        systems={"datahub": DataHubSettings(rest=False)}
+    )  # some nobody may write
     check_same(wire)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lakewarden.http.exchange import DataHubOptions
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.systems.datahub.http.wire import Wire
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -21,7 +21,7 @@ def test_the_configuration_says_what_clients_look_for(wire: Wire) -> None:
 
 
 def test_the_version_is_a_setting(wire: Wire) -> None:
-    wire.services = replace(wire.services, datahub=DataHubOptions(version="v1.2.0"))
+    wire.services = replace(wire.services, systems={"datahub": DataHubSettings(version="v1.2.0")})
     body = wire.good("GET", "/config")
     assert body["versions"]["acryldata/datahub"]["version"] == "v1.2.0"
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lakewarden.http.exchange import DataHubOptions
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.systems.datahub.http.wire import Wire, proposal
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -135,7 +135,7 @@ def test_a_value_says_its_time(wire: Wire, time: object) -> None:
 
 
 def test_only_the_newest_are_kept_so_many_as_the_operator_says(wire: Wire) -> None:
-    wire.services = type(wire.services)(datahub=DataHubOptions(timeseries_values=3))
+    wire.services = type(wire.services)(systems={"datahub": DataHubSettings(timeseries_values=3)})
     for time in (5, 1, 4, 2, 3):
         by_proposal(wire, profile(time))
     assert times(wire) == [5, 4, 3]

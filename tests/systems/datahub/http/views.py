@@ -11,21 +11,23 @@ from lakewarden.http.exchange import Services
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import RealmChanged
-from lakewarden.systems.datahub.settings import Datahub
+from lakewarden.systems.datahub.settings import DataHubSettings
 
-_OF_THE_SERVER = {one.name for one in fields(Services().datahub)}
+_OF_REALMS = {"view", "search_access", "unrestricted", "unrestricted_add", "unrestricted_remove"}
 
 
 def configure(
     service: DecisionService, realm: str, services: Services, options: dict[str, Any]
 ) -> Services:
     """The services with some options of the dialect changed; those of the realm are given to it."""
-    own = {name: value for name, value in options.items() if name in _OF_THE_SERVER}
+    own = {name: value for name, value in options.items() if name not in _OF_REALMS}
     given = {name: value for name, value in options.items() if name not in own}
     if given:
         before = service.state.realm(realm).realm
-        after = configured(before, Settings(datahub=Datahub(**given)))
+        after = configured(before, Settings(datahub=DataHubSettings(**given)))
         service.write(
             SYSTEM, lambda transaction: transaction.change(realm, RealmChanged(realm, after))
         )
-    return replace(services, datahub=replace(services.datahub, **own))
+    return replace(
+        services, systems={"datahub": services.of(DataHubSettings).model_copy(update=own)}
+    )

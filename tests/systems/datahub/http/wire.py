@@ -17,7 +17,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, quote, urlsplit
 
 from lakewarden.app.routing import Found, Table
-from lakewarden.http.exchange import DataHubOptions, Exchange, Reply, Services
+from lakewarden.http.exchange import Exchange, Reply, Services
 from lakewarden.kernel.change import MembershipChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, USER, Principal
@@ -33,6 +33,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http import DataHub
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.http.prepared import prepared, served
 
 REALM = "datahub"
@@ -56,7 +57,7 @@ class Wire:
         self,
         folder: Path,
         *,
-        options: DataHubOptions | None = None,
+        options: DataHubSettings | None = None,
         bootstrap: str = CLOSED,
         existence: bool = False,
     ) -> None:
@@ -67,7 +68,7 @@ class Wire:
         self._stack.enter_context(self.store)
         self.table = _table()
         (self.dialect,) = self.table.dialects
-        self.services = Services(datahub=options or DataHubOptions())
+        self.services = Services(systems={"datahub": options or DataHubSettings()})
         self.existence = existence
 
     def __enter__(self) -> Self:
@@ -114,7 +115,11 @@ class Wire:
                 # Whoever a test names is there: it need not be stored first.
                 services=replace(
                     self.services,
-                    datahub=replace(self.services.datahub, existence=self.existence),
+                    systems={
+                        "datahub": self.services.of(DataHubSettings).model_copy(
+                            update={"existence": self.existence}
+                        )
+                    },
                 ),
             )
             return found.route.handler(exchange)

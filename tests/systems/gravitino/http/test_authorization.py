@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.http.exchange import GravitinoOptions, Services
+from lakewarden.http.exchange import Services
 from lakewarden.service.audit import first_fault
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.systems.gravitino.settings import GravitinoAuthorization, GravitinoSettings
 from tests.systems.gravitino.http.small_lake import COLUMNS, ML, REL, S, T, fill
 from tests.systems.gravitino.http.wire import Json, Wire
 
@@ -21,7 +22,9 @@ FORBIDDEN = (403, 1008, "ForbiddenException")
 @pytest.fixture
 def off(tmp_path: Path) -> Iterator[Wire]:
     """A server without authorization."""
-    with Wire(tmp_path, options=GravitinoOptions(enable=False)) as one:
+    with Wire(
+        tmp_path, options=GravitinoSettings(authorization=GravitinoAuthorization(enable=False))
+    ) as one:
         yield one
 
 
@@ -201,7 +204,7 @@ def test_the_pass_through_authorizer_asks_for_membership_only(
 
 
 def _passing(wire: Wire) -> Services:
-    return replace(wire.services, gravitino=GravitinoOptions(pass_through=True))
+    return replace(wire.services, systems={"gravitino": GravitinoSettings(pass_through=True)})
 
 
 def test_active_roles_narrow_what_may_be_done(lake: Wire) -> None:

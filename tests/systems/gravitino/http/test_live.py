@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from lakewarden.http.exchange import GravitinoOptions
 from lakewarden.store.live import SqlLive
+from lakewarden.systems.gravitino.settings import GravitinoSettings
 from tests.systems.gravitino.http.small_lake import COLUMNS, ML
 from tests.systems.gravitino.http.test_authorization import FORBIDDEN, grant
 from tests.systems.gravitino.http.wire import Json, Wire
@@ -38,8 +38,8 @@ def engine(mariadb_url: str) -> Iterator[sa.Engine]:
 def live(lake: Wire, engine: sa.Engine) -> Wire:
     """The lake with a catalog of that database, whose host is listed."""
     url = engine.url
-    listed = GravitinoOptions(jdbc_hosts=(f"127.0.0.1:{url.port}", "127.0.0.1"))
-    lake.services = replace(lake.services, gravitino=listed, live=SqlLive())
+    listed = GravitinoSettings(jdbc_hosts=(f"127.0.0.1:{url.port}", "127.0.0.1"))
+    lake.services = replace(lake.services, systems={"gravitino": listed}, live=SqlLive())
     lake.good("POST", f"{ML}/catalogs", catalog("shop", url))
     return lake
 
@@ -168,7 +168,9 @@ def test_a_database_that_is_away_is_said_to_be_and_nothing_is_lost(
 
 def test_a_host_that_is_not_listed_is_never_contacted(live: Wire, engine: sa.Engine) -> None:
     live.services = replace(
-        live.services, gravitino=GravitinoOptions(jdbc_hosts=("db.example",)), live=SqlLive()
+        live.services,
+        systems={"gravitino": GravitinoSettings(jdbc_hosts=("db.example",))},
+        live=SqlLive(),
     )
     live.good("POST", f"{ML}/catalogs", catalog("plain", engine.url))
     assert names(live.good("GET", f"{ML}/catalogs/plain/schemas")) == []

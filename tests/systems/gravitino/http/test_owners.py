@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakewarden.http.exchange import GravitinoOptions, Services
+from lakewarden.http.exchange import Services
 from lakewarden.kernel.facts import rows_of
+from lakewarden.systems.gravitino.settings import GravitinoAuthorization, GravitinoSettings
 from tests.systems.gravitino.http.court import (
     FORBIDDEN,
     ILLEGAL,
@@ -156,7 +157,9 @@ def test_a_rename_keeps_the_owner(court: Wire) -> None:
 
 
 def test_where_authorization_is_off_nobody_becomes_an_owner(tmp_path: Path) -> None:
-    with Wire(tmp_path, options=GravitinoOptions(enable=False)) as wire:
+    with Wire(
+        tmp_path, options=GravitinoSettings(authorization=GravitinoAuthorization(enable=False))
+    ) as wire:
         wire.good("POST", "metalakes", {"name": "lk"}, user="eve")
         wire.good("POST", TAGS, {"name": "pii"}, user="eve")
         wire.services = Services()

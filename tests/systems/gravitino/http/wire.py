@@ -16,7 +16,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from lakewarden.app.routing import Found, Table
-from lakewarden.http.exchange import Exchange, GravitinoOptions, Reply, Services
+from lakewarden.http.exchange import Exchange, Reply, Services
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.principal import SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
@@ -29,6 +29,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.store.secrets import Keys, new_key
 from lakewarden.systems.gravitino.http import Gravitino
+from lakewarden.systems.gravitino.settings import GravitinoSettings
 from tests.http.prepared import prepared, served
 
 REALM = "gravitino"
@@ -54,7 +55,7 @@ class Wire:
         folder: Path,
         *,
         mode: str = "seed",
-        options: GravitinoOptions | None = None,
+        options: GravitinoSettings | None = None,
         url: str = "",
     ) -> None:
         self._stack = ExitStack()
@@ -67,7 +68,9 @@ class Wire:
             self.service.write(SYSTEM, lambda transaction: _found(transaction, mode))
         self.table = _table()
         (self.dialect,) = self.table.dialects
-        self.services = Services(sealing=Keys([new_key()]), gravitino=options or GravitinoOptions())
+        self.services = Services(
+            sealing=Keys([new_key()]), systems={"gravitino": options or GravitinoSettings()}
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -48,6 +48,7 @@ from lakewarden.systems.cdap.http.errors import (
     reply_of,
     unauthorized,
 )
+from lakewarden.systems.cdap.settings import CdapSettings as Settings
 
 _MODULES: Final = (
     server,
@@ -82,17 +83,14 @@ _AUTHORIZATION: Final = (privileges, roles)
 
 
 class Cdap:
-    """The dialect: its routes, and how it says that something went wrong.
-
-    `token_urls`: where callers are told to get their tokens.
-    """
+    """The dialect: its routes, and how it says that something went wrong."""
 
     name = "cdap"
     models: tuple[str, ...] = ("cdap", "cdap_parent_write")
     anonymous: str | None = None
 
-    def __init__(self, token_urls: Sequence[str] = ()) -> None:
-        self._token_urls = tuple(token_urls)
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._token_urls = (settings or Settings()).security.announce_urls
 
     def routes(self) -> Sequence[Route]:
         """All routes; where they do not say otherwise their bodies are JSON."""
@@ -130,10 +128,10 @@ def _switched(handler: Handler) -> Handler:
 
     @wraps(handler)
     def asked(exchange: Exchange) -> Reply:
-        options = exchange.services.cdap
-        if not options.security:
+        options = exchange.services.of(Settings)
+        if not options.security.enabled:
             raise not_enabled("authentication", "security.enabled")
-        if not options.authorization:
+        if not options.security.authorization.enabled:
             raise not_enabled("authorization", "security.authorization.enabled")
         return handler(exchange)
 

@@ -33,6 +33,7 @@ from lakewarden.systems.cdap.http.bodies import (
 from lakewarden.systems.cdap.http.deleting import delete_all
 from lakewarden.systems.cdap.http.errors import bad, exists, not_found
 from lakewarden.systems.cdap.http.ids import SYSTEM, inside, last, namespace, namespace_of
+from lakewarden.systems.cdap.settings import CdapSettings
 
 PATH: Final = "/v3/namespaces/{namespace}/artifacts"
 ONE: Final = f"{PATH}/{{artifact}}"
@@ -163,7 +164,7 @@ def clear(exchange: Exchange) -> Reply:
 
 def refresh(exchange: Exchange) -> Reply:
     """Loads the system artifacts anew: those of this release are there afterwards."""
-    version = exchange.services.cdap.version
+    version = exchange.services.of(CdapSettings).version
 
     def task(transaction: WriteTransaction) -> None:
         for name in SHIPPED:

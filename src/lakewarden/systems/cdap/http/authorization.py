@@ -43,6 +43,7 @@ from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import refusals
 from lakewarden.systems.cdap.http.errors import Failure, not_found
 from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM
+from lakewarden.systems.cdap.settings import CdapSettings
 
 T = TypeVar("T")
 
@@ -209,8 +210,8 @@ def refusal(exchange: Exchange, state: RealmState, request: Request) -> Failure 
 
 def is_on(exchange: Exchange) -> bool:
     """Whether anything is asked at all."""
-    options = exchange.services.cdap
-    return options.security and options.authorization
+    options = exchange.services.of(CdapSettings)
+    return options.is_guarded
 
 
 def require(state: RealmState, target: Entity, missing: Missing | None = not_found) -> None:

@@ -15,6 +15,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http.errors import not_found
+from lakewarden.systems.cdap.settings import CdapSettings
 
 SYSTEM: Final = Entity("namespace", "system")
 """The namespace of the platform itself. It is always there, and not listed."""
@@ -38,7 +39,7 @@ SHOWN: Final = {word: word.capitalize() for word in cdap.PROGRAM_TYPES}
 
 def instance(exchange: Exchange) -> Entity:
     """The instance as which this server goes."""
-    return Entity("instance", exchange.services.cdap.instance)
+    return Entity("instance", exchange.services.of(CdapSettings).instance_name)
 
 
 def namespace(exchange: Exchange) -> Entity:

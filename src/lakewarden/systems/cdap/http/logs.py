@@ -25,6 +25,7 @@ from lakewarden.systems.cdap.http.errors import TEXT, bad
 from lakewarden.systems.cdap.http.ids import program
 from lakewarden.systems.cdap.http.moments import LAST, Span, span
 from lakewarden.systems.cdap.http.subjects import PROGRAM
+from lakewarden.systems.cdap.settings import CdapSettings
 
 LINES: Final = "cdapLogLines"
 """Under which the lines of a program are kept, as values in time."""
@@ -57,7 +58,7 @@ class Line(NamedTuple):
 def emit(exchange: Exchange) -> Reply:
     """Keeps the lines of the body."""
     entity, run = program(exchange), exchange.params.get("run")
-    limits = exchange.services.cdap.limits
+    limits = exchange.services.of(CdapSettings).limits
 
     def task(transaction: WriteTransaction) -> None:
         lines = text_of(exchange).splitlines()
@@ -126,7 +127,7 @@ def _lines(exchange: Exchange, within: Span) -> list[Line]:
         if run is not None:
             runs.require(reading, exchange.realm, entity, run)
         first, last = within.start, within.end - 1
-        kept = exchange.services.cdap.limits.log_lines
+        kept = exchange.services.of(CdapSettings).limits.log_lines
         rows = reading.values(exchange.realm, entity, LINES, first, last, kept)
     found = [
         Line(row.time, row.mark, str(row.body["line"]), cast("str | None", row.body.get("run")))

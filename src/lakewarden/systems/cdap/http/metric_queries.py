@@ -26,6 +26,7 @@ from lakewarden.systems.cdap.http.errors import bad
 from lakewarden.systems.cdap.http.ids import DEFAULT, inside, last, of_application, program_type
 from lakewarden.systems.cdap.http.metrics import MINUTE, MINUTES, TOTALS, Number, counted, number_of
 from lakewarden.systems.cdap.http.moments import LAST, read_seconds
+from lakewarden.systems.cdap.settings import CdapSettings
 
 TYPES: Final = ("program", "dataset", "stream")
 ANY: Final = "*"
@@ -75,7 +76,7 @@ def query(exchange: Exchange) -> Reply:
     if exchange.query.get("metric") or exchange.query.get("tag"):
         return ok(_answer(exchange, _of_parameters(exchange)))
     queries = read(exchange, dict[str, QueryBody])
-    most = exchange.services.cdap.limits.metric_queries
+    most = exchange.services.of(CdapSettings).limits.metric_queries
     if not queries or len(queries) > most:
         raise bad(f"expected `tag` and `metric` as parameters, or 1 to {most} queries as the body")
     return ok({name: _answer(exchange, one) for name, one in queries.items()})

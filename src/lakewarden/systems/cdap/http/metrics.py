@@ -26,6 +26,7 @@ from lakewarden.systems.cdap.http.authorization import allow, write
 from lakewarden.systems.cdap.http.bodies import convert, done, ok
 from lakewarden.systems.cdap.http.errors import bad
 from lakewarden.systems.cdap.http.subjects import PROGRAM, SPACE
+from lakewarden.systems.cdap.settings import CdapSettings
 
 Number = int | float
 
@@ -53,7 +54,7 @@ class Counted:
 
     def emit(self, exchange: Exchange) -> Reply:
         """Adds the numbers of the body to the counters of these names."""
-        entity, limits = self.named(exchange), exchange.services.cdap.limits
+        entity, limits = self.named(exchange), exchange.services.of(CdapSettings).limits
 
         def task(transaction: WriteTransaction) -> None:
             given, known = _read(exchange), totals(transaction.store, exchange.realm, entity)

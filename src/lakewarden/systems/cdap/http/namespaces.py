@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.http.exchange import Exchange, Reply, Route, Services
 from lakewarden.kernel.change import RelationChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
@@ -48,6 +48,7 @@ from lakewarden.systems.cdap.http.errors import Failure, bad
 from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM, instance, last, namespace
 from lakewarden.systems.cdap.http.refusals import irrevocable
 from lakewarden.systems.cdap.http.running import refuse_running
+from lakewarden.systems.cdap.settings import CdapSettings
 
 PATH: Final = "/v3/namespaces/{namespace}"
 
@@ -184,8 +185,14 @@ def drop_datasets(exchange: Exchange) -> Reply:
     return delete_all(exchange, "dataset.drop_all", found, "dataset")
 
 
+def may_reset(services: Services) -> bool:
+    """Whether namespaces may be deleted: unless the settings say, where names are believed."""
+    may = services.of(CdapSettings).unrecoverable_reset
+    return services.auth == "simple" if may is None else may
+
+
 def _check_reset(exchange: Exchange, operation: str, namespace: Entity) -> None:
-    if not exchange.services.cdap.unrecoverable_reset:
+    if not may_reset(exchange.services):
         raise irrevocable(operation, namespace)
 
 

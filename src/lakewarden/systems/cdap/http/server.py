@@ -10,6 +10,7 @@ from typing import Final
 
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.systems.cdap.http.bodies import ok, said
+from lakewarden.systems.cdap.settings import CdapSettings
 
 
 def ping(exchange: Exchange) -> Reply:  # noqa: ARG001 — the same for everybody
@@ -19,7 +20,7 @@ def ping(exchange: Exchange) -> Reply:  # noqa: ARG001 — the same for everybod
 
 def version(exchange: Exchange) -> Reply:
     """The release that the server says it is."""
-    return ok({"version": exchange.services.cdap.version})
+    return ok({"version": exchange.services.of(CdapSettings).version})
 
 
 _WHY: Final = "tells nothing of what is stored"

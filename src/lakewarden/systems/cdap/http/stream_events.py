@@ -31,6 +31,7 @@ from lakewarden.systems.cdap.http.authorization import allow, is_stored, may, wr
 from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, ok, texts
 from lakewarden.systems.cdap.http.errors import TEXT, Failure, bad
 from lakewarden.systems.cdap.http.ids import entity, last
+from lakewarden.systems.cdap.settings import CdapSettings
 
 ONE: Final = "/v3/namespaces/{namespace}/streams/{stream}"
 
@@ -92,7 +93,7 @@ def read(exchange: Exchange) -> Reply:
     now = int(exchange.now * 1_000)
     start = span.start if ttl is None else max(span.start, now - int(ttl) * 1_000)
     until = min(span.end - 1, timeseries.LAST)
-    kept = exchange.services.cdap.limits.stream_events
+    kept = exchange.services.of(CdapSettings).limits.stream_events
     with exchange.service.reading() as reading:
         rows = reading.values(
             exchange.realm, stream, ASPECT, min(start, until + 1), until, kept + _step(kept)
@@ -119,7 +120,11 @@ def _take(exchange: Exchange, operation: str, status: int) -> Reply:
     def task(transaction: WriteTransaction) -> None:
         events = ready or _events(exchange, operation, stream)
         _keep(
-            transaction, exchange.realm, stream, events, exchange.services.cdap.limits.stream_events
+            transaction,
+            exchange.realm,
+            stream,
+            events,
+            exchange.services.of(CdapSettings).limits.stream_events,
         )
 
     write(exchange, operation, stream, task)
@@ -128,7 +133,7 @@ def _take(exchange: Exchange, operation: str, status: int) -> Reply:
 
 def _events(exchange: Exchange, operation: str, stream: Entity) -> Events:
     """What the request brings; raises `Failure` 400, 406 or 413, or `BadInput`."""
-    limits = exchange.services.cdap.limits
+    limits = exchange.services.of(CdapSettings).limits
     found = Events([exchange.body], _headers(exchange, stream))
     if operation == "stream.batch":
         found = _batch(exchange, found.headers)
@@ -154,7 +159,7 @@ def _batch(exchange: Exchange, headers: Mapping[str, str]) -> Events:
 
 
 def _of_avro(exchange: Exchange, headers: Mapping[str, str]) -> Events:
-    limits = exchange.services.cdap.limits
+    limits = exchange.services.of(CdapSettings).limits
     try:
         found = avro.read(exchange.body, avro.Bounds(limits.batch_events, limits.avro_bytes))
     except LimitExceeded as error:

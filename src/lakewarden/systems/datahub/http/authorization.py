@@ -27,6 +27,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.errors import forbidden
+from lakewarden.systems.datahub.settings import DataHubSettings
 
 T = TypeVar("T")
 
@@ -104,19 +105,19 @@ def question(exchange: Exchange, operation: str, target: Entity) -> Request:
 
 def is_on(exchange: Exchange) -> bool:
     """Whether anything is asked at all."""
-    options = exchange.services.datahub
+    options = exchange.services.of(DataHubSettings)
     return options.policies and options.rest
 
 
 def switches(exchange: Exchange) -> Switches:
     """What the guard of proposals leaves out."""
-    options = exchange.services.datahub
+    options = exchange.services.of(DataHubSettings)
     return Switches(
         rest=is_on(exchange),
         constraints=options.constraints,
         domains=options.domain_write,
         values=options.timeseries_values,
-        unknown_aspects=options.unknown_aspects,
+        unknown_aspects=options.unknown_aspects == "keep",
         entity_aspects=options.entity_aspects,
         patch_operations=options.patch_operations,
     )

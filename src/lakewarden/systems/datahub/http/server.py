@@ -21,6 +21,7 @@ from lakewarden.service import aspects
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.authorization import readable
 from lakewarden.systems.datahub.http.bodies import number, ok
+from lakewarden.systems.datahub.settings import DataHubSettings
 
 _MOST: Final = 1_000
 
@@ -28,7 +29,7 @@ _MOST: Final = 1_000
 def config(exchange: Exchange) -> Reply:
     """What a client needs to know before it goes on."""
     services = exchange.services
-    version = {"version": services.datahub.version, "commit": ""}
+    version = {"version": services.of(DataHubSettings).version, "commit": ""}
     return ok(
         {
             "noCode": "true",

@@ -11,6 +11,7 @@ from lakewarden.service import aspects, session
 from lakewarden.service.account_status import SAYING, is_known_user, refusal_of
 from lakewarden.systems.datahub.http.authorization import caller
 from lakewarden.systems.datahub.http.errors import forbidden
+from lakewarden.systems.datahub.settings import DataHubSettings
 
 
 def checked(handler: Handler) -> Handler:
@@ -32,7 +33,7 @@ def refusal(exchange: Exchange) -> str:
     with exchange.service.reading() as reading:
         read = aspects.read(reading, found, [user]).get(user, {})
     told = (read[name].value if name in read else {} for name in SAYING)
-    there = not exchange.services.datahub.existence or is_known_user(found, user.name)
+    there = not exchange.services.of(DataHubSettings).existence or is_known_user(found, user.name)
     return refusal_of(user.name, *told, is_there=there)
 
 

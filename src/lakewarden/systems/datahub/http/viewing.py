@@ -18,6 +18,7 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.listing import filtered, listing
 from lakewarden.systems.datahub.http.authorization import READING, is_on, question
+from lakewarden.systems.datahub.settings import DataHubSettings
 
 PAGE = "entity.view"
 HIT = "entity.search_view"
@@ -27,7 +28,7 @@ REST = "entity.search"
 def is_guarded(exchange: Exchange) -> bool:
     """Whether anything is asked about pages at all."""
     settings = exchange.realm_state.system.model.settings
-    return exchange.services.datahub.policies and settings["view_authorization"] == "on"
+    return exchange.services.of(DataHubSettings).policies and settings["view_authorization"] == "on"
 
 
 def viewing(exchange: Exchange) -> str | None:
@@ -37,7 +38,7 @@ def viewing(exchange: Exchange) -> str | None:
 
 def searching(exchange: Exchange) -> str | None:
     """The operation that lets a search show an entity; None: nothing is asked."""
-    return HIT if exchange.services.datahub.policies else None
+    return HIT if exchange.services.of(DataHubSettings).policies else None
 
 
 def visible(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:

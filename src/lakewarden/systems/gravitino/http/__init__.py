@@ -49,6 +49,7 @@ from lakewarden.systems.gravitino.http.errors import (
     unauthorized,
     unsupported,
 )
+from lakewarden.systems.gravitino.settings import GravitinoSettings as Settings
 
 _MODULES: Final = (
     server,
@@ -88,6 +89,9 @@ class Gravitino:
     name = "gravitino"
     models: tuple[str, ...] = ("gravitino",)
     anonymous: str | None = ANONYMOUS
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        """Whatever the settings say, the routes are the same."""
 
     def routes(self) -> Sequence[Route]:
         """All routes; names in paths may hold slashes, which clients send encoded."""
@@ -142,7 +146,7 @@ def _switched(handler: Handler) -> Handler:
 
     @wraps(handler)
     def asked(exchange: Exchange) -> Reply:
-        if not exchange.services.gravitino.enable:
+        if not exchange.services.of(Settings).enable:
             raise unsupported(
                 "users, roles and owners need `gravitino.authorization.enable = true`"
             )

@@ -45,6 +45,7 @@ from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http import refusals
 from lakewarden.systems.gravitino.http.active_roles import active_roles
 from lakewarden.systems.gravitino.http.errors import Failure, no_such_entity, not_in_use
+from lakewarden.systems.gravitino.settings import GravitinoSettings
 
 T = TypeVar("T")
 
@@ -185,7 +186,7 @@ def asked(
 
 def refusal(exchange: Exchange, state: RealmState, request: Request) -> Failure | None:
     """The 403 that the question is answered with; None: go on."""
-    options = exchange.services.gravitino
+    options = exchange.services.of(GravitinoSettings)
     if not options.enable:
         return None
     if options.pass_through:
@@ -301,7 +302,7 @@ def _filter(matrix: Matrix, operation: str) -> str:
 
 
 def _unfiltered(exchange: Exchange, state: RealmState, filter: str) -> bool:
-    options = exchange.services.gravitino
+    options = exchange.services.of(GravitinoSettings)
     if not options.enable:
         return True
     if not options.pass_through:

@@ -28,6 +28,7 @@ from lakewarden.systems.gravitino.http.authorization import allow, is_stored
 from lakewarden.systems.gravitino.http.bodies import Json, present
 from lakewarden.systems.gravitino.http.errors import CONNECTION_FAILED, Failure, unsupported
 from lakewarden.systems.gravitino.http.sealing import sealing
+from lakewarden.systems.gravitino.settings import GravitinoSettings
 
 PROVIDERS: Final = {"jdbc-mysql": "mysql", "jdbc-postgresql": "postgresql"}
 """Providers whose catalogs can be live, and the engine that their address must name."""
@@ -79,7 +80,7 @@ def source(
 
     `changes` are properties to try instead of the catalog's own.
     """
-    options = exchange.services.gravitino
+    options = exchange.services.of(GravitinoSettings)
     if exchange.services.live is None or not options.jdbc_hosts:
         return None
     with exchange.service.reading() as reading:
@@ -103,7 +104,9 @@ def source_in(exchange: Exchange, provider: str, properties: Mapping[str, str]) 
         )
     except BadInput:
         return None
-    is_live = found.engine == engine and is_listed(found, exchange.services.gravitino.jdbc_hosts)
+    is_live = found.engine == engine and is_listed(
+        found, exchange.services.of(GravitinoSettings).jdbc_hosts
+    )
     return found if is_live else None
 
 
@@ -263,7 +266,7 @@ def _live(exchange: Exchange, found: Source) -> tuple[Live, str]:
     live = exchange.services.live
     assert live is not None  # noqa: S101 — INVARIANT: else there is no source
     try:
-        return live, address_of(found, exchange.services.gravitino.jdbc_hosts)
+        return live, address_of(found, exchange.services.of(GravitinoSettings).jdbc_hosts)
     except Unavailable as error:
         raise _failed(error) from None
 

@@ -25,6 +25,7 @@ from lakewarden.systems.gravitino.http.bodies import Json, altered, created
 from lakewarden.systems.gravitino.http.errors import exists, no_such_entity
 from lakewarden.systems.gravitino.http.sealing import parted, sealing
 from lakewarden.systems.gravitino.http.updates import Draft
+from lakewarden.systems.gravitino.settings import GravitinoSettings
 
 
 def child(parent: Entity, type: str, name: str) -> Entity:
@@ -101,7 +102,7 @@ def add(
     if is_stored(state, entity):
         raise exists(entity.type, gravitino.full_name(entity))
     owner = OwnerRow(entity, exchange.actor.principal(state.realm, state.system))
-    has_owner = owned and exchange.services.gravitino.enable
+    has_owner = owned and exchange.services.of(GravitinoSettings).enable
     shown, secret = parted(cast("Mapping[str, str]", body.get("properties") or {}))
     kept: Json = {
         **body,

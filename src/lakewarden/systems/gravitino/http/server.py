@@ -12,6 +12,7 @@ import msgspec
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.systems.gravitino.http.authorization import allow
 from lakewarden.systems.gravitino.http.bodies import ok
+from lakewarden.systems.gravitino.settings import GravitinoSettings
 
 COMPILED: Final = "01/01/2026 00:00:00"
 """The date of compilation that is told: nothing is compiled, but clients want a text."""
@@ -25,7 +26,7 @@ AUTHENTICATORS: Final = {"simple": "simple", "oidc": "oauth", "token": "oauth"}
 
 def version(exchange: Exchange) -> Reply:
     """The release whose shapes are served; clients of later ones stay away."""
-    told = exchange.services.gravitino.version
+    told = exchange.services.of(GravitinoSettings).version
     return ok(version={"version": told, "compileDate": COMPILED, "gitCommit": COMMIT})
 
 
@@ -33,7 +34,7 @@ def configs(exchange: Exchange) -> Reply:
     """The settings that the console of Gravitino reads: a plain object, without a code."""
     services = exchange.services
     told = {
-        "gravitino.authorization.enable": str(services.gravitino.enable).lower(),
+        "gravitino.authorization.enable": str(services.of(GravitinoSettings).enable).lower(),
         "gravitino.authenticators": [AUTHENTICATORS.get(services.auth, services.auth)],
     }
     return Reply(200, msgspec.json.encode(told))

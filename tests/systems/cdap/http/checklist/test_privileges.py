@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from lakewarden.http.exchange import CdapOptions, Route
+from lakewarden.http.exchange import Route
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import privileges, roles
@@ -27,7 +27,7 @@ from tests.systems.cdap.http.saying import (
     space,
     upload,
 )
-from tests.systems.cdap.http.wire import ADMIN, BOSS, Json, Wire
+from tests.systems.cdap.http.wire import ADMIN, BOSS, Json, Wire, switched
 
 
 def test_01_what_is_granted_counts_until_it_is_revoked(either: Wire) -> None:
@@ -146,15 +146,15 @@ def test_27_with_a_switch_off_every_endpoint_says_which(either: Wire, route: Rou
     params = {"kind": "user", "name": "dana", "role": "eng"}
     path = re.sub(r"{(\w+)}", lambda match: params[match[1]], route.path)
     for options, feature, key in (
-        (CdapOptions(authorization=False), "authorization", "security.authorization.enabled"),
-        (CdapOptions(security=False), "authentication", "security.enabled"),
+        (switched(authorization=False), "authorization", "security.authorization.enabled"),
+        (switched(security=False), "authentication", "security.enabled"),
         (
-            CdapOptions(security=False, authorization=False),
+            switched(security=False, authorization=False),
             "authentication",
             "security.enabled",
         ),
     ):
-        either.services = replace(either.services, cdap=options)
+        either.services = replace(either.services, systems={"cdap": options})
         status, text = either.ask(route.method, path, {}, user=ADMIN)
         assert status == 501
         assert text == (

@@ -25,6 +25,7 @@ from lakewarden.service.realm import Realm
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.systems.datahub.http.graphql.routes import routes
+from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.http.prepared import prepared, served
 from tests.systems.datahub.http.views import configure
 
@@ -127,7 +128,12 @@ class Wire:
             service=self.service,
             # Whoever a test names is there: it need not be stored first.
             services=replace(
-                self.services, datahub=replace(self.services.datahub, existence=self.existence)
+                self.services,
+                systems={
+                    "datahub": self.services.of(DataHubSettings).model_copy(
+                        update={"existence": self.existence}
+                    )
+                },
             ),
         )
         return self.routes[path].handler(exchange)

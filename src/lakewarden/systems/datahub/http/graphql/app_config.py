@@ -15,6 +15,7 @@ from lakewarden.kernel.model import Model, Privilege
 from lakewarden.systems.datahub.http.graphql import kinds
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.settings import DataHubSettings
 
 _ALL: Final = "all"
 _ANY: Final = "any"
@@ -42,11 +43,11 @@ def _config(_: object, info: Info) -> Mapping[str, Any]:
     names = flags.fields if isinstance(flags, GraphQLObjectType) else ()
     enabled, without = {"enabled": True}, {"enabled": False}
     return {
-        "appVersion": services.datahub.version,
+        "appVersion": services.of(DataHubSettings).version,
         "authConfig": {"tokenAuthEnabled": True},
         "analyticsConfig": enabled,
         "policiesConfig": {
-            "enabled": services.datahub.policies,
+            "enabled": services.of(DataHubSettings).policies,
             "platformPrivileges": [_shown(one) for one in _grantable(model) if not one.on],
             "resourcePrivileges": list(_by_type(model, info)),
         },

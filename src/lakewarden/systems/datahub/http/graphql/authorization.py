@@ -33,6 +33,7 @@ from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.authorization import denied
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, forbidden
+from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ _OFF: Final = "policies are off"
 
 def may(call: Call, operation: str, target: Entity = NO_RESOURCE) -> bool:
     """Whether the caller may, as far as this request knows."""
-    if not call.exchange.services.datahub.policies:
+    if not call.exchange.services.of(DataHubSettings).policies:
         return True
     return call.state.matrix.decide(_asked(call, call.state, operation, target)).allow
 
@@ -104,7 +105,7 @@ def write_all(
         wanted = asks(transaction)
         if not wanted:
             raise bad("expected something to be changed")
-        realm, is_on = call.exchange.realm, call.exchange.services.datahub.policies
+        realm, is_on = call.exchange.realm, call.exchange.services.of(DataHubSettings).policies
         done.extend(_request(call, transaction, ask) for ask in wanted)
         # A refusal is recorded alone: what was allowed beside it is not done.
         refused = [one for one in done if is_on and not transaction.decide(realm, one).allow]
@@ -136,7 +137,7 @@ def may_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozens
     """Those of the entities on which the caller may, asked in one go; as `may_at_all` of each."""
     declared = call.state.matrix.operation(operation)
     found = [one for one in entities if declared.rule_or_none(one.type) is not None]
-    if not call.exchange.services.datahub.policies:
+    if not call.exchange.services.of(DataHubSettings).policies:
         return frozenset(found)
     request = _asked(call, call.state, operation, NO_RESOURCE)
     return frozenset(found[index] for index in filtered(call.state.matrix, request, found))
@@ -150,7 +151,7 @@ def edit(call: Call, task: Callable[[Edit], T]) -> T:
     """
 
     def guarded(transaction: WriteTransaction) -> tuple[T, list[Request]]:
-        options = call.exchange.services.datahub
+        options = call.exchange.services.of(DataHubSettings)
         # The other switches are those of REST and of proposals: a page is always guarded whole.
         one = Edit(transaction, call.exchange.realm, call.actor, Switches(rest=options.policies))
         outcome = task(one)

@@ -36,6 +36,7 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, entry, failure_of, invalid
 from lakewarden.systems.datahub.http.graphql.schema import schema
 from lakewarden.systems.datahub.http.session import keep_alive
+from lakewarden.systems.datahub.settings import DataHubSettings
 
 MAX_TOKENS = 20_000
 """Words and signs of a document."""
@@ -88,13 +89,15 @@ def unauthenticated(why: str) -> Reply:
 def _refusal(call: Call) -> str:
     """Why the caller may ask nothing at all; empty for one who may."""
     user = call.actor
-    there = not call.exchange.services.datahub.existence or is_known_user(call.state, user.name)
+    there = not call.exchange.services.of(DataHubSettings).existence or is_known_user(
+        call.state, user.name
+    )
     return refusal_of(user.name, *(call.aspect(user, name) for name in SAYING), is_there=there)
 
 
 def _rules(exchange: Exchange) -> Sequence[type[ASTValidationRule]]:
     """What a document has to fulfil; asking for the schema itself is not everybody's."""
-    allowed = exchange.services.datahub.introspection
+    allowed = exchange.services.of(DataHubSettings).graphql_introspection
     is_proven = exchange.actor.credential != ANONYMOUS
     if allowed == "all" or (allowed == "authenticated" and is_proven):
         return specified_rules

@@ -17,6 +17,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
+from lakewarden.systems.datahub.settings import DataHubSettings
 
 T = TypeVar("T")
 
@@ -65,7 +66,7 @@ class Draft:
 
     def put(self, entity: Entity, aspect: str, value: Value | None) -> None:
         """Writes an aspect; None: it is gone. Raises `NotAllowed` for what it gives beside."""
-        switches = Switches(rest=self.call.exchange.services.datahub.policies)
+        switches = Switches(rest=self.call.exchange.services.of(DataHubSettings).policies)
         guard = Guard(self.transaction, self.realm, entity, switches)
         guard.check_credential()
         is_there = self.is_there(entity)

@@ -1,0 +1,171 @@
+"""Which systems there are, and what each of them brings.
+
+A system is known by one value, a `SystemDefinition`. Those of `lakewarden.systems` are found by
+their folders (`SYSTEM` in `system.py`), those of other packages by the entry point group
+`lakewarden.systems`. Nothing of a system is imported before it is needed: a definition holds
+references (`module:attribute`, below the system's package), which `load` resolves.
+
+A definition that cannot be imported, or that claims a name which another one has, is left out
+and listed in `problems`; the others are not touched by it.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module, resources
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Any, Final
+
+from lakewarden.kernel.errors import BadInput, Unknown
+
+GROUP: Final = "lakewarden.systems"
+"""The entry point group of systems of other packages, and the package of our own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemDefinition:
+    """One governed system.
+
+    `package` is where its references and model files are looked for. `models` are its model
+    files by the names of the models, the usual one first; `spellings` the modules of its
+    spellings (`lakewarden.kernel.entity.Spelling`) by their names in model files.
+
+    The others are references, or "" where the system has nothing of the kind: `settings` (a
+    `lakewarden.config.system_settings.SystemSettings`), `dialect` (a function of these settings
+    that returns a `lakewarden.http.exchange.Dialect`), `first_start` (a
+    `lakewarden.app.first_start.FirstStart`), `extractor` (a
+    `lakewarden.pipeline.extract.extractor.Extractor`), `datasets` (a
+    `lakewarden.pipeline.ingest.datasets.DatasetNames`) and `sample` (a
+    `lakewarden.sample.part.SamplePart`). `sources` are `lakewarden.pipeline.ingest.source.Opener`
+    by the names that `pipeline ingest --source` takes. `single_headers` are the request headers, in
+    lower case, that decide something, so that no request may have two of them.
+    """
+
+    name: str
+    package: str
+    models: Mapping[str, str]
+    title: str = ""
+    version: str = ""
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
+    dialect: str = ""
+    first_start: str = ""
+    extractor: str = ""
+    datasets: str = ""
+    sample: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    single_headers: tuple[str, ...] = ()
+
+    def load(self, reference: str) -> Any:
+        """What `module:attribute`, or a module, is. Raises `BadInput` where there is none."""
+        module, _, attribute = reference.partition(":")
+        try:
+            loaded = import_module(f"{self.package}.{module}")
+            return getattr(loaded, attribute) if attribute else loaded
+        except (ImportError, AttributeError) as error:
+            raise BadInput(f"`{reference}` cannot be loaded: {error}", where=self.name) from None
+
+    def model_text(self, model: str) -> str:
+        """The text of a model file."""
+        return resources.files(self.package).joinpath(self.models[model]).read_text("utf-8")
+
+    def claims(self) -> Iterator[tuple[str, str]]:
+        """The names that no other system may have, by what they name."""
+        yield "system", self.name
+        yield from (("model", name) for name in self.models)
+        yield from (("spelling", name) for name in self.spellings)
+        yield from (("source", name) for name in self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The systems by name, and why others are not among them, by the names of these."""
+
+    systems: Mapping[str, SystemDefinition]
+    problems: dict[str, str]
+
+    def having(self, part: str) -> Iterator[tuple[SystemDefinition, Any]]:
+        """The systems that have a part, such as `dialect`, with it."""
+        for system in self.systems.values():
+            reference = getattr(system, part)
+            if reference:
+                try:
+                    yield system, system.load(reference)
+                except BadInput as error:
+                    if system.package.startswith(GROUP):
+                        raise
+                    self.problems[system.name] = str(error)
+
+    def of_model(self, model: str) -> SystemDefinition:
+        """The system that ships a model; raises `Unknown`."""
+        for system in self.systems.values():
+            if model in system.models:
+                return system
+        raise Unknown("model", model, f"expected one of: {', '.join(self.models())}")
+
+    def models(self) -> tuple[str, ...]:
+        """The names of the shipped models, sorted."""
+        return tuple(sorted(name for system in self.systems.values() for name in system.models))
+
+    def spellings(self) -> tuple[str, ...]:
+        """The names of the spellings that systems bring, sorted."""
+        return tuple(sorted(name for system in self.systems.values() for name in system.spellings))
+
+    def spelling(self, name: str) -> Any | None:
+        """The module of a spelling that a system brings; None where none does."""
+        for system in self.systems.values():
+            if name in system.spellings:
+                return system.load(system.spellings[name])
+        return None
+
+
+@cache
+def registry() -> Registry:
+    """The systems of this installation, found once."""
+    return found(_own(), entry_points(group=GROUP))
+
+
+def found(own: Iterable[SystemDefinition], plugins: Iterable[EntryPoint]) -> Registry:
+    """Our own systems, and of the others those that can be loaded and claim nothing twice."""
+    systems = {system.name: system for system in own}
+    loaded, problems = _loaded(plugins)
+    owners: dict[tuple[str, str], list[str]] = {}
+    for system in (*systems.values(), *loaded):
+        for claim in system.claims():
+            owners.setdefault(claim, []).append(system.name)
+    for system in loaded:
+        for (what, name), claimed_by in owners.items():
+            if (what, name) in system.claims() and len(claimed_by) > 1:
+                problems[system.name] = f"the {what} `{name}` is claimed by several systems"
+    accepted = {one.name: one for one in loaded if one.name not in problems}
+    return Registry(MappingProxyType({**systems, **accepted}), problems)
+
+
+def _own() -> Iterator[SystemDefinition]:
+    """Those of `lakewarden.systems`, by name."""
+    package = import_module(GROUP)
+    for folder in sorted(pkgutil.iter_modules(package.__path__), key=lambda one: one.name):
+        if folder.ispkg:
+            yield import_module(f"{GROUP}.{folder.name}.system").SYSTEM
+
+
+def _loaded(
+    plugins: Iterable[EntryPoint],
+) -> tuple[list[SystemDefinition], dict[str, str]]:
+    """The definitions of other packages, and what is wrong with those that are none."""
+    systems, problems = list[SystemDefinition](), dict[str, str]()
+    for plugin in sorted(plugins, key=lambda one: (one.name, one.value)):
+        try:
+            system = plugin.load()
+        except Exception as error:  # noqa: BLE001 — whatever it raises, the others go on
+            problems[plugin.name] = f"`{plugin.value}` cannot be loaded: {error}"
+            continue
+        if isinstance(system, SystemDefinition):
+            systems.append(system)
+        else:
+            problems[plugin.name] = f"`{plugin.value}` is no SystemDefinition"
+    return systems, problems

@@ -1,0 +1,63 @@
+"""What a system adds to the sample estate and to its demo."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Record = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to the realm; `says` puts it in words, `remark` what to learn from it."""
+
+    verb: str
+    says: str
+    asker: str
+    operation: str
+    entity: str
+    remark: str = ""
+
+    def command(self, directory: Path) -> str:
+        """The command line that asks the ingested directory."""
+        words = [self.verb, self.asker, self.operation, self.entity]
+        given = [shlex.quote(word) for word in words if word]
+        return " ".join(["lakewarden", *given, "--from", shlex.quote(str(directory))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplePart:
+    """The export files of one system, the realm that they become, and what the demo shows of it.
+
+    `position` is where it stands among the systems of the demo. `path` is the file or folder
+    below the sample's data, `source` the kind of source that reads it; `files` makes the records
+    of each file, by paths below the data. `settings` are those of the realm, and
+    `server_settings` those of the server's section, where they are not as usual. `commands` are
+    further questions (verb and arguments) to the directory, `calls` remarks and bodies of
+    AuthZEN's evaluations or paths to GET from the server as `ana`.
+    """
+
+    position: int
+    path: str
+    source: str
+    files: Callable[[], Mapping[str, Iterable[Record]]]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    server_settings: Mapping[str, object] = field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
+
+
+def evaluation(operation: str, type: str, id: str) -> str:
+    """The body of an evaluation of AuthZEN, for Ana."""
+    return json.dumps(
+        {
+            "subject": {"type": "user", "id": "ana"},
+            "action": {"name": operation},
+            "resource": {"type": type, "id": id},
+        }
+    )

@@ -1,0 +1,1 @@
+"""CDAP: its model, names, settings, wire protocol, sources and sample."""

@@ -1,0 +1,1 @@
+"""Our own administration, governed as the systems are."""

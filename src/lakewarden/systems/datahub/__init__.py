@@ -1,0 +1,1 @@
+"""DataHub: its model, names, settings, wire protocol, sources and sample."""

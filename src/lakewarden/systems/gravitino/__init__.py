@@ -1,0 +1,1 @@
+"""Apache Gravitino: its model, names, settings, wire protocol, sources and sample."""

@@ -1,0 +1,23 @@
+"""What Apache Gravitino brings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lakewarden.registry import SystemDefinition
+
+SYSTEM: Final = SystemDefinition(
+    name="gravitino",
+    title="Apache Gravitino",
+    package="lakewarden.systems.gravitino",
+    models={"gravitino": "model.toml"},
+    spellings={"gravitino": "names"},
+    settings="settings:GravitinoSettings",
+    dialect="http:Gravitino",
+    first_start="first_start:FIRST_START",
+    extractor="extract:EXTRACTOR",
+    datasets="dataset_names:DATASETS",
+    sample="sample:SAMPLE",
+    sources={"gravitino-file": "ingest:SOURCE"},
+    single_headers=("x-gravitino-active-roles",),
+)

@@ -1,0 +1,1 @@
+"""What only this system does, on top of the use cases that every system has."""

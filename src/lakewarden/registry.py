@@ -42,7 +42,8 @@ class SystemDefinition:
     `lakewarden.pipeline.ingest.datasets.DatasetNames`) and `sample` (a
     `lakewarden.sample.part.SamplePart`). `sources` are `lakewarden.pipeline.ingest.source.Opener`
     by the names that `pipeline ingest --source` takes. `single_headers` are the request headers, in
-    lower case, that decide something, so that no request may have two of them.
+    lower case, that decide something, so that no request may have two of them. Systems are in the order
+    of their `precedence`, lower ones first, which counts where two could answer to a path.
     """
 
     name: str
@@ -59,6 +60,7 @@ class SystemDefinition:
     sample: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()
+    precedence: int = 100
 
     def load(self, reference: str) -> Any:
         """What `module:attribute`, or a module, is. Raises `BadInput` where there is none."""
@@ -131,7 +133,7 @@ def registry() -> Registry:
 
 def found(own: Iterable[SystemDefinition], plugins: Iterable[EntryPoint]) -> Registry:
     """Our own systems, and of the others those that can be loaded and claim nothing twice."""
-    systems = {system.name: system for system in own}
+    systems = {system.name: system for system in sorted(own, key=_order)}
     loaded, problems = _loaded(plugins)
     owners: dict[tuple[str, str], list[str]] = {}
     for system in (*systems.values(), *loaded):
@@ -141,14 +143,18 @@ def found(own: Iterable[SystemDefinition], plugins: Iterable[EntryPoint]) -> Reg
         for (what, name), claimed_by in owners.items():
             if (what, name) in system.claims() and len(claimed_by) > 1:
                 problems[system.name] = f"the {what} `{name}` is claimed by several systems"
-    accepted = {one.name: one for one in loaded if one.name not in problems}
+    accepted = {one.name: one for one in sorted(loaded, key=_order) if one.name not in problems}
     return Registry(MappingProxyType({**systems, **accepted}), problems)
 
 
+def _order(system: SystemDefinition) -> tuple[int, str]:
+    return system.precedence, system.name
+
+
 def _own() -> Iterator[SystemDefinition]:
-    """Those of `lakewarden.systems`, by name."""
+    """Those of `lakewarden.systems`."""
     package = import_module(GROUP)
-    for folder in sorted(pkgutil.iter_modules(package.__path__), key=lambda one: one.name):
+    for folder in pkgutil.iter_modules(package.__path__):
         if folder.ispkg:
             yield import_module(f"{GROUP}.{folder.name}.system").SYSTEM
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from importlib import resources
 from typing import Any
 from unittest.mock import patch
 
@@ -259,7 +258,7 @@ def _some_for_every(node: rules.Node) -> rules.Node:
 
 def _owner_without_use(model: Model) -> Model:
     """Gravitino's owner of a schema, who no longer needs USE_CATALOG."""
-    text = resources.files(models).joinpath("gravitino.toml").read_text("utf-8")
+    text = models.text("gravitino")
     needs, free = 'SO = "owner(schema) and USE_CATALOG"', 'SO = "owner(schema)"'
     if needs not in text:
         raise AssertionError("the macro in which this fault is planted has changed")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lakewarden import models
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.expression import (
     ANCESTORS,
@@ -35,7 +35,7 @@ OPEN = "entity.view_open"
 
 SYSTEM = load_system("datahub")
 DATAHUB = SYSTEM.model
-FILE = tomllib.loads(resources.files("lakewarden.models").joinpath("datahub.toml").read_text())
+FILE = tomllib.loads(models.text("datahub"))
 REGISTER = Path(__file__).parents[1] / "register" / "datahub.toml"
 ROWS = tomllib.loads(REGISTER.read_text("utf-8"))["row"]
 TABLE_ROWS = [row for row in ROWS if not row["id"].startswith("DH-GUIDE")]

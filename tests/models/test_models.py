@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from importlib import resources
 
 import pytest
 
@@ -17,7 +16,7 @@ HEAD = '[model]\nname = "a"\ntitle = "A"\nversion = "1"\nsource = "s"\nspelling 
 
 def settings_of(name: str) -> Iterator[Mapping[str, str]]:
     """The defaults, then each value of each setting alone."""
-    text = resources.files(models).joinpath(f"{name}.toml").read_text("utf-8")
+    text = models.text(name)
     yield {}
     for setting, declared in tomllib.loads(text).get("settings", {}).items():
         for value in declared.get("values", ()):

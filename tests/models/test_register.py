@@ -10,7 +10,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ ROWS = [(register.stem, row) for register in REGISTERS for row in rows(register)
 @cache
 def variants(name: str) -> tuple[Model, ...]:
     """The model under its defaults and under each value of each setting."""
-    text = resources.files(models).joinpath(f"{name}.toml").read_text("utf-8")
+    text = models.text(name)
     declared = tomllib.loads(text).get("settings", {})
     chosen = [
         {setting: value} for setting in declared for value in declared[setting].get("values", ())

@@ -18,9 +18,8 @@ DATA: Final = Path(__file__).with_name("data")
 
 
 def parts() -> dict[str, SamplePart]:
-    """What each system adds, by the systems' names, in the order of the demo."""
-    found = {system.name: part for system, part in registry().having("sample")}
-    return dict(sorted(found.items(), key=lambda one: one[1].position))
+    """What each system adds, by the systems' names."""
+    return {system.name: part for system, part in registry().having("sample")}
 
 
 def path(system: str) -> Path:

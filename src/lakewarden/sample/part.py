@@ -33,7 +33,7 @@ class Question:
 class SamplePart:
     """The export files of one system, the realm that they become, and what the demo shows of it.
 
-    `position` is where it stands among the systems of the demo. `path` is the file or folder
+    `path` is the file or folder
     below the sample's data, `source` the kind of source that reads it; `files` makes the records
     of each file, by paths below the data. `settings` are those of the realm, and
     `server_settings` those of the server's section, where they are not as usual. `commands` are
@@ -41,7 +41,6 @@ class SamplePart:
     AuthZEN's evaluations or paths to GET from the server as `ana`.
     """
 
-    position: int
     path: str
     source: str
     files: Callable[[], Mapping[str, Iterable[Record]]]

@@ -19,7 +19,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from lakewarden import models
@@ -72,7 +71,7 @@ def pages() -> dict[str, str]:
 @cache
 def _shipped(name: str) -> str:
     file = f"{name}.toml"
-    return page(resources.files(models).joinpath(file).read_text("utf-8"), file)
+    return page(models.text(name), file)
 
 
 def stale(folder: Path) -> list[str]:

@@ -289,7 +289,6 @@ _QUESTIONS: Final = (
 )
 
 SAMPLE: Final = SamplePart(
-    position=3,
     path="cdap",
     source="cdap-file",
     files=lambda: {f"cdap/{name}": records for name, records in files().items()},

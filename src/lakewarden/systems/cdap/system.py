@@ -19,4 +19,5 @@ SYSTEM: Final = SystemDefinition(
     sample="sample:SAMPLE",
     sources={"cdap-file": "ingest:SOURCE"},
     single_headers=("cdap-userid",),
+    precedence=3,
 )

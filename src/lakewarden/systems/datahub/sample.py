@@ -614,7 +614,6 @@ _QUESTIONS: Final = (
 )
 
 SAMPLE: Final = SamplePart(
-    position=2,
     path="datahub.json",
     source="datahub-file",
     files=lambda: {"datahub.json": records()},

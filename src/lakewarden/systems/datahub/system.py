@@ -19,4 +19,5 @@ SYSTEM: Final = SystemDefinition(
     datasets="dataset_names:DATASETS",
     sample="sample:SAMPLE",
     sources={"datahub-file": "ingest:SOURCE"},
+    precedence=2,
 )

@@ -443,7 +443,6 @@ _QUESTIONS: Final = (
 )
 
 SAMPLE: Final = SamplePart(
-    position=1,
     path="gravitino",
     source="gravitino-file",
     files=lambda: {f"gravitino/{name}": records for name, records in files().items()},

@@ -20,4 +20,5 @@ SYSTEM: Final = SystemDefinition(
     sample="sample:SAMPLE",
     sources={"gravitino-file": "ingest:SOURCE"},
     single_headers=("x-gravitino-active-roles",),
+    precedence=1,
 )

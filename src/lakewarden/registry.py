@@ -42,8 +42,8 @@ class SystemDefinition:
     `lakewarden.pipeline.ingest.datasets.DatasetNames`) and `sample` (a
     `lakewarden.sample.part.SamplePart`). `sources` are `lakewarden.pipeline.ingest.source.Opener`
     by the names that `pipeline ingest --source` takes. `single_headers` are the request headers, in
-    lower case, that decide something, so that no request may have two of them. Systems are in the order
-    of their `precedence`, lower ones first, which counts where two could answer to a path.
+    lower case, that decide something, so that no request may have two of them. Systems stand in
+    the order of their `precedence`, lower ones first: it counts where two could have a path.
     """
 
     name: str

@@ -24,7 +24,7 @@ from lakewarden.testing.scenarios import Case, Scenario, read, run
 from tests.systems.cdap.http.carried import CARRIED, Carriers, is_carried, is_over_authzen
 from tests.systems.cdap.http.test_scenarios import FILES, is_askable
 
-REGISTERS: Final = Path(__file__).parents[2] / "register"
+REGISTERS: Final = Path(__file__).parents[3] / "register"
 
 
 class Row(NamedTuple):

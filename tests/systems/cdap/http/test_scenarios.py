@@ -51,7 +51,7 @@ from tests.systems.cdap.http.wire import REALM, Wire
 
 T = TypeVar("T")
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
 FILES = [path for model in ("cdap", "cdap_parent_write") for path in find(SCENARIOS / model)]
 
 PASSED = {200, 201, 202, 204, 207, 404, 409, 501}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.systems.datahub.http.recorder import Recorder
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 CLIENT = Path(__file__).parent / "client"
 TOKEN = "lw_root_5Vq8Zt2LxWk7Rn3GdYp9HcMbTs6JfAe1Qu4"
 

@@ -14,7 +14,7 @@ from tests.systems.datahub.http.recorder import Recorder
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("datahub client")]
 
-REAL = Path(__file__).parents[4] / "shared" / "data" / "datahub-2021"
+REAL = Path(__file__).parents[5] / "shared" / "data" / "datahub-2021"
 """Files that DataHub's own examples were made of; not part of the project."""
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"

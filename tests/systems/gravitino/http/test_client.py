@@ -15,7 +15,7 @@ import pytest
 
 from tests.sample import estate as estates
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 # One worker makes the environment; another one would only wait for it.
 pytestmark = pytest.mark.xdist_group("gravitino client")
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.systems.gravitino.http.wire import ADMIN, Wire
 
-FOLDER = Path(__file__).parents[2] / "golden" / "wire" / "gravitino"
+FOLDER = Path(__file__).parents[3] / "golden" / "wire" / "gravitino"
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 

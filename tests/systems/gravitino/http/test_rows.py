@@ -23,7 +23,7 @@ from tests.systems.gravitino.http.court import FORBIDDEN, ML, PERMISSIONS, allow
 from tests.systems.gravitino.http.small_lake import COLUMNS, REL, S, T, fill
 from tests.systems.gravitino.http.wire import ADMIN, Json, Wire
 
-REGISTER = Path(__file__).parents[2] / "register" / "gravitino.toml"
+REGISTER = Path(__file__).parents[3] / "register" / "gravitino.toml"
 
 BY_FILTER: Final = {"object.access": "what lists of a tag's or a policy's objects ask of each"}
 """Operations without a route of their own."""

@@ -34,10 +34,10 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, RealmChanged
 from lakewarden.service.effect import Effect as Change
 from lakewarden.service.realm import Realm
-from lakewarden.service.search.index import Index
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
 from lakewarden.systems.datahub.http.graphql.routes import routes
+from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.settings import DataHubSettings
 
 REALM: Final = "datahub"

@@ -28,8 +28,8 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.who import who
-from lakewarden.service.search.index import Index
 from lakewarden.service.state import RealmState
+from lakewarden.systems.datahub.search.index import Index
 from tests.app.asgi import Asked, close, told
 from tests.sample import estate as estates
 

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.aspects.row import (
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import Principal
+from lakewarden.pipeline import check_local
+from lakewarden.pipeline.check import MAX_LEVELS, Key, asked_of_all, check, on_cycles
+from lakewarden.pipeline.ingest.tabular import frame_of
+from lakewarden.service.source_row import (
     CELLS,
     Row,
     attribute_row,
@@ -22,12 +28,6 @@ from lakewarden.aspects.row import (
     relation_row,
     statement_row,
 )
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.model import Model
-from lakewarden.kernel.principal import Principal
-from lakewarden.pipeline import check_local
-from lakewarden.pipeline.check import MAX_LEVELS, Key, asked_of_all, check, on_cycles
-from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:

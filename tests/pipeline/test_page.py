@@ -5,20 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lakewarden.systems.datahub.ingest.file import SUFFIXES
 
 import lakewarden
-from lakewarden.aspects import meaning, row
-from lakewarden.aspects.change import CHANGES
 from lakewarden.kernel.principal import GROUP, ROLE
 from lakewarden.kernel.relations import TABLES
-from lakewarden.pipeline import check, ownership
+from lakewarden.pipeline import check
 from lakewarden.pipeline.tables import QUARANTINE
-from lakewarden.systems.datahub.ingest import SUFFIXES
+from lakewarden.service import source_row
+from lakewarden.systems.datahub.aspects import meaning
+from lakewarden.systems.datahub.aspects.change import CHANGES
+from lakewarden.systems.datahub.ingest.file import ownership
 
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "pipeline.md"
 
 REASONS = {
-    *(row.BAD_NAME, row.BAD_STATEMENT, check.REPEATED, check.TWO_PARENTS, check.CYCLE),
+    *(
+        source_row.BAD_NAME,
+        source_row.BAD_STATEMENT,
+        check.REPEATED,
+        check.TWO_PARENTS,
+        check.CYCLE,
+    ),
     *(check.TOO_DEEP, check.DANGLING_PARENT, check.NOT_STORED, check.DANGLING_TARGET),
     check.INCOMPLETE,
 }
@@ -41,9 +49,15 @@ def test_the_page_names_it(text: str) -> None:
 def test_no_reason_is_missing() -> None:
     declared = {
         value
-        for module in (check, row)
+        for module in (check, source_row)
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, str)
     }
-    others = {row.PLACEMENTS, row.STATEMENTS, row.DELETED, row.NOTES, row.ERRORS}
+    others = {
+        source_row.PLACEMENTS,
+        source_row.STATEMENTS,
+        source_row.DELETED,
+        source_row.NOTES,
+        source_row.ERRORS,
+    }
     assert declared - others - {GROUP, ROLE} == REASONS

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StringType
 
-from lakewarden.aspects.row import WIDTHS
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE, arrow_schema, spark_schema
+from lakewarden.service.source_row import WIDTHS
 
 
 def test_every_table_of_the_kernel_is_there_and_one_more() -> None:

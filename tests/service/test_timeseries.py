@@ -10,11 +10,12 @@ import pytest
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service import aspects, timeseries
+from lakewarden.service import timeseries
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.aspects import Write
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.timeseries import KEPT, Window
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
 from tests.service.opened_services import LAKE, opened
 
 ORDERS = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")

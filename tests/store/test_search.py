@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakewarden.aspects.tokens import Kind, Term, field_term, sought, value_term
 from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged
 from lakewarden.service.realm import Realm
+from lakewarden.service.search_terms import Kind, Term, field_term, sought, value_term
 from lakewarden.store import SqlStore, upgrade
 from lakewarden.store.backup import restore
 from tests.store.lake import SCHEMA, with_realm

@@ -9,17 +9,17 @@ from contextlib import closing
 import pytest
 import sqlalchemy as sa
 
-from lakewarden.aspects import edges
-from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.change import EntityAdded, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service.audit import first_fault
 from lakewarden.service.effect import DocumentChanged, Effect, SecretChanged
+from lakewarden.service.search_terms import Term
 from lakewarden.store import SqlStore, open_store, search_engine, upgrade
 from lakewarden.store.backup import rows_digest
 from lakewarden.store.engine import create
 from lakewarden.store.migrations import versions
+from lakewarden.systems.datahub.aspects import edges
 from lakewarden.testing.worlds import make
 from tests.store.lake import GRAVITINO, SCHEMA, effects_of, events, facts, sets, tables, with_realm
 from tests.store.test_effects import expressible

@@ -53,10 +53,10 @@ from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import Compiled, start
 from lakewarden.service.ports import Store
-from lakewarden.service.search.warmth import prepare
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
 from lakewarden.store.secrets import Keys
+from lakewarden.systems.datahub.search.warmth import prepare
 
 _OWN_THREADS: Final = 2
 """Beside those of handlers: what the server asks for itself does not wait for them."""

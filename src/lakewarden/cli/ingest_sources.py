@@ -207,7 +207,7 @@ def url_of(text: str, kind: Kind) -> str:
 
 
 def _database(text: str, database: Database) -> Source:
-    from lakewarden.pipeline.ingest.sql import Sql
+    from lakewarden.systems.gravitino.ingest.sql import Sql
 
     return Sql(
         url_of(text, "sql"),
@@ -219,7 +219,7 @@ def _database(text: str, database: Database) -> Source:
 
 
 def _ranger(path: Path, database: Database) -> Source:
-    from lakewarden.pipeline.ingest.ranger_file import RangerFile
+    from lakewarden.systems.gravitino.ingest.ranger_file import RangerFile
 
     return RangerFile(
         path,

@@ -24,10 +24,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-from lakewarden.aspects.row import CELLS, PLACEMENTS, WIDTHS
 from lakewarden.kernel.expression import Every, Node, children
 from lakewarden.kernel.model import Model, above
 from lakewarden.kernel.principal import GROUP, ROLE
+from lakewarden.service.source_row import CELLS, PLACEMENTS, WIDTHS
 
 REPEATED: Final = "repeated"
 TWO_PARENTS: Final = "two parents"

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from lakewarden.aspects.row import PLACEMENTS, Row
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.check import (
     ABOUT,
@@ -29,6 +28,7 @@ from lakewarden.pipeline.check import (
     misplaced,
     nesting,
 )
+from lakewarden.service.source_row import PLACEMENTS, Row
 
 RELATIONS: Final = "relations"
 Cells = tuple[str, ...]

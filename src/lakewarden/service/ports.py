@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
 from lakewarden.service.audit import AuditEvent, AuditRow, Head
@@ -22,6 +21,7 @@ from lakewarden.service.effect import (
 )
 from lakewarden.service.link import Link
 from lakewarden.service.realm import Realm, Token
+from lakewarden.service.search_terms import Term
 from lakewarden.service.system import System
 from lakewarden.service.write_health import WriteHealth
 

@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
-from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.change import EntityDropped, EntityRenamed, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
@@ -34,6 +33,7 @@ from lakewarden.service.effect import (
 from lakewarden.service.link import Link
 from lakewarden.service.ports import Reading, Writing
 from lakewarden.service.realm import Realm, Token
+from lakewarden.service.search_terms import Term
 from lakewarden.service.system import System
 
 T = TypeVar("T")

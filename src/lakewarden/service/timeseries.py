@@ -16,12 +16,12 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from lakewarden.aspects.record_names import TIMESERIES
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.effect import Effect, ValueChanged, ValuePlace, ValueRow
 from lakewarden.service.ports import Reading
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.aspects.record_names import TIMESERIES
 
 Value = Mapping[str, Any]
 

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from lakewarden.aspects.tokens import Term
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import (
@@ -36,6 +35,7 @@ from lakewarden.service.effect import (
 from lakewarden.service.link import Asset, Link, link
 from lakewarden.service.ports import FeedGone
 from lakewarden.service.realm import Realm, Token
+from lakewarden.service.search_terms import Term
 from lakewarden.service.system import System
 from lakewarden.store import schema, search_engine
 from lakewarden.store.engine import driven, told

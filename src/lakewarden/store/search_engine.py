@@ -2,7 +2,7 @@
 
 SQLite keeps it as an FTS5 table, PostgreSQL as text vectors with an inverted index. Neither
 engine's own idea of words is used: what it is given are terms, ready made, and it compares them
-byte for byte (`lakewarden.aspects.tokens`). A row bears the id of its entity. The index follows
+byte for byte (`lakewarden.service.search_terms`). A row bears the id of its entity. The index follows
 from the other tables: it is in no backup, and made anew where one is brought in.
 """
 
@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
-from lakewarden.aspects.tokens import Term
 from lakewarden.service.cancellation import check
+from lakewarden.service.search_terms import Term
 from lakewarden.store.engine import POSTGRES, driven
 
 TABLE: Final = "search"

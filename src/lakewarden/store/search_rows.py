@@ -15,14 +15,14 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from lakewarden.aspects.searched import Indexed, by_name, indexed, is_searched
 from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.aspects import kept_in
 from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged
 from lakewarden.store import schema, search_engine
 from lakewarden.store.key import ENTITY, key
 from lakewarden.store.search_engine import Put
+from lakewarden.systems.datahub.aspects.searched import Indexed, by_name, indexed, is_searched
+from lakewarden.systems.datahub.use_cases.aspects import kept_in
 
 FILL_ROWS: Final = 5_000
 """Entities that are taken up at a time where the index is made anew."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lakewarden.aspects.row import BAD_NAME, BAD_STATEMENT
 from lakewarden.cli import main
 from lakewarden.pipeline import check
+from lakewarden.service.source_row import BAD_NAME, BAD_STATEMENT
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unstarted")]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from lakewarden.aspects.row import PLACEMENTS, STATEMENTS, Row
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import (
@@ -16,6 +15,7 @@ from lakewarden.kernel.relations import (
     RelationRow,
 )
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.source_row import PLACEMENTS, STATEMENTS, Row
 from lakewarden.service.system import System
 from lakewarden.service.warden import Warden
 

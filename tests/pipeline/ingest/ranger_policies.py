@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lakewarden.aspects.row import Row
-from lakewarden.pipeline.ingest.ranger_file import RangerFile
-from lakewarden.pipeline.ingest.ranger_policy import Ranger
+from lakewarden.systems.gravitino.ingest.ranger_file import RangerFile
+from lakewarden.systems.gravitino.ingest.ranger_policy import Ranger
+
+from lakewarden.service.source_row import Row
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
 from tests.pipeline.ingest.believed import warden_of

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakewarden.aspects.row import NOTES, Row
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
@@ -17,6 +16,7 @@ from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.dbt_file import DbtFile
 from lakewarden.pipeline.ingest.dbt_manifest import read
 from lakewarden.pipeline.ingest.run import ingest
+from lakewarden.service.source_row import NOTES, Row
 from lakewarden.service.system import load_system
 from tests.pipeline.ingest.believed import believed, warden_of
 

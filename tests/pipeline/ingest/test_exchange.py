@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.aspects.row import ERRORS, Row, entity_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.exchange import Exchange, exchanges, rows
+from lakewarden.service.source_row import ERRORS, Row, entity_row
 from lakewarden.service.system import System, load_system
 
 SYSTEM = load_system("cdap")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.aspects.row import NOTES, Row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.identity import NO_MEMBER, People
+from lakewarden.service.source_row import NOTES, Row
 from lakewarden.service.system import load_system
 
 SYSTEM = load_system("gravitino")

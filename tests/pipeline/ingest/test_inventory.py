@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.aspects.row import ERRORS, Row, attribute_row, entity_row, placement_row
 from lakewarden.cli import main
 from lakewarden.kernel.entity import Entity
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.inventory import merged
+from lakewarden.service.source_row import ERRORS, Row, attribute_row, entity_row, placement_row
 from lakewarden.service.warden import Warden
 from tests.pipeline.ingest.ranger_policies import item, policy, users
 

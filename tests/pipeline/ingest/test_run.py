@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
+from lakewarden.systems.datahub.ingest.file import DatahubFile
 
 import lakewarden
 from lakewarden.kernel.entity import Entity
@@ -24,7 +25,6 @@ from lakewarden.pipeline.ingest.source import STAGES
 from lakewarden.pipeline.ingest.version import Draft, draft
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.warden import Warden
-from lakewarden.systems.datahub.ingest import DatahubFile
 from tests.pipeline.directories import write_directory
 
 if TYPE_CHECKING:

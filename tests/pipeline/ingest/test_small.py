@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from lakewarden.systems.datahub.ingest.file import DatahubFile
+from lakewarden.systems.gravitino.ingest.file import GravitinoFile
 
 from lakewarden import sample
 from lakewarden.pipeline import local_mode
@@ -16,8 +18,6 @@ from lakewarden.pipeline.ingest.source import Source
 from lakewarden.pipeline.ingest.tabular import Tabular
 from lakewarden.pipeline.session import Deferred
 from lakewarden.systems.cdap.ingest import CdapFile
-from lakewarden.systems.datahub.ingest import DatahubFile
-from lakewarden.systems.gravitino.ingest import GravitinoFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

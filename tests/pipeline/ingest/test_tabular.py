@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lakewarden.aspects.row import BAD_NAME
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.tabular import Tabular, normalised
+from lakewarden.service.source_row import BAD_NAME
 from lakewarden.service.system import System, load_system
 from lakewarden.service.warden import Warden
 

@@ -8,8 +8,8 @@ from unicodedata import normalize
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import Facts
-from lakewarden.service.search.question import Condition, Criterion, Question
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.search.question import Condition, Criterion, Question
 
 HIDDEN = {"dataHubPolicy", "dataHubSecret", "dataHubAccessToken", "inviteToken"}
 NAMES = ("name", "title", "displayName", "fullName", "qualifiedName", "username")

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.aspects import Write
-from lakewarden.service.search.question import AnyOf, Condition, Criterion, Order, Question
+from lakewarden.systems.datahub.search.question import AnyOf, Condition, Criterion, Order, Question
+from lakewarden.systems.datahub.use_cases.aspects import Write
 
 REALM = "datahub"
 PROPERTY = "urn:li:structuredProperty:level"

@@ -15,19 +15,20 @@ from lakewarden.kernel.listing import listing
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
-from lakewarden.service import aspects, realms
+from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.aspects import Write, kept_in
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
-from lakewarden.service.search import scroll
-from lakewarden.service.search.facets import USUAL, Facets
-from lakewarden.service.search.index import Index
-from lakewarden.service.search.question import Question
-from lakewarden.service.search.search import Search
-from lakewarden.service.search.texts import Texts
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore
+from lakewarden.systems.datahub.search import scroll
+from lakewarden.systems.datahub.search.facets import USUAL, Facets
+from lakewarden.systems.datahub.search.index import Index
+from lakewarden.systems.datahub.search.question import Question
+from lakewarden.systems.datahub.search.search import Search
+from lakewarden.systems.datahub.search.texts import Texts
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write, kept_in
 from tests.oracle.oracle import Oracle
 from tests.service.search.brute import Brute
 from tests.service.search.estate import REALM, USERS, entities, of, question, writes

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakewarden.aspects.row import BAD_NAME, BAD_STATEMENT, Row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
+from lakewarden.service.source_row import BAD_NAME, BAD_STATEMENT, Row
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
 from lakewarden.systems.cdap.ingest import CdapFile, rows

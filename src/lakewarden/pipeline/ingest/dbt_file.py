@@ -21,7 +21,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lakewarden.aspects.row import (
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest.dbt_manifest import Dbt, Node, Owner, read
+from lakewarden.pipeline.ingest.files import find, inputs_of
+from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.source_row import (
     BAD_NAME,
     Row,
     entity_row,
@@ -33,18 +41,10 @@ from lakewarden.aspects.row import (
     relation_row,
     statement_row,
 )
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
-from lakewarden.kernel.statement_file import principal_text
-from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.ingest.dbt_manifest import Dbt, Node, Owner, read
-from lakewarden.pipeline.ingest.files import find, inputs_of
-from lakewarden.pipeline.ingest.grants import stored
-from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.system import System
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.ingest.grants import stored
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

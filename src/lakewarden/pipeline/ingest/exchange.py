@@ -16,7 +16,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakewarden.aspects.row import CELLS, Row, error_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted, split_path
@@ -28,6 +27,7 @@ from lakewarden.pipeline.ingest.json_file import records
 from lakewarden.pipeline.ingest.row import SCHEMA, SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.ingest.version import read_from, written_to
+from lakewarden.service.source_row import CELLS, Row, error_row
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:

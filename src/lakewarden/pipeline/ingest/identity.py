@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from lakewarden.aspects.row import Row, membership_row, note_row, principal_row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
+from lakewarden.service.source_row import Row, membership_row, note_row, principal_row
 from lakewarden.service.system import System
 
 NO_MEMBER: Final = "no member"

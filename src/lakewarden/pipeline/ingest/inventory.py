@@ -19,7 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from lakewarden.aspects.row import (
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.statement_file import write_statement
+from lakewarden.pipeline.directory import Loaded, load
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest.source import Distant, Progress, Reading, Source
+from lakewarden.service.source_row import (
     CELLS,
     DELETED,
     PLACEMENTS,
@@ -35,13 +42,6 @@ from lakewarden.aspects.row import (
     relation_row,
     statement_row,
 )
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.model import Model
-from lakewarden.kernel.statement_file import write_statement
-from lakewarden.pipeline.directory import Loaded, load
-from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.ingest.source import Distant, Progress, Reading, Source
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:

@@ -12,15 +12,6 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakewarden.aspects.row import (
-    CELLS,
-    DELETED,
-    ERRORS,
-    NOTES,
-    PLACEMENTS,
-    STATEMENTS,
-    Row,
-)
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import IMPLIED
 from lakewarden.pipeline.directory_manifest import Content
@@ -29,6 +20,7 @@ from lakewarden.pipeline.ingest.row import SCHEMA, batches
 from lakewarden.pipeline.ingest.rows import Outcome
 from lakewarden.pipeline.ingest.version import Draft
 from lakewarden.pipeline.tables import QUARANTINE
+from lakewarden.service.source_row import CELLS, DELETED, ERRORS, NOTES, PLACEMENTS, STATEMENTS, Row
 
 _FILE: Final = "rows.parquet"
 _ESCAPED: Final = re.compile(r"(\\\\)|\\u00([01][0-9a-f])")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import TABLES
-from lakewarden.pipeline import ownership as owning
 from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
 from lakewarden.pipeline.directory_table import content_of
@@ -24,6 +23,7 @@ from lakewarden.pipeline.ingest.stages import Found, Stages, digest
 from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.system import load_system
+from lakewarden.systems.datahub.ingest.file import ownership as owning
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

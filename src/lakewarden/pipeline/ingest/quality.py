@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lakewarden.aspects.row import PLACEMENTS
 from lakewarden.kernel.model import Model
 from lakewarden.pipeline.check import REPEATED
 from lakewarden.pipeline.ingest.report import Quality, Share
 from lakewarden.pipeline.ingest.writing import Checked, Owned
+from lakewarden.service.source_row import PLACEMENTS
 
 
 def named_only(checked: Checked) -> dict[str, int]:

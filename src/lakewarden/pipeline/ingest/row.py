@@ -1,4 +1,4 @@
-"""Normalised rows (`lakewarden.aspects.row`) as Arrow and Spark carry them."""
+"""Normalised rows (`lakewarden.service.source_row`) as Arrow and Spark carry them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from lakewarden.aspects.row import CELLS, Row
+from lakewarden.service.source_row import CELLS, Row
 
 SCHEMA: Final = pa.schema(
     [

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from lakewarden.aspects.row import CELLS, DELETED, ERRORS, NOTES, PLACEMENTS, STATEMENTS
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import IMPLIED
 from lakewarden.pipeline.directory_manifest import Content
@@ -14,6 +13,7 @@ from lakewarden.pipeline.ingest.report import Note, Share
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA
 from lakewarden.pipeline.ingest.version import Draft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
+from lakewarden.service.source_row import CELLS, DELETED, ERRORS, NOTES, PLACEMENTS, STATEMENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 class Rows(Protocol):
-    """Normalised rows, see `lakewarden.aspects.row`."""
+    """Normalised rows, see `lakewarden.service.source_row`."""
 
     def kept(self, place: Path) -> Rows:
         """The same rows, written to a folder, so that they are computed once."""

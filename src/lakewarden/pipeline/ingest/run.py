@@ -17,10 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakewarden.aspects.row import COUNTED, DELETED, ERRORS, NOTES, Row
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import local_mode
-from lakewarden.pipeline import ownership as owning
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.files import refuse_errors
 from lakewarden.pipeline.ingest.local import Local, local
@@ -34,7 +32,9 @@ from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
 from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, write
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
+from lakewarden.service.source_row import COUNTED, DELETED, ERRORS, NOTES, Row
 from lakewarden.service.system import System, load_system
+from lakewarden.systems.datahub.ingest.file import ownership as owning
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +89,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     """Reads a source into the directory `out`, as its next version.
 
     `realm` is the realm's name (default: the model's), `settings` those of the model,
-    `ownership` a file of rules (see `lakewarden.pipeline.ownership`). `fresh`: nothing is taken
+    `ownership` a file of rules (see `lakewarden.systems.datahub.ingest.ownership`). `fresh`: nothing is taken
     over from a run that was cut short. Spark has to reach the files and `out` under the paths
     that are valid here.
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from lakewarden.aspects.row import Row
 from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.service.source_row import Row
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:

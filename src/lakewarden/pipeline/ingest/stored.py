@@ -15,18 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakewarden.aspects.row import (
-    DELETED,
-    Row,
-    attribute_row,
-    entity_row,
-    membership_row,
-    owner_row,
-    placement_row,
-    principal_row,
-    relation_row,
-    statement_row,
-)
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
 from lakewarden.kernel.statement_file import write_statement
@@ -38,6 +26,18 @@ from lakewarden.service.index_catch_up import mark
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
 from lakewarden.service.replay import Rows
+from lakewarden.service.source_row import (
+    DELETED,
+    Row,
+    attribute_row,
+    entity_row,
+    membership_row,
+    owner_row,
+    placement_row,
+    principal_row,
+    relation_row,
+    statement_row,
+)
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
 

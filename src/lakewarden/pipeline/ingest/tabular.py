@@ -25,19 +25,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakewarden.aspects.row import (
-    BAD_NAME,
-    Row,
-    attribute_row,
-    entity_row,
-    error_row,
-    membership_row,
-    owner_row,
-    placement_row,
-    principal_row,
-    relation_row,
-    statement_row,
-)
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
@@ -61,6 +48,19 @@ from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.tables import QUARANTINE
+from lakewarden.service.source_row import (
+    BAD_NAME,
+    Row,
+    attribute_row,
+    entity_row,
+    error_row,
+    membership_row,
+    owner_row,
+    placement_row,
+    principal_row,
+    relation_row,
+    statement_row,
+)
 from lakewarden.service.system import System, load_system
 from lakewarden.systems.datahub import names as datahub
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from lakewarden.aspects.row import PLACEMENTS, STATEMENTS
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline.directory_manifest import Content
@@ -16,6 +15,7 @@ from lakewarden.pipeline.ingest.rows import Rows
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.version import Draft
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
+from lakewarden.service.source_row import PLACEMENTS, STATEMENTS
 
 
 class Checked(NamedTuple):

@@ -16,17 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lakewarden.aspects.row import (
-    BAD_NAME,
-    BAD_STATEMENT,
-    Row,
-    entity_row,
-    membership_row,
-    placement_row,
-    principal_row,
-    relation_row,
-    statement_row,
-)
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
@@ -40,6 +29,17 @@ from lakewarden.pipeline.ingest.files import Batches
 from lakewarden.pipeline.ingest.opener import Opener
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA, batches
 from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.source_row import (
+    BAD_NAME,
+    BAD_STATEMENT,
+    Row,
+    entity_row,
+    membership_row,
+    placement_row,
+    principal_row,
+    relation_row,
+    statement_row,
+)
 from lakewarden.service.system import System
 from lakewarden.systems.cdap import names as cdap
 

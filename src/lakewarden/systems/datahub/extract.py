@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from lakewarden.aspects.meaning import READERS
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.principal import Principal
 from lakewarden.pipeline.extract.export import Export
@@ -22,6 +21,7 @@ from lakewarden.pipeline.extract.extractor import Extractor
 from lakewarden.pipeline.extract.original import ABSENT, Original
 from lakewarden.service.system import load_system
 from lakewarden.systems.datahub import extract_older as datahub_older
+from lakewarden.systems.datahub.aspects.meaning import READERS
 
 PAGE: Final = 500
 """How many entities are asked for at once."""

@@ -11,7 +11,6 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.account_status import ROOT, TYPE
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.credential import PASSWORD
 from lakewarden.service.decision_service import DecisionService
@@ -19,6 +18,7 @@ from lakewarden.service.password import Hashing, check_strength
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases import native_user
+from lakewarden.systems.datahub.use_cases.account_status import ROOT, TYPE
 
 REALM: Final = "datahub"
 _USER = Entity(TYPE, ROOT)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakewarden.aspects.row import Row
 from lakewarden.kernel.change import Change, EntityAdded, RelationChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.pipeline.ingest.exchange import Exchange
 from lakewarden.service.actor import SYSTEM
+from lakewarden.service.source_row import Row
 from lakewarden.systems.cdap.ingest import rows
 from tests.systems.cdap.http.wire import BOSS, REALM, Wire
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lakewarden.aspects import keys, registry
-from lakewarden.aspects.record_names import TIMESERIES, record_name
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects import keys, registry
+from lakewarden.systems.datahub.aspects.record_names import TIMESERIES, record_name
 from tests.systems.datahub.http.commands import CLIENT, TOKEN, check_answered, run
 from tests.systems.datahub.http.recorder import Recorder
 from tests.systems.datahub.http.ways import urn_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.aspects.meaning import READERS
+from lakewarden.systems.datahub.aspects.meaning import READERS
 from lakewarden.systems.datahub.http.graphql.schema import schema
 from tests.systems.datahub.http.graphql import wire as graphql
 from tests.systems.datahub.http.graphql.census import REFUSED

@@ -18,21 +18,21 @@ from tests.systems.datahub.http.test_census import ACTIONS, ROUTES
 MODEL: Final = models.load("datahub", {"view_authorization": "on", "views": "access"})
 
 ASKED_WITHIN: Final = {
-    "analytics.view": "wire.datahub.graphql.platform.analytics",
-    "column.docs.edit": "wire.datahub.graphql.edits.descriptions",
-    "column.properties.edit": "wire.datahub.graphql.platform.property_values",
-    "column.tags.edit": "wire.datahub.graphql.edits.labels",
-    "column.terms.edit": "wire.datahub.graphql.edits.labels",
-    "dataset.operations.view": "wire.datahub.graphql.measures",
-    "dataset.profile.view": "wire.datahub.graphql.measures",
-    "entity.search_view": "wire.datahub.viewing",
-    "entity.view": "wire.datahub.viewing",
-    "events.change_log.read": "wire.datahub.system_calls",
-    "events.platform.read": "wire.datahub.system_calls",
-    "events.topic.read": "wire.datahub.system_calls",
+    "analytics.view": "systems.datahub.http.graphql.platform.analytics",
+    "column.docs.edit": "systems.datahub.http.graphql.edits.descriptions",
+    "column.properties.edit": "systems.datahub.http.graphql.platform.property_values",
+    "column.tags.edit": "systems.datahub.http.graphql.edits.labels",
+    "column.terms.edit": "systems.datahub.http.graphql.edits.labels",
+    "dataset.operations.view": "systems.datahub.http.graphql.measures",
+    "dataset.profile.view": "systems.datahub.http.graphql.measures",
+    "entity.search_view": "systems.datahub.http.viewing",
+    "entity.view": "systems.datahub.http.viewing",
+    "events.change_log.read": "systems.datahub.http.system_calls",
+    "events.platform.read": "systems.datahub.http.system_calls",
+    "events.topic.read": "systems.datahub.http.system_calls",
     "role_membership.edit": "service.aspect_guard",
-    "timeseries.delete": "wire.datahub.timeseries",
-    "token.create_service": "wire.datahub.graphql.tokens",
+    "timeseries.delete": "systems.datahub.http.timeseries",
+    "token.create_service": "systems.datahub.http.graphql.tokens",
 }
 """Operations that are asked in the midst of a call, beside its own, and the module that asks."""
 

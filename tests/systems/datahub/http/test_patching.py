@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from lakewarden.aspects.patch import Patched
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.aspects.patch import Patched
 from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.http.lock_spy import only_recorded, spied
 from tests.systems.datahub.http.wire import Wire, proposal

@@ -11,12 +11,12 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from lakewarden import models
-from lakewarden.aspects import keys, registry
-from lakewarden.aspects.change import CHANGES
-from lakewarden.aspects.meaning import READERS
-from lakewarden.aspects.record_names import TIMESERIES
-from lakewarden.service.aspects import SECRETS
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects import keys, registry
+from lakewarden.systems.datahub.aspects.change import CHANGES
+from lakewarden.systems.datahub.aspects.meaning import READERS
+from lakewarden.systems.datahub.aspects.record_names import TIMESERIES
+from lakewarden.systems.datahub.use_cases.aspects import SECRETS
 from tests.systems.datahub.http.wire import Wire, proposal
 
 Value = Mapping[str, Any]

@@ -23,9 +23,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.names.canonical import split_path
-from lakewarden.service import aspects, realms
+from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.aspects import Write
 from lakewarden.service.audit import AuditRow
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
@@ -34,6 +33,8 @@ from lakewarden.store import open_store
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http import DataHub
 from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
 from tests.http.prepared import prepared, served
 
 REALM = "datahub"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.aspect_guard import NotAllowed, Switches
-from lakewarden.service.aspects import Write
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
 from lakewarden.service.realms import establish
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed, Switches
+from lakewarden.systems.datahub.use_cases.aspects import Write
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 from tests.service.opened_services import opened
 

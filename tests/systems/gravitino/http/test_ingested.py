@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from lakewarden.systems.gravitino.ingest.file import rows
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -20,7 +21,6 @@ from lakewarden.pipeline.ingest.exchange import Exchange
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.load import gap
 from lakewarden.service.system import load_system
-from lakewarden.systems.gravitino.ingest import rows
 from tests.systems.gravitino.http.court import (
     CATALOG,
     ML,

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Final, NamedTuple
 
-from lakewarden.aspects.tokens import check_number
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.names.canonical import quoted
 from lakewarden.service.cancellation import check
+from lakewarden.service.search_terms import check_number
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import allow, contents, passing, visible
 from lakewarden.systems.cdap.http.bodies import Json, is_on, ok

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakewarden.aspects.record_names import record_name
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
-from lakewarden.service import aspects
+from lakewarden.systems.datahub.aspects.record_names import record_name
 from lakewarden.systems.datahub.http import counts, system_calls, timeseries
 from lakewarden.systems.datahub.http.actions import Actions, memberships
 from lakewarden.systems.datahub.http.authorization import check_open, check_readable, put
@@ -26,6 +25,7 @@ from lakewarden.systems.datahub.http.bodies import (
     value,
 )
 from lakewarden.systems.datahub.http.errors import no_such
+from lakewarden.systems.datahub.use_cases import aspects
 
 
 def load(exchange: Exchange) -> Reply:

@@ -18,16 +18,16 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import LimitExceeded, Unavailable
 from lakewarden.kernel.listing import filtered, listing
 from lakewarden.kernel.request import Request
-from lakewarden.service import aspects
-from lakewarden.service.aspect_guard import NotAllowed, Switches
-from lakewarden.service.aspects import SECRETS
 from lakewarden.service.audit import AuditEvent
-from lakewarden.service.proposals import Proposal, propose, remove
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.errors import forbidden
 from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed, Switches
+from lakewarden.systems.datahub.use_cases.aspects import SECRETS
+from lakewarden.systems.datahub.use_cases.proposals import Proposal, propose, remove
 
 T = TypeVar("T")
 

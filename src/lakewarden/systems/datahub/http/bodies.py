@@ -7,14 +7,14 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.aspects import record
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.proposals import Proposal
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects import record
+from lakewarden.systems.datahub.aspects.fields import Fields
+from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
 LARGEST: Final = 16 * 2**20
 """Bytes of the largest body: what clients put into one request, and a little more."""

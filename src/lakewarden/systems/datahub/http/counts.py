@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from lakewarden.aspects import keys
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.service import aspects
+from lakewarden.systems.datahub.aspects import keys
 from lakewarden.systems.datahub.http.actions import Actions
 from lakewarden.systems.datahub.http.authorization import allow, how_many, stored
 from lakewarden.systems.datahub.http.bodies import fields, value
+from lakewarden.systems.datahub.use_cases import aspects
 
 _CHUNK: Final = 10_000
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.service import aspects
-from lakewarden.service.aspects import Aspect
-from lakewarden.service.proposals import referring
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import counts, search_calls, system_calls, timeseries
 from lakewarden.systems.datahub.http.actions import Actions, memberships
 from lakewarden.systems.datahub.http.authorization import (
@@ -35,6 +32,9 @@ from lakewarden.systems.datahub.http.bodies import (
     value,
     whole,
 )
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Aspect
+from lakewarden.systems.datahub.use_cases.proposals import referring
 
 _SHOWN: Final = 10
 """So many references are told of, beside their number."""

@@ -20,8 +20,8 @@ from lakewarden.kernel.errors import (
     Unknown,
     WardenError,
 )
-from lakewarden.service.aspect_guard import NotAllowed
 from lakewarden.service.decision_service import StaleRevision
+from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed
 
 REST: Final = "com.linkedin.restli.server.RestLiServiceException"
 """The exception that the original answers nearly everything with."""

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import LOGINS, Exchange, Reply, Route
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.names.canonical import MAX_USER_CHARACTERS
@@ -30,6 +29,7 @@ from lakewarden.service.throttle import Door, Throttle
 from lakewarden.service.token import Issued
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.bodies import fields
 from lakewarden.systems.datahub.http.errors import Failure, body_of
 from lakewarden.systems.datahub.use_cases import invitation, native_user

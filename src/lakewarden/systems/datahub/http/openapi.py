@@ -12,18 +12,15 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.aspects import keys
-from lakewarden.aspects.change import Change
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
-from lakewarden.service import aspects
-from lakewarden.service.aspects import SECRETS, Aspect
-from lakewarden.service.proposals import Proposal
 from lakewarden.service.timeseries import is_timed, values
+from lakewarden.systems.datahub.aspects import keys
+from lakewarden.systems.datahub.aspects.change import Change
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.authorization import (
     allow,
     check_open,
@@ -35,6 +32,9 @@ from lakewarden.systems.datahub.http.authorization import (
 from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, number, ok
 from lakewarden.systems.datahub.http.errors import no_such
 from lakewarden.systems.datahub.http.search_calls import read_page
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import SECRETS, Aspect
+from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
 _TYPE: Final = "/openapi/v3/entity/{type}"
 _GENERIC: Final = "/openapi/v3/entity/generic"

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Handler, Reply, Route
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import openapi
 from lakewarden.systems.datahub.http.authorization import check_readable
 from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, ok

@@ -2,7 +2,7 @@
 
 Told are the relations that decide: owners, tags, terms, domains, containers, memberships, data
 products, subjects of queries and logical parents; and what aspects state beside them, lineage
-above all (`lakewarden.aspects.edges`). Of the others at their ends those that the caller may
+above all (`lakewarden.systems.datahub.aspects.edges`). Of the others at their ends those that the caller may
 read. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
 com.linkedin.lineage.relationships.restspec.json@1d4c082b; RelationshipController of its OpenAPI.
 """
@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from lakewarden.aspects.edges import TYPES
-from lakewarden.aspects.facts import Placed, stored
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.entity import Entity
@@ -23,12 +20,15 @@ from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.names.canonical import quoted
-from lakewarden.service.references import references
-from lakewarden.service.search.neighbours import Neighbours
+from lakewarden.systems.datahub.aspects.edges import TYPES
+from lakewarden.systems.datahub.aspects.facts import Placed, stored
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.authorization import allow, readable
 from lakewarden.systems.datahub.http.bodies import entity, number, ok
 from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.search.neighbours import Neighbours
+from lakewarden.systems.datahub.use_cases.references import references
 
 NAMES: Final = {
     "container": "IsPartOf",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.authorization import shown
 from lakewarden.systems.datahub.http.bodies import number, ok
 from lakewarden.systems.datahub.http.openapi import read_bodies

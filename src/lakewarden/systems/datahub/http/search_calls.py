@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.search import scroll
-from lakewarden.service.search.facets import USUAL as USUAL_FACETS
-from lakewarden.service.search.facets import Facet
-from lakewarden.service.search.question import AnyOf, Condition, Criterion, Order, Question
-from lakewarden.service.search.search import Page
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.authorization import caller
 from lakewarden.systems.datahub.http.bodies import fields, value, whole
 from lakewarden.systems.datahub.http.searching import USUAL, asking
+from lakewarden.systems.datahub.search import scroll
+from lakewarden.systems.datahub.search.facets import USUAL as USUAL_FACETS
+from lakewarden.systems.datahub.search.facets import Facet
+from lakewarden.systems.datahub.search.question import AnyOf, Condition, Criterion, Order, Question
+from lakewarden.systems.datahub.search.search import Page
 
 COUNT: Final = 10
 _SUGGESTED: Final = 10

@@ -10,11 +10,11 @@ from pyroaring import BitMap
 
 from lakewarden.http.exchange import Exchange
 from lakewarden.service.ports import Reading
-from lakewarden.service.search.facets import Facets
-from lakewarden.service.search.index import Index
-from lakewarden.service.search.question import Question
-from lakewarden.service.search.search import Search
-from lakewarden.service.search.texts import Texts
+from lakewarden.systems.datahub.search.facets import Facets
+from lakewarden.systems.datahub.search.index import Index
+from lakewarden.systems.datahub.search.question import Question
+from lakewarden.systems.datahub.search.search import Search
+from lakewarden.systems.datahub.search.texts import Texts
 
 USUAL: Final = (
     *("dataset", "dashboard", "chart", "mlModel", "mlModelGroup", "mlFeatureTable", "mlFeature"),

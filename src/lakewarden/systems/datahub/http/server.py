@@ -10,18 +10,18 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.aspects import keys, registry
-from lakewarden.aspects.fields import Fields
-from lakewarden.aspects.record_names import TIMESERIES
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service import aspects
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects import keys, registry
+from lakewarden.systems.datahub.aspects.fields import Fields
+from lakewarden.systems.datahub.aspects.record_names import TIMESERIES
 from lakewarden.systems.datahub.http.authorization import readable
 from lakewarden.systems.datahub.http.bodies import number, ok
 from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases import aspects
 
 _MOST: Final = 1_000
 

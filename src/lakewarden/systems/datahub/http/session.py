@@ -7,11 +7,12 @@ from functools import wraps
 
 from lakewarden.http.exchange import Exchange, Handler, Reply
 from lakewarden.kernel.errors import WardenError
-from lakewarden.service import aspects, session
-from lakewarden.service.account_status import SAYING, is_known_user, refusal_of
+from lakewarden.service import session
 from lakewarden.systems.datahub.http.authorization import caller
 from lakewarden.systems.datahub.http.errors import forbidden
 from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.account_status import SAYING, is_known_user, refusal_of
 
 
 def checked(handler: Handler) -> Handler:

@@ -7,14 +7,14 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.aspects import history
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
-from lakewarden.service import aspects
-from lakewarden.service.aspects import Aspect
+from lakewarden.systems.datahub.aspects import history
 from lakewarden.systems.datahub.http.authorization import allow
 from lakewarden.systems.datahub.http.bodies import entity
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Aspect
 
 _ALIASES: Final = {"OWNER": "OWNERSHIP"}
 _EVER: Final = 2**63

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput
@@ -21,6 +20,7 @@ from lakewarden.service import timeseries
 from lakewarden.service.effect import ValuePlace
 from lakewarden.service.timeseries import FIRST, LAST, Timed, Window
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.actions import Actions
 from lakewarden.systems.datahub.http.authorization import act, allow, related
 from lakewarden.systems.datahub.http.bodies import entity, fields, number, ok, value, whole

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakewarden.aspects import usage
-from lakewarden.aspects.change import Change
-from lakewarden.aspects.fields import Fields
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import timeseries
-from lakewarden.service.proposals import Proposal
 from lakewarden.service.timeseries import FIRST, LAST, Window
+from lakewarden.systems.datahub.aspects import usage
+from lakewarden.systems.datahub.aspects.change import Change
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.actions import Actions, memberships
 from lakewarden.systems.datahub.http.authorization import allow, put
 from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, listed, value, whole
+from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
 _ASKED: Final = "dataset.usage.view"
 

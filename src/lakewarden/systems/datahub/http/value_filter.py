@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from lakewarden.aspects.fields import Fields, untagged
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.service.timeseries import Timed
+from lakewarden.systems.datahub.aspects.fields import Fields, untagged
 
 _WITHIN: Final = ("partitionSpec", "eventGranularity")
 

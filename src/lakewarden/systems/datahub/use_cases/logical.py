@@ -1,6 +1,6 @@
 """Logical parents of DataHub's datasets: set with their columns, and cleared, as one act.
 
-What can be a parent is said in `lakewarden.service.logical_parent`. SOURCE: datahub reference 5.1
+What can be a parent is said in `lakewarden.systems.datahub.use_cases.logical_parent`. SOURCE: datahub reference 5.1
 and 6.9.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from lakewarden.aspects.facts import stored
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import aspects, logical_parent
-from lakewarden.service.aspect_guard import Guard, Switches
-from lakewarden.service.aspects import Value, Write
-from lakewarden.service.logical_parent import LOGICAL
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.facts import stored
+from lakewarden.systems.datahub.use_cases import aspects, logical_parent
+from lakewarden.systems.datahub.use_cases.aspect_guard import Guard, Switches
+from lakewarden.systems.datahub.use_cases.aspects import Value, Write
+from lakewarden.systems.datahub.use_cases.logical_parent import LOGICAL
 
 
 def link(

@@ -23,12 +23,9 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unknown, WardenError
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.names.canonical import check_text, check_user_name
 from lakewarden.names.confusable import folded_name
-from lakewarden.service import aspects, reserved_names, session
+from lakewarden.service import reserved_names, session
 from lakewarden.service import token as tokens
-from lakewarden.service.account_status import ROOT, SAYING, SYSTEM, TYPE, is_known_user, refusal_of
 from lakewarden.service.actor import ANONYMOUS
-from lakewarden.service.aspect_guard import CREDENTIAL, CREDENTIAL_PREFIX
-from lakewarden.service.aspects import Write
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.credential import PASSWORD, RESET, Credential
 from lakewarden.service.ports import Reading
@@ -37,7 +34,17 @@ from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.token import Issued
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.use_cases import invitation
+from lakewarden.systems.datahub.use_cases import aspects, invitation
+from lakewarden.systems.datahub.use_cases.account_status import (
+    ROOT,
+    SAYING,
+    SYSTEM,
+    TYPE,
+    is_known_user,
+    refusal_of,
+)
+from lakewarden.systems.datahub.use_cases.aspect_guard import CREDENTIAL, CREDENTIAL_PREFIX
+from lakewarden.systems.datahub.use_cases.aspects import Write
 from lakewarden.systems.datahub.use_cases.invitation import Invitation
 
 RESET_SECONDS: Final = tokens.DAY

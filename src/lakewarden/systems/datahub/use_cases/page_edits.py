@@ -3,7 +3,7 @@
 An edit says what it asks, what it puts and what it drops. All of it is asked on the state before
 the edit, so that no part of a batch opens the way to another; it is written together when the
 edit is finished, or not at all. What an aspect gives is asked about as for every other write of
-it (`lakewarden.service.aspect_guard`).
+it (`lakewarden.systems.datahub.use_cases.aspect_guard`).
 
 SOURCE: datahub reference 5.1, 6.4, 6.9.
 """
@@ -16,11 +16,11 @@ from typing import Final, Unpack
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.request import Request
-from lakewarden.service import aspects, logical_parent, references
-from lakewarden.service.aspect_guard import Guard, Parts, Switches
-from lakewarden.service.aspects import Value, Write
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.use_cases import aspects, logical_parent, references
+from lakewarden.systems.datahub.use_cases.aspect_guard import Guard, Parts, Switches
+from lakewarden.systems.datahub.use_cases.aspects import Value, Write
 
 OWNER: Final = "owner"
 """The effect of an operation whose caller owns what it makes."""

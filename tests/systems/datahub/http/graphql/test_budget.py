@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.aspects import Write
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.http.graphql import budget
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
 from tests.systems.datahub.http.graphql.wire import REALM, Wire
 
 REFUSED = "are not allowed"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.service.search import lineage
+from lakewarden.systems.datahub.search import lineage
 from tests.systems.datahub.http.graphql.wire import BAD, Json, Wire, document, user
 
 UP, DOWN = "UPSTREAM", "DOWNSTREAM"

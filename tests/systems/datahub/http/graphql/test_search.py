@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from graphql import GraphQLInputObjectType, get_named_type
 
-from lakewarden.aspects.searched import UNSEARCHED
-from lakewarden.aspects.tokens import MOST
 from lakewarden.kernel.errors import BadInput
+from lakewarden.service.search_terms import MOST
+from lakewarden.systems.datahub.aspects.searched import UNSEARCHED
 from lakewarden.systems.datahub.http.graphql.schema import schema
 from tests.systems.datahub.http.graphql.wire import BAD, NOT_FOUND, Wire, document, user
 

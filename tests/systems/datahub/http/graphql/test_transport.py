@@ -114,7 +114,7 @@ def test_everybody_may_ask_for_the_schema(wire: Wire) -> None:
 def test_who_may_ask_for_the_schema_is_a_setting(
     wire: Wire, setting: str, credential: str, allowed: bool
 ) -> None:
-    wire.configure(introspection=setting)
+    wire.configure(graphql_introspection=setting)
     wire.credential = credential
     for query in (
         get_introspection_query(),

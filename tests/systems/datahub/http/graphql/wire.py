@@ -17,15 +17,16 @@ from typing import Any, Self
 from lakewarden.http.exchange import Exchange, Reply, Services
 from lakewarden.kernel.change import StatementRemoved
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import aspects, realms
+from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM, Actor
-from lakewarden.service.aspects import Write
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import Realm
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import open_store
 from lakewarden.systems.datahub.http.graphql.routes import routes
 from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
 from tests.http.prepared import prepared, served
 from tests.systems.datahub.http.views import configure
 

@@ -25,7 +25,6 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.listing import filtered
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
-from lakewarden.service.aspect_guard import NotAllowed, Switches
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
@@ -34,6 +33,7 @@ from lakewarden.systems.datahub.http.authorization import denied
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, forbidden
 from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed, Switches
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 T = TypeVar("T")

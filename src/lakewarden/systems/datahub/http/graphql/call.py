@@ -8,11 +8,11 @@ from typing import Any, Final, TypeVar, cast
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service import aspects
-from lakewarden.service.aspects import Aspect
 from lakewarden.service.state import RealmState
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Aspect
 
 T = TypeVar("T")
 

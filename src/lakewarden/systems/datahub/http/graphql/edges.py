@@ -11,16 +11,16 @@ from typing import Final, NamedTuple, overload
 import numpy as np
 from pyroaring import BitMap
 
-from lakewarden.aspects import edges as stating
-from lakewarden.aspects.meaning import REMOVED, target
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.service.search.neighbours import Neighbours
+from lakewarden.systems.datahub.aspects import edges as stating
+from lakewarden.systems.datahub.aspects.meaning import REMOVED, target
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 TYPES: Final = {USER: "corpuser", GROUP: "corpGroup", ROLE: "dataHubRole"}
 """The type of a principal as an entity."""

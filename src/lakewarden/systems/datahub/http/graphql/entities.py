@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
-from lakewarden.service import aspects
 from lakewarden.service.state import RealmState
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.use_cases import aspects
 
 
 def is_known(state: RealmState, entity: Entity) -> bool:

@@ -22,8 +22,8 @@ from lakewarden.kernel.errors import (
     Unknown,
     WardenError,
 )
-from lakewarden.service.aspect_guard import NotAllowed
 from lakewarden.service.decision_service import StaleRevision
+from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed
 
 TYPES: Final = {
     400: "BAD_REQUEST",

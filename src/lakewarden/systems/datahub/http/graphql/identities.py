@@ -15,8 +15,6 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.service import aspects
-from lakewarden.service.aspects import Value, Write
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import authorization, entities, service_accounts
@@ -26,7 +24,8 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.paging import page, says
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.use_cases import native_user
+from lakewarden.systems.datahub.use_cases import aspects, native_user
+from lakewarden.systems.datahub.use_cases.aspects import Value, Write
 
 _USER: Final = "corpuser"
 _GROUP: Final = "corpGroup"

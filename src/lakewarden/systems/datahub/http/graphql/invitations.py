@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import Conflict
-from lakewarden.service import aspects
-from lakewarden.service.aspects import Write
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import authorization, entities
@@ -19,7 +17,8 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.use_cases import invitation, native_user
+from lakewarden.systems.datahub.use_cases import aspects, invitation, native_user
+from lakewarden.systems.datahub.use_cases.aspects import Write
 
 _ROLE: Final = "dataHubRole"
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects import usage
-from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import timeseries
 from lakewarden.service.timeseries import EVER, FIRST, LAST, Timed, Window
+from lakewarden.systems.datahub.aspects import usage
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad

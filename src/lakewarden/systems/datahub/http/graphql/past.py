@@ -1,12 +1,12 @@
-"""What is known of an entity's past; see `lakewarden.aspects.history`."""
+"""What is known of an entity's past; see `lakewarden.systems.datahub.aspects.history`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects import history
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects import history
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call

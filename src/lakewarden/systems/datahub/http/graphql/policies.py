@@ -12,12 +12,10 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from lakewarden.aspects.rendering import is_immutable
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import aspects
-from lakewarden.service.aspects import POLICY, Write
 from lakewarden.service.effect import RealmChanged
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.aspects.rendering import is_immutable
 from lakewarden.systems.datahub.http.graphql import authorization, policy_input, policy_output
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
@@ -26,6 +24,8 @@ from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
 from lakewarden.systems.datahub.http.graphql.paging import page, says, wanted
 from lakewarden.systems.datahub.http.graphql.policy_output import Policy
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import POLICY, Write
 
 TYPE: Final = "dataHubPolicy"
 

@@ -1,6 +1,6 @@
 """A stored policy as the schema shows it.
 
-An aspect may have been written in either spelling of JSON (`lakewarden.aspects.fields`), and may
+An aspect may have been written in either spelling of JSON (`lakewarden.systems.datahub.aspects.fields`), and may
 hold words that the schema has not; these are shown as what they count for.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from lakewarden.aspects.fields import Fields
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers

@@ -18,9 +18,8 @@ from graphql import (
     get_named_type,
 )
 
-from lakewarden.aspects.tokens import check_search
 from lakewarden.service.cancellation import check
-from lakewarden.service.search.question import URN
+from lakewarden.service.search_terms import check_search
 from lakewarden.systems.datahub.http.graphql import (
     app_config,
     edits,
@@ -60,6 +59,7 @@ from lakewarden.systems.datahub.http.graphql.pages import (
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import QUERY
+from lakewarden.systems.datahub.search.question import URN
 
 _MODULES: Final = (
     *(app_config, edits, identities, invitations, measures, past, platform, policies),

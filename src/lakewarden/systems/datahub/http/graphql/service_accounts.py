@@ -12,8 +12,6 @@ from typing import Any, Final
 from uuid import uuid4
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service import aspects
-from lakewarden.service.aspects import Aspect, Write
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import authorization
@@ -24,7 +22,8 @@ from lakewarden.systems.datahub.http.graphql.paging import page, says
 from lakewarden.systems.datahub.http.graphql.relationships import relationships
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.user_settings import default_view
-from lakewarden.systems.datahub.use_cases import native_user
+from lakewarden.systems.datahub.use_cases import aspects, native_user
+from lakewarden.systems.datahub.use_cases.aspects import Aspect, Write
 from lakewarden.systems.datahub.use_cases.native_user import SERVICE
 
 OPERATION: Final = "service_account.manage"

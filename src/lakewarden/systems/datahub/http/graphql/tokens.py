@@ -11,10 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service import aspect_guard, aspects
 from lakewarden.service import token as tokens
-from lakewarden.service.account_status import ROOT, SYSTEM
-from lakewarden.service.aspects import Write
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import Realm, Token, people_of
 from lakewarden.service.session import CREDENTIAL, is_session
@@ -27,6 +24,9 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
 from lakewarden.systems.datahub.http.graphql.paging import page, wanted
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases import aspect_guard, aspects
+from lakewarden.systems.datahub.use_cases.account_status import ROOT, SYSTEM
+from lakewarden.systems.datahub.use_cases.aspects import Write
 
 TYPE: Final = aspect_guard.CREDENTIAL
 

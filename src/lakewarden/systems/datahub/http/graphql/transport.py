@@ -29,7 +29,6 @@ from graphql import (
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.errors import WardenError
-from lakewarden.service.account_status import SAYING, is_known_user, refusal_of
 from lakewarden.service.actor import ANONYMOUS
 from lakewarden.systems.datahub.http.graphql import budget
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -37,6 +36,7 @@ from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, entry, 
 from lakewarden.systems.datahub.http.graphql.schema import schema
 from lakewarden.systems.datahub.http.session import keep_alive
 from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases.account_status import SAYING, is_known_user, refusal_of
 
 MAX_TOKENS = 20_000
 """Words and signs of a document."""

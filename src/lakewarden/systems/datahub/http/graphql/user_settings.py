@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects.meaning import target
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service import aspects
-from lakewarden.service.aspects import Write
 from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http.graphql import authorization, entities
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
 
 _ASPECT: Final = "corpUserSettings"
 _VIEW: Final = "dataHubView"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from lakewarden.aspects.meaning import READERS
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import aspects
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.aspects import Write
+from lakewarden.systems.datahub.aspects.meaning import READERS
 from lakewarden.systems.datahub.http.graphql.kinds import NAMES
 from lakewarden.systems.datahub.http.graphql.schema import schema
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
 from tests.systems.datahub.http.graphql.pages.kinds import KINDS, Kind
 from tests.systems.datahub.http.graphql.pages.world import ASPECTS, ORDERS, Json
 from tests.systems.datahub.http.graphql.wire import REALM, Wire, document

@@ -106,8 +106,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
     def task(transaction: Any) -> None:
-        from lakewarden.service import aspects
-        from lakewarden.service.aspects import Write
+        from lakewarden.systems.datahub.use_cases import aspects
+        from lakewarden.systems.datahub.use_cases.aspects import Write
 
         for number in range(100):
             entity = Entity("dataset", urn(number))

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from lakewarden.aspects.meaning import READERS
 from lakewarden.kernel.model import Model
+from lakewarden.systems.datahub.aspects.meaning import READERS
 from lakewarden.systems.datahub.http.graphql.kinds import KINDS
 from lakewarden.systems.datahub.http.graphql.schema import schema
 from tests.systems.datahub.http.graphql.pages.kinds import FEATURE, FLOW, JOB, KEY, MODELS

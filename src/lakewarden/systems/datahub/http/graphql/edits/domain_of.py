@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import shapes, targets

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.aspects import Value
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _ASPECT: Final = "institutionalMemory"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakewarden.service.aspects import Value
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.edits import targets
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _ASPECT: Final = "logicalParent"

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from lakewarden.aspects.fields import untagged
-from lakewarden.aspects.rendering import SYSTEM_TYPES
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.aspects import Value
+from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.rendering import SYSTEM_TYPES
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _ACTORS: Final = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.aspects import Value
+from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.shown import shown
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _TYPE: Final = "query"

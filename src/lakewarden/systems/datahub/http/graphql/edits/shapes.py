@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lakewarden.aspects import empty_records as required
-from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.aspects import Value
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects import empty_records as required
+from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _NAMED: Final = ("domainProperties", "tagProperties")

@@ -12,12 +12,12 @@ from uuid import uuid4
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service import aspects
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import shapes
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
+from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 Input = Mapping[str, Any]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects.rendering import SYSTEM_TYPES
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects.rendering import SYSTEM_TYPES
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.pages import column_parts

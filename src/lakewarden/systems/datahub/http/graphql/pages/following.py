@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects.meaning import target
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.pages.part import Part

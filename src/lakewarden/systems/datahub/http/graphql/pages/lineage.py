@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects import edges
-from lakewarden.aspects.edges import Lineage
-from lakewarden.aspects.fields import untagged
-from lakewarden.aspects.meaning import REMOVED, target
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
-from lakewarden.service.search.lineage import Period, changed, is_by_hand, made
-from lakewarden.service.search.neighbours import Neighbours, Step
 from lakewarden.service.state import RealmState
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects import edges
+from lakewarden.systems.datahub.aspects.edges import Lineage
+from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.meaning import REMOVED, target
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -27,6 +25,8 @@ from lakewarden.systems.datahub.http.graphql.pages.part import Part
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.search.lineage import Period, changed, is_by_hand, made
+from lakewarden.systems.datahub.search.neighbours import Neighbours, Step
 
 Shown = dict[str, Any]
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.pages.assets import key, or_key
@@ -25,6 +24,7 @@ from lakewarden.systems.datahub.http.graphql.pages.part import aspect, text
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import scrolled
 from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _WORD: Final = "METRIC"
 

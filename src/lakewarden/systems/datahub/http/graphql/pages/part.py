@@ -2,7 +2,7 @@
 
 Aspects are kept as they were written, and nobody promises that a member is of the type that
 DataHub gives it: what is not, is shown as if it were not there. Both spellings of JSON are read
-(`lakewarden.aspects.fields`).
+(`lakewarden.systems.datahub.aspects.fields`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 
 NOBODY: Final = "urn:li:corpuser:unknown"

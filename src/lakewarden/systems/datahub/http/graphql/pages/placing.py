@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects.facts import Placed, stored
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.facts import Placed, stored
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.pages.following import (
     Fields,

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import timeseries
-from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -28,6 +27,7 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _RUN: Final = "dataProcessInstance"
 _EVENT: Final = "dataProcessInstanceRunEvent"

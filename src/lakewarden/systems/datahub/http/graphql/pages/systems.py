@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.aspects import POLICY
 from lakewarden.systems.datahub.http.graphql import authorization, policy_output
 from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -32,6 +31,7 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
 )
 from lakewarden.systems.datahub.http.graphql.policy_output import Policy
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import POLICY
 
 _PLATFORMS: Final = (
     *("FILE_SYSTEM", "KEY_VALUE_STORE", "MESSAGE_BROKER", "OBJECT_STORE", "OLAP_DATASTORE"),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search.neighbours import Neighbours
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
@@ -21,6 +20,7 @@ from lakewarden.systems.datahub.http.graphql.pages.part import Part, parts, text
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import searched
 from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _VERSION: Final = "versionProperties"
 _SET: Final = "versionSetProperties"

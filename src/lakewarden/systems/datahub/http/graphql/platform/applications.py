@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects.edges import BELONGING
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search.neighbours import Neighbours
+from lakewarden.systems.datahub.aspects.edges import BELONGING
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
@@ -31,6 +30,7 @@ from lakewarden.systems.datahub.http.graphql.platform.draft import (
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _ASPECT: Final = "applicationProperties"
 _ON_ASSETS: Final = "applications"

@@ -8,9 +8,6 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import aspects
-from lakewarden.service.aspect_guard import Guard, Switches
-from lakewarden.service.aspects import Value, Write
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
@@ -18,6 +15,9 @@ from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
 from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspect_guard import Guard, Switches
+from lakewarden.systems.datahub.use_cases.aspects import Value, Write
 
 T = TypeVar("T")
 

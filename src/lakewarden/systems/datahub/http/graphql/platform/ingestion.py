@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search.criteria import comparison
-from lakewarden.service.search.question import Condition
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
@@ -30,6 +28,8 @@ from lakewarden.systems.datahub.http.graphql.platform.draft import (
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import criterion
+from lakewarden.systems.datahub.search.criteria import comparison
+from lakewarden.systems.datahub.search.question import Condition
 
 _MANAGE: Final = "ingestion.manage"
 TYPE: Final = executions.SOURCE

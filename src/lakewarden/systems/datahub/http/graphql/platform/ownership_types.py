@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service import ownership_types
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases import ownership_types
 
 _ASPECT: Final = "ownershipTypeInfo"
 _TYPE: Final = "ownershipType"

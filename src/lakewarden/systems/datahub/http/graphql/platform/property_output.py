@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.kinds import word_of

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import aspects
 from lakewarden.service.effect import SecretChanged
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft
+from lakewarden.systems.datahub.use_cases import aspects
 
 
 def never_given(what: str) -> Failure:

@@ -1,7 +1,7 @@
 """Members of stored aspects, as far as they are what the schema says: whoever wrote them.
 
 An aspect may have been written by ingestion, with anything in it. What does not fit is left
-out. Both spellings of JSON are read (`lakewarden.aspects.fields`).
+out. Both spellings of JSON are read (`lakewarden.systems.datahub.aspects.fields`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from lakewarden.aspects.fields import untagged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.fields import untagged
 
 NO_STAMP: Final[Mapping[str, Any]] = {"time": 0, "actor": None}
 """The audit stamp of what does not say when it was done."""

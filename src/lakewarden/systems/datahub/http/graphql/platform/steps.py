@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service import aspects
-from lakewarden.service.aspects import Write
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
@@ -18,6 +16,8 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
 
 _TYPE: Final = "dataHubStepState"
 _ASPECT: Final = "dataHubStepStateProperties"

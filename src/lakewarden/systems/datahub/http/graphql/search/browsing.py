@@ -12,18 +12,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from pyroaring import BitMap
 
-from lakewarden.aspects.meaning import target
-from lakewarden.aspects.searched import browse_path
-from lakewarden.aspects.tokens import Term, field_term
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search.index import Index
-from lakewarden.service.search.links import Links
+from lakewarden.service.search_terms import Term, field_term
+from lakewarden.systems.datahub.aspects.meaning import target
+from lakewarden.systems.datahub.aspects.searched import browse_path
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.search.index import Index
+from lakewarden.systems.datahub.search.links import Links
 
 Shown = dict[str, Any]
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search.question import Question
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -14,6 +13,7 @@ from lakewarden.systems.datahub.http.graphql.kinds import word_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.search.question import Question
 
 Shown = dict[str, Any]
 

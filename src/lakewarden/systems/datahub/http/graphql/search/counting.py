@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search.search import Search
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -15,6 +14,7 @@ from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.http.graphql.search.inputs import question, types_named
 from lakewarden.systems.datahub.http.graphql.search.results import searched
 from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.search.search import Search
 
 Input = Mapping[str, Any]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.search.question import AnyOf, Condition, Criterion, Order, Question
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.kinds import KINDS, types_of
 from lakewarden.systems.datahub.http.searching import USUAL
+from lakewarden.systems.datahub.search.question import AnyOf, Condition, Criterion, Order, Question
 
 COUNT: Final = 10
 """How many results are shown unless the caller says otherwise."""

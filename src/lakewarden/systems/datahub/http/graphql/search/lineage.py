@@ -12,16 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from pyroaring import BitMap
 
-from lakewarden.aspects import edges
-from lakewarden.aspects.edges import Lineage
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search import scroll
-from lakewarden.service.search.facets import Count, Facet
-from lakewarden.service.search.lineage import MOST_HOPS, Found, Period, Reached, Walk, follow
-from lakewarden.service.search.neighbours import Neighbours
-from lakewarden.service.search.question import IS_EQUAL, Condition, Question
-from lakewarden.service.search.scroll import Place
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects import edges
+from lakewarden.systems.datahub.aspects.edges import Lineage
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
@@ -32,6 +26,19 @@ from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.graphql.search.results import facet_shown, hits, usual
 from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.search import scroll
+from lakewarden.systems.datahub.search.facets import Count, Facet
+from lakewarden.systems.datahub.search.lineage import (
+    MOST_HOPS,
+    Found,
+    Period,
+    Reached,
+    Walk,
+    follow,
+)
+from lakewarden.systems.datahub.search.neighbours import Neighbours
+from lakewarden.systems.datahub.search.question import IS_EQUAL, Condition, Question
+from lakewarden.systems.datahub.search.scroll import Place
 
 Input = Mapping[str, Any]
 Shown = Mapping[str, Any]

@@ -10,15 +10,11 @@ from typing import Any, Final
 
 from pyroaring import BitMap
 
-from lakewarden.aspects.searched import URN, fields, name_in_urn, shown_name
-from lakewarden.aspects.tokens import Sought, sought, words
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.search import scroll
-from lakewarden.service.search.facets import MOST, USUAL, Facet
-from lakewarden.service.search.question import AnyOf, Condition, Criterion, Question
-from lakewarden.service.search.search import Page, Search
+from lakewarden.service.search_terms import Sought, sought, words
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.searched import URN, fields, name_in_urn, shown_name
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -26,6 +22,10 @@ from lakewarden.systems.datahub.http.graphql.kinds import word_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.search import scroll
+from lakewarden.systems.datahub.search.facets import MOST, USUAL, Facet
+from lakewarden.systems.datahub.search.question import AnyOf, Condition, Criterion, Question
+from lakewarden.systems.datahub.search.search import Page, Search
 
 Shown = Mapping[str, Any]
 

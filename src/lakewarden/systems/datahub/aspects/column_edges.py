@@ -1,0 +1,102 @@
+"""Edges between columns under a patch, which names each by four parts of a path.
+
+    /fineGrainedLineages/TRANSFORMATION/DOWNSTREAM/QUERY/UPSTREAM
+
+`NONE` stands for no transformation, or no query. The first parts alone name all edges that have
+them. What the parts before the last have in common is one object in the list, with the lowest
+confidence of its edges.
+
+SOURCE: datahub-project/datahub, FineGrainedLineageTemplateHelper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.systems.datahub.aspects.fields import untagged
+
+NAME: Final = "fineGrainedLineages"
+"""The list of such edges in an aspect."""
+
+_NONE: Final = "NONE"
+_CERTAIN: Final = 1.0
+_PARTS: Final = 4
+_SAID: Final = {"confidenceScore": _CERTAIN, "upstreamType": "FIELD_SET", "downstreamType": "FIELD"}
+
+Keys = Sequence[str]
+
+
+class _Path(NamedTuple):
+    transformation: str
+    downstream: str
+    query: str
+    upstream: str
+
+
+class ColumnEdges:
+    """The edges of a list, by their paths. Raises `BadInput` for a list of anything else."""
+
+    keys: Keys = ()
+
+    def __init__(self, members: Sequence[object]) -> None:
+        self._edges: dict[_Path, Mapping[str, Any]] = {}
+        for member in members:
+            if not isinstance(member, Mapping):
+                raise BadInput("expected an object", where=NAME)
+            said = {key: member[key] for key in _SAID if member.get(key) is not None}
+            for path in _paths(member):
+                self._edges[path] = said
+
+    def change(self, parts: list[str], value: object | None) -> None:
+        """Takes away what the parts name, and adds an edge that they name whole."""
+        if value is None and len(parts) == _PARTS:
+            self._edges.pop(_Path(*parts), None)
+            return
+        if value is None:
+            named = len(parts)
+            for path in [path for path in self._edges if path[:named] == tuple(parts)]:
+                del self._edges[path]
+            return
+        if len(parts) != _PARTS or not isinstance(value, Mapping):
+            raise BadInput(
+                "expected a transformation, a downstream, a query and an upstream, and an object",
+                where=NAME,
+            )
+        said = {key: value[key] for key in _SAID if value.get(key) is not None}
+        self._edges[_Path(*parts)] = said
+
+    def plain(self) -> list[object]:
+        """The list again."""
+        together: dict[tuple[str, ...], dict[str, Any]] = {}
+        for path, said in self._edges.items():
+            one = together.setdefault(path[:-1], _empty(path))
+            one["upstreams"].append(path.upstream)
+            score = said.get("confidenceScore")
+            if isinstance(score, int | float):
+                one["confidenceScore"] = min(one["confidenceScore"], score)
+            one |= {key: said[key] for key in ("upstreamType", "downstreamType") if key in said}
+        return list(together.values())
+
+
+def _empty(path: _Path) -> dict[str, Any]:
+    found: dict[str, Any] = {**_SAID, "upstreams": [], "downstreams": [path.downstream]}
+    if path.query != _NONE:
+        found["query"] = path.query
+    found["transformOperation"] = path.transformation
+    return found
+
+
+def _paths(member: Mapping[str, Any]) -> Iterator[_Path]:
+    transformation, query = (
+        str(untagged(member.get(key)) or _NONE) for key in ("transformOperation", "query")
+    )
+    for downstream in _urns(member, "downstreams"):
+        for upstream in _urns(member, "upstreams"):
+            yield _Path(transformation, downstream, query, upstream)
+
+
+def _urns(member: Mapping[str, Any], key: str) -> list[str]:
+    found = untagged(member.get(key))
+    return [str(untagged(one)) for one in found] if isinstance(found, list) else []

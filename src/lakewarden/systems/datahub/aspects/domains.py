@@ -1,0 +1,49 @@
+"""The two lists of the aspect `domains`, which name the same domains.
+
+`domainAssociations` also says where each comes from; policies read `domains`. Whoever writes one
+of the two means both. SOURCE: DomainsSyncMutationHook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.systems.datahub.aspects.fields import Fields
+
+LISTED: Final = "domains"
+ASSOCIATED: Final = "domainAssociations"
+
+
+def aligned(old: Mapping[str, Any] | None, new: dict[str, Any], where: str) -> dict[str, Any]:
+    """The new value with both lists, where it has associations: what changed leads.
+
+    Raises `BadInput` where both changed and name different domains.
+
+    >>> aligned(None, {"domainAssociations": [{"domain": "a"}]}, "")
+    {'domainAssociations': [{'domain': 'a'}], 'domains': ['a']}
+    """
+    if new.get(ASSOCIATED) is None or new == old:
+        return new
+    before, after = Fields(old or {}, where), Fields(new, where)
+    listed, associated = after.texts(LISTED), _named(after)
+    is_listed_anew = listed != before.texts(LISTED)
+    if is_listed_anew and after.values(ASSOCIATED) == before.values(ASSOCIATED):
+        return {**new, ASSOCIATED: _associations(after, listed)}
+    if is_listed_anew and listed and set(listed) != set(associated):
+        told = f"expected the domains of `{ASSOCIATED}`, or none"
+        raise BadInput(told, where=after.at(LISTED))
+    return {**new, LISTED: list(dict.fromkeys(associated))}
+
+
+def _named(value: Fields) -> list[str]:
+    return [item.text("domain") for item in value.objects(ASSOCIATED)]
+
+
+def _associations(value: Fields, listed: Iterable[str]) -> list[object]:
+    """The associations of the listed domains: those that are there, and plain ones."""
+    there = value.objects(ASSOCIATED)
+    kept: list[object] = [one.everything() for one in there if one.text("domain") in listed]
+    named = set(_named(value))
+    return [*kept, *({"domain": urn} for urn in listed if urn not in named)]

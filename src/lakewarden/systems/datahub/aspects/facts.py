@@ -1,0 +1,178 @@
+"""What an aspect states, as facts that the kernel knows: read from a value, or found stored.
+
+Some aspects state the same kind of facts about an entity (both memberships in groups); then a
+fact that is stored counts as stated by the first of them unless the other one has it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.entity import Entity, Spelling
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import GROUP, ROLE, Principal
+from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.source_row import NOTES, Row
+from lakewarden.systems.datahub.aspects import meaning
+from lakewarden.systems.datahub.aspects.fields import Fields
+
+PROPERTY: Final = "urn:li:structuredProperty:"
+"""How the names of attributes begin that are structured properties."""
+
+
+class Placed(NamedTuple):
+    """Where an entity lies."""
+
+    entity: Entity
+    parent: Entity
+
+
+Fact = RelationRow | OwnerRow | AttributeRow | MembershipRow | Placed | Statement
+
+
+def stated(
+    entity: Entity, aspect: str, value: object, model: Model, spelling: Spelling
+) -> frozenset[Fact]:
+    """The facts of an aspect's value; none of an aspect that means nothing here.
+
+    Raises `BadInput` naming the aspect's field.
+    """
+    if aspect not in meaning.READERS:
+        return frozenset()
+    rows = meaning.rows(entity, aspect, Fields(value, aspect), aspect, model)
+    return frozenset(_facts(rows, model, spelling))
+
+
+def _facts(rows: Iterable[Row], model: Model, spelling: Spelling) -> Iterator[Fact]:
+    for row in rows:
+        if row.reason:
+            raise BadInput(row.detail or row.reason, where=row.place)
+        match row.table, row.cells:
+            case "relations", (kind, a, b, c, d):
+                yield RelationRow(kind, Entity(a, b), Entity(c, d))
+            case "owners", (a, b, c, d, ownership):
+                yield OwnerRow(Entity(a, b), Principal(c, d), ownership)
+            case "attributes", (a, b, attribute, text):
+                yield AttributeRow(Entity(a, b), attribute, text)
+            case "memberships", (a, b, c, d):
+                yield MembershipRow(Principal(a, b), Principal(c, d))
+            case "placements", (a, b, c, d):
+                yield Placed(Entity(a, b), Entity(c, d))
+            case "statements", (_, text):
+                yield from read_statements([json.loads(text)], model, spelling, row.place)
+            case table, _:
+                if table != NOTES:
+                    raise AssertionError(table)
+
+
+def stored(entity: Entity, aspect: str, snapshot: Snapshot) -> frozenset[Fact]:
+    """The facts that are stored, of the kinds that the aspect states about the entity."""
+    finder = _FINDERS.get(aspect)
+    return frozenset() if finder is None else frozenset(finder(entity, snapshot))
+
+
+Finder = Callable[[Entity, Snapshot], Iterator[Fact]]
+
+
+def _related(*kinds: str) -> Finder:
+    def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+        coded = snapshot.coded
+        id = coded.tree.find(entity)
+        for kind in kinds:
+            edges = coded.relations.get(kind)
+            for target, _ in () if id is None or edges is None else edges.of(id):
+                yield RelationRow(kind, entity, coded.tree.entity(target))
+
+    return find
+
+
+def _owned(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+    coded = snapshot.coded
+    id = coded.tree.find(entity)
+    for owner, label in () if id is None else coded.owners.of(id):
+        yield OwnerRow(entity, coded.memberships.principals[owner], coded.ownerships[label])
+
+
+def _attributes(is_meant: Callable[[str], bool]) -> Finder:
+    def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+        id = snapshot.coded.tree.find(entity)
+        found = {} if id is None else snapshot.coded.attributes.get(id, {})
+        for attribute, values in found.items():
+            if is_meant(attribute):
+                yield from (AttributeRow(entity, attribute, text) for text in values)
+
+    return find
+
+
+def _acting(kind: str) -> Finder:
+    def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+        named = snapshot.model.principal_kind(entity)
+        memberships = snapshot.coded.memberships
+        member = None if named is None else Principal(*named)
+        id = None if member is None else memberships.ids.get(member)
+        for of in () if id is None else memberships.of.get(id, ()):
+            group = memberships.principals[of]
+            if group.kind == kind and member is not None:
+                yield MembershipRow(member, group)
+
+    return find
+
+
+def _lying(type: str) -> Finder:
+    """Where the entity lies, if that is of the type and not what its name says."""
+
+    def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+        coded = snapshot.coded
+        id = coded.tree.find(entity)
+        above = -1 if id is None else int(coded.tree.parents[id])
+        if above >= 0:
+            parent = coded.tree.entity(above)
+            if parent.type == type and parent != coded.spelling.parent(entity):
+                yield Placed(entity, parent)
+
+    return find
+
+
+def _contained(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+    yield from _lying("container")(entity, snapshot)
+    yield from _related("container")(entity, snapshot)
+
+
+def _governed(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+    statement = snapshot.table.statements.get(entity.name)
+    if statement is not None:
+        yield statement
+
+
+_FINDERS: Final[Mapping[str, Finder]] = {
+    "container": _contained,
+    "dataHubPolicyInfo": _governed,
+    "dataPlatformInstance": _related("platform_instance"),
+    "dataProductProperties": _related("asset"),
+    "domainProperties": _lying("domain"),
+    "domains": _related("domain", "product_domain"),
+    "globalTags": _related("tag"),
+    "glossaryNodeInfo": _lying("glossaryNode"),
+    "glossaryTermInfo": _lying("glossaryNode"),
+    "glossaryTerms": _related("term"),
+    "groupMembership": _acting(GROUP),
+    "logicalParent": _related("logical_parent"),
+    "nativeGroupMembership": _acting(GROUP),
+    "ownership": _owned,
+    "querySubjects": _related("subject"),
+    "roleMembership": _acting(ROLE),
+    "status": _attributes(lambda name: name == meaning.REMOVED),
+    "structuredProperties": _attributes(lambda name: name.startswith(PROPERTY)),
+}
+
+SHARED: Final[Mapping[str, str]] = {
+    "groupMembership": "nativeGroupMembership",
+    "nativeGroupMembership": "groupMembership",
+}
+"""Aspects that state facts of the same kind, and the other one of them."""

@@ -1,0 +1,137 @@
+"""What is known of an entity's past: who last wrote each of its aspects, and what it says.
+
+Older versions of an aspect are not kept, so its history begins with the version that is there:
+everything in it was added then. SOURCE: shapes of ChangeTransaction and ChangeEvent, DataHub's
+timeline service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from lakewarden.systems.datahub.aspects.fields import untagged
+
+Value = Mapping[str, Any]
+
+FIRST: Final = "0.0.0-computed"
+"""The number of the one version that is known."""
+
+
+class Written(NamedTuple):
+    """An aspect that is kept, when it was written (in milliseconds) and by whom."""
+
+    aspect: str
+    value: Value
+    time: int
+    actor: str
+
+
+class Added(NamedTuple):
+    """Something that an aspect says: what it is about, a sentence, and the parts of it."""
+
+    modifier: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+def _listed(key: str, inner: str, word: str, parameter: str) -> Any:
+    def read(value: Value) -> Iterator[Added]:
+        for one in _members(value, key):
+            name = str(one.get(inner, "")) if isinstance(one, Mapping) else str(one)
+            yield Added(name, f"{word} `{name}` was added", {parameter: name})
+
+    return read
+
+
+def _described(value: Value) -> Iterator[Added]:
+    text = untagged(value.get("description"))
+    if isinstance(text, str) and text:
+        yield Added("", "a description was added", {"description": text})
+
+
+def _linked(value: Value) -> Iterator[Added]:
+    for one in _members(value, "elements"):
+        url = str(one.get("url", ""))
+        yield Added(url, f"the link `{url}` was added", {"link": url})
+
+
+def _fields(value: Value) -> Iterator[Added]:
+    for one in _members(value, "fields"):
+        path = str(one.get("fieldPath", ""))
+        parameters = {"fieldPath": path, "nullable": bool(one.get("nullable", False))}
+        yield Added(path, f"the column `{path}` was added", parameters)
+
+
+def _members(value: Value, key: str) -> list[Any]:
+    members = untagged(value.get(key))
+    return members if isinstance(members, list) else []
+
+
+_CATEGORIES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "APPLICATION": {
+        "applications": _listed("applications", "", "the application", "applicationUrn")
+    },
+    "ASSET_MEMBERSHIP": {
+        "dataProductProperties": _listed("assets", "destinationUrn", "the asset", "assetUrn")
+    },
+    "DOCUMENTATION": {
+        "containerProperties": _described,
+        "datasetProperties": _described,
+        "domainProperties": _described,
+        "editableDatasetProperties": _described,
+        "institutionalMemory": _linked,
+        "tagProperties": _described,
+    },
+    "DOMAIN": {"domains": _listed("domains", "", "the domain", "domainUrn")},
+    "GLOSSARY_TERM": {"glossaryTerms": _listed("terms", "urn", "the term", "termUrn")},
+    "OWNERSHIP": {"ownership": _listed("owners", "owner", "the owner", "ownerUrn")},
+    "STRUCTURED_PROPERTY": {
+        "structuredProperties": _listed(
+            "properties", "propertyUrn", "the structured property", "propertyUrn"
+        )
+    },
+    "TAG": {"globalTags": _listed("tags", "tag", "the tag", "tagUrn")},
+    "TECHNICAL_SCHEMA": {"schemaMetadata": _fields},
+    "VERSIONING": {},
+}
+"""The aspects that a category of changes is about."""
+
+CATEGORIES: Final = tuple(_CATEGORIES)
+
+
+def transactions(urn: str, kept: Iterable[Written], categories: Iterable[str]) -> list[Value]:
+    """The writes that are known, the oldest first, with what each of them added."""
+    wanted = {
+        aspect: (category, read)
+        for category in categories
+        for aspect, read in _CATEGORIES[category].items()
+    }
+    found = [_transaction(urn, one, *wanted[one.aspect]) for one in kept if one.aspect in wanted]
+    return sorted(found, key=lambda one: (one["timestamp"], one["versionStamp"]))
+
+
+def _transaction(urn: str, one: Written, category: str, read: Any) -> Value:
+    stamp = {"actor": one.actor, "time": one.time}
+    events = [
+        {
+            "category": category,
+            "operation": "ADD",
+            "entityUrn": urn,
+            "modifier": added.modifier or None,
+            "parameters": added.parameters,
+            "auditStamp": stamp,
+            "semVerChange": "MINOR",
+            "description": added.description,
+        }
+        for added in read(one.value)
+    ]
+    return {
+        "timestamp": one.time,
+        "actor": one.actor,
+        "semVer": FIRST,
+        "semVerChange": "MINOR",
+        "changeEvents": events,
+        "rawDiff": None,
+        "versionStamp": f"{one.aspect}:0",
+    }

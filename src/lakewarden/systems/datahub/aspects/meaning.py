@@ -1,0 +1,230 @@
+"""What each aspect of a DataHub entity means for authorization, as normalised rows.
+
+Aspects that are not in `READERS` mean nothing here but that their entity exists. A malformed
+aspect raises `BadInput`; a name in it that is no URN, or one of the wrong type, gives a row
+that is rejected, so that it is set aside and not lost. Where the kind of owner or the type
+of a target decides, nothing is guessed.
+
+SOURCE: datahub reference 3.5, 3.6 and 6.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.names.canonical import quoted
+from lakewarden.service.source_row import (
+    BAD_NAME,
+    At,
+    Row,
+    attribute_row,
+    membership_row,
+    owner_row,
+    placement_row,
+    relation_row,
+)
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.fields import Fields
+from lakewarden.systems.datahub.aspects.policy import policy
+
+Reader = Callable[[Entity, Fields, At], Iterator[Row]]
+
+REMOVED: Final = "status.removed"
+"""The attribute of an entity that is deleted softly; its value is `true`."""
+
+_KIND_WORDS = {USER: "user", GROUP: "group", ROLE: "role"}
+
+
+def rows(entity: Entity, aspect: str, value: Fields, place: str, model: Model) -> list[Row]:
+    """The rows of one aspect, some of them rejected; raises `BadInput` when it is malformed."""
+    return list(READERS[aspect](entity, value, At(place, model)))
+
+
+def _ownership(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    """An owner's ownership type is its `typeUrn`; the older word `type` is not read.
+
+    The original compares typed policies with the URN alone, so that a word never matches
+    one. SOURCE: datahub reference 3.5.
+    """
+    for item in value.objects("owners"):
+        owner, problem = _actor(item.text("owner"), USER, GROUP)
+        ownership = item.text_or_none("typeUrn") or ""
+        if ownership and not problem:
+            _, problem = target(ownership, frozenset({"ownershipType"}))
+        yield _judged(owner_row(entity, owner, ownership, at.place), problem)
+
+
+def _edge(kind: str, entity: Entity, urn: str, at: At) -> Row:
+    """An edge of a declared kind; rejected when the model has none between such types."""
+    relation = at.model.relations[kind]
+    found, problem = target(urn, relation.targets)
+    if relation.sources and entity.type not in relation.sources:
+        problem = f"`{kind}` does not lead from a {quoted(entity.type)}"
+    return _judged(relation_row(kind, entity, found, at.place), problem)
+
+
+def _domains(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    domains = value.texts("domains")
+    for urn in domains:
+        yield _edge("domain", entity, urn, at)
+    named = [item.text("domain") for item in value.objects("domainAssociations")]
+    if entity.type == "dataProduct":
+        for urn in named or domains:
+            yield _edge("product_domain", entity, urn, at)
+
+
+def _parent(key: str, type: str) -> Reader:
+    """The containment parent that a field names."""
+
+    def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+        urn = value.text_or_none(key)
+        if urn is not None:
+            found, problem = target(urn, frozenset({type}))
+            yield _judged(placement_row(entity, found, at.place), problem)
+
+    return read
+
+
+def _container(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    """The place of what the model places in containers, a relation of everything else."""
+    urn = value.text("container")
+    declared = at.model.types.get(entity.type)
+    placed = declared is not None and "container" in declared.parents
+    if placed and datahub.parent(entity) is None:
+        found, problem = target(urn, frozenset({"container"}))
+        yield _judged(placement_row(entity, found, at.place), problem)
+    else:
+        yield _edge("container", entity, urn, at)
+
+
+def _listed(kind: str, key: str, field: str) -> Reader:
+    """Edges to what a field of each member of a list names."""
+
+    def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+        for item in value.objects(key):
+            yield _edge(kind, entity, item.text(field), at)
+
+    return read
+
+
+def _instance(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    urn = value.text_or_none("instance")
+    if urn is not None:
+        yield _edge("platform_instance", entity, urn, at)
+
+
+def _logical_parent(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    parent = value.object_or_none("parent")
+    if parent is not None:
+        yield _edge("logical_parent", entity, parent.text("destinationUrn"), at)
+
+
+def _memberships(key: str, kind: str) -> Reader:
+    """The groups or roles that a user (or a group) acts as."""
+
+    def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+        member, problem = _actor(entity.name, USER, *((GROUP,) if kind == ROLE else ()))
+        for urn in value.texts(key):
+            of, wrong = _actor(urn, kind)
+            yield _judged(membership_row(member, of, at.place), problem or wrong)
+
+    return read
+
+
+def _status(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    if value.flag("removed"):
+        yield attribute_row(entity, REMOVED, "true", at.place)
+
+
+def _properties(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    for item in value.objects("properties"):
+        urn = item.text("propertyUrn")
+        _, problem = target(urn, frozenset({"structuredProperty"}))
+        for index, member in enumerate(item.values("values")):
+            text = _property_text(member, f"{item.at('values')}[{index}]")
+            wrong = "a NUL is no text" if "\0" in text else problem
+            yield _judged(attribute_row(entity, urn, text, at.place), wrong)
+
+
+def _property_text(value: object, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BadInput("expected a string or a number", where=where)
+    return java_double(float(value))
+
+
+def java_double(value: float) -> str:
+    """A number as Java writes a double, which is how values of properties are compared.
+
+    Shortest digits that read back, as of Java 19.
+
+    >>> java_double(10.0), java_double(12345678.0), java_double(0.0001)
+    ('10.0', '1.2345678E7', '1.0E-4')
+    """
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    digits, _, exponent = f"{value!r}".partition("e")
+    if not exponent:
+        digits, _, exponent = f"{value:.{len(digits)}e}".partition("e")
+    whole, _, rest = digits.partition(".")
+    return f"{whole}.{rest.rstrip('0') or '0'}E{int(exponent)}"
+
+
+# Owners, tags and domains come again and again.
+@lru_cache(maxsize=65_536)
+def target(urn: str, types: frozenset[str]) -> tuple[Entity, str]:
+    """The entity of a URN, and what is wrong with it; no types: any will do."""
+    try:
+        type = datahub.urn_type(urn)
+    except BadInput as error:
+        return Entity("", urn), error.message
+    if types and type not in types:
+        expected = " or ".join(sorted(types))
+        return Entity(type, urn), f"expected the URN of a {expected}, got {quoted(urn)}"
+    return Entity(type, urn), ""
+
+
+@lru_cache(maxsize=65_536)
+def _actor(urn: str, *kinds: str) -> tuple[Principal, str]:
+    try:
+        found = datahub.actor(urn)
+    except BadInput as error:
+        return Principal("", urn), error.message
+    if found.kind in kinds:
+        return found, ""
+    expected = " or ".join(_KIND_WORDS[kind] for kind in kinds)
+    return found, f"expected the URN of a {expected}, got {quoted(urn)}"
+
+
+def _judged(row: Row, problem: str) -> Row:
+    return row.rejected(BAD_NAME, problem) if problem else row
+
+
+READERS: Final[Mapping[str, Reader]] = {
+    "container": _container,
+    "dataHubPolicyInfo": policy,
+    "dataPlatformInstance": _instance,
+    "dataProductProperties": _listed("asset", "assets", "destinationUrn"),
+    "domainProperties": _parent("parentDomain", "domain"),
+    "domains": _domains,
+    "globalTags": _listed("tag", "tags", "tag"),
+    "glossaryNodeInfo": _parent("parentNode", "glossaryNode"),
+    "glossaryTermInfo": _parent("parentNode", "glossaryNode"),
+    "glossaryTerms": _listed("term", "terms", "urn"),
+    "groupMembership": _memberships("groups", GROUP),
+    "logicalParent": _logical_parent,
+    "nativeGroupMembership": _memberships("nativeGroups", GROUP),
+    "ownership": _ownership,
+    "querySubjects": _listed("subject", "subjects", "entity"),
+    "roleMembership": _memberships("roles", ROLE),
+    "status": _status,
+    "structuredProperties": _properties,
+}
+"""The aspects that mean something here."""

@@ -1,0 +1,394 @@
+"""Patches of aspects: JSON Patch, whose paths name the members of lists by their keys.
+
+`/owners/URN/TYPE` is the owner with that URN and type, `/tags/URN` the tag with that URN.
+Of several keys the first ones are enough: they then mean every member that has them. The
+value of a member is the member, or a list of members; what a path says after the keys lies
+inside the member. Edges between columns have paths of their own
+(`lakewarden.systems.datahub.aspects.column_edges`). What is missing on the way to a value is made: a list where
+its name is known, else an object.
+
+A patch may also come as an object. With `arrayPrimaryKeys`, or with `forceGenericPatch`, the keys
+are those that it names and no others: members of other lists are named by their places.
+
+SOURCE: DataHub's patch templates (ownership: owner, type, typeUrn, attribution source), its
+GenericJsonPatch and GenericPatchTemplate.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+from lakewarden.systems.datahub.aspects import column_edges
+from lakewarden.systems.datahub.aspects.column_edges import ColumnEdges
+from lakewarden.systems.datahub.aspects.fields import Fields, untagged
+
+Keys = Sequence[str]
+
+_INSIDE: Final = "␟"
+
+SOURCE: Final = f"attribution{_INSIDE}source"
+"""How a key inside a member is written."""
+
+KEYS: Final[Mapping[str, Keys]] = {
+    "allowedValues": ("value",),
+    "assets": ("destinationUrn",),
+    "chartEdges": ("destinationUrn",),
+    "dashboards": ("destinationUrn",),
+    "datasetEdges": ("destinationUrn",),
+    "documentations": (SOURCE,),
+    "domainAssociations": ("domain", SOURCE),
+    "editableSchemaFieldInfo": ("fieldPath",),
+    "elements": ("url",),
+    "inputDatajobEdges": ("destinationUrn",),
+    "inputDatasetEdges": ("destinationUrn",),
+    "inputEdges": ("destinationUrn",),
+    "outputDatasetEdges": ("destinationUrn",),
+    "owners": ("owner", "type", "typeUrn", SOURCE),
+    "prompts": ("id",),
+    "properties": ("propertyUrn", SOURCE),
+    "subjects": ("entity",),
+    "tags": ("tag", SOURCE),
+    "terms": ("urn", SOURCE),
+    "upstreams": ("dataset",),
+}
+"""The keys of the members of each list."""
+
+TEXTS: Final = frozenset(
+    (
+        "admins",
+        "allowedPlatforms",
+        "charts",
+        "datasets",
+        "domains",
+        "entityTypes",
+        "groups",
+        "inputDatasetFields",
+        "inputs",
+        "members",
+        "nativeGroups",
+        "outputDatasetFields",
+        "ownershipTypes",
+        "roles",
+        "siblings",
+        "users",
+    )
+)
+"""The lists of plain texts, which name themselves."""
+
+_OPERATIONS = ("add", "remove", "replace")
+
+LARGEST: Final = 1_000
+"""So many operations a patch may have, unless the operator says otherwise."""
+
+DEEPEST: Final = 64
+"""So many parts a path may have."""
+
+_DIGITS: Final = 6
+_MOST_KEYS: Final = 8
+_LONGEST_KEY: Final = 256
+
+
+def check(patch: object, where: str) -> None:
+    """Raises `BadInput` for what is no patch that can be applied."""
+    _read(patch, where, None)
+
+
+def apply(aspect: object, patch: object, where: str, most: int | None = None) -> object:
+    """The aspect (None: there is none yet) after the patch. Raises `BadInput`.
+
+    >>> apply({"tags": [{"tag": "a"}]}, [{"op": "remove", "path": "/tags/a"}], "")
+    {'tags': []}
+    """
+    patched = Patched(aspect)
+    patched.apply(patch, where, most)
+    return patched.value()
+
+
+class _Naming(NamedTuple):
+    """How a patch names the members of lists; `is_generic`: by the keys that it gives, only."""
+
+    keys: Mapping[str, Keys]
+    is_generic: bool
+
+    def is_list(self, name: str) -> bool:
+        """Whether what is missing under a name is a list."""
+        known = name in TEXTS or name == column_edges.NAME
+        return name in self.keys or (known and not self.is_generic)
+
+    def keys_of(self, name: str, members: object) -> Keys | None:
+        """The keys of a list's members, none where they are texts; None: their places name them."""
+        if self.is_list(name):
+            return self.keys.get(name, ())
+        is_plain = isinstance(members, list) and members and not isinstance(members[0], str)
+        return None if self.is_generic or is_plain else ()
+
+
+class _Step(NamedTuple):
+    """What is left of an operation: the path from here, and the value (None: to be removed)."""
+
+    parts: list[str]
+    value: Any
+    is_added: bool
+    naming: _Naming
+    at: str
+
+    def after(self, count: int) -> _Step:
+        """The operation below the first parts."""
+        return self._replace(parts=self.parts[count:])
+
+
+Begin = Callable[[str], dict[str, Any]]
+
+
+def _nothing(_: str) -> dict[str, Any]:
+    return {}
+
+
+class Patched:
+    """An aspect under several patches, each with `most` operations at most (None: any number).
+
+    Neither the aspect nor a patch is changed. COST: linear in the aspect and the patches, for
+    the aspect is copied once and the members of a list are found by their keys.
+    """
+
+    def __init__(self, aspect: object, begin: Begin = _nothing) -> None:
+        """`begin` gives what an object has that is missing, by its name."""
+        self._root: object = {} if aspect is None else copy.deepcopy(aspect)
+        self._begin = begin
+        self._lists: list[tuple[dict[str, Any], str, _Members | ColumnEdges]] = []
+
+    def apply(self, patch: object, where: str, most: int | None = None) -> None:
+        """Applies one more patch. Raises `BadInput`, and then the rest is not to be used."""
+        for step in _read(patch, where, most):
+            if not isinstance(self._root, dict):
+                raise BadInput("expected an object", where=step.at)
+            self._object(self._root, step._replace(value=copy.deepcopy(step.value)))
+
+    def value(self) -> object:
+        """The aspect as it is now."""
+        for node, name, members in self._lists:
+            if node.get(name) is members:
+                node[name] = members.plain()
+        self._lists.clear()
+        return self._root
+
+    def _object(self, node: dict[str, Any], step: _Step) -> None:
+        """Changes what lies below an object."""
+        name, rest = step.parts[0], step.after(1)
+        if not rest.parts:
+            if step.value is None:
+                node.pop(name, None)
+            else:
+                node[name] = step.value
+            return
+        if node.get(name) is None:
+            if step.value is None:
+                return
+            is_list = step.naming.is_list(name) or rest.parts == ["-"]
+            node[name] = [] if is_list else self._begin(name)
+        inner = node[name]
+        if isinstance(inner, dict):
+            self._object(inner, rest)
+        elif isinstance(inner, (list, _Members, ColumnEdges)):
+            self._list(node, name, rest)
+        else:
+            raise BadInput(f"`{name}` has no members", where=step.at)
+
+    def _list(self, node: dict[str, Any], name: str, step: _Step) -> None:
+        """Changes members of the list under a name, or what lies below one of them."""
+        there = node[name]
+        keys = step.naming.keys_of(name, there)
+        if keys is None:
+            node[name] = there.plain() if isinstance(there, (_Members, ColumnEdges)) else there
+            self._by_place(node[name], name, step)
+            return
+        members = self._members(node, name, keys)
+        named = step.parts[: len(keys)]
+        if isinstance(members, ColumnEdges) or not keys or step.parts == named:
+            members.change(step.parts, step.value)
+            return
+        number = members.one(named, makes=step.value is not None)
+        if number is None:
+            return
+        member = members.taken(number)
+        if not isinstance(member, dict):
+            raise BadInput(f"`{name}` has texts as members", where=step.at)
+        self._object(member, step.after(len(keys)))
+        members.put(number, member)
+
+    def _by_place(self, members: list[Any], name: str, step: _Step) -> None:
+        """Changes a member that is named by its place, counted from 0, or what lies below it."""
+        word, rest = step.parts[0], step.after(1)
+        is_new = not rest.parts and step.is_added
+        if word == "-" and is_new:
+            members.append(step.value)
+            return
+        place = int(word) if word.isascii() and word.isdigit() and len(word) <= _DIGITS else None
+        if place is None or place >= len(members) + is_new:
+            raise BadInput(f"`{name}` has no member {quoted(word)}", where=step.at)
+        if is_new:
+            members.insert(place, step.value)
+        elif not rest.parts and step.value is None:
+            del members[place]
+        elif not rest.parts:
+            members[place] = step.value
+        elif isinstance(members[place], dict):
+            self._object(members[place], rest)
+        else:
+            raise BadInput(f"`{name}/{word}` has no members", where=step.at)
+
+    def _members(self, node: dict[str, Any], name: str, keys: Keys) -> _Members | ColumnEdges:
+        """The list under a name, its members by these keys."""
+        there = node[name]
+        is_known = isinstance(there, (_Members, ColumnEdges))
+        if is_known and there.keys == keys:
+            found: _Members | ColumnEdges = there
+            return found
+        plain = there.plain() if is_known else there
+        is_of_columns = name == column_edges.NAME and not keys
+        members = ColumnEdges(plain) if is_of_columns else _Members(plain, keys)
+        node[name] = members
+        self._lists.append((node, name, members))
+        return members
+
+
+class _Members:
+    """The members of a list, in order, found by the first ones of their keys or all of them."""
+
+    def __init__(self, members: Sequence[object], keys: Keys) -> None:
+        self.keys = keys
+        self._members: dict[int, object] = {}
+        self._named: dict[tuple[str, ...], dict[int, None]] = {}
+        self._next = 0
+        for member in members:
+            self._add(member)
+
+    def change(self, parts: list[str], value: object | None) -> None:
+        """Takes the members away that the path names, and adds the new ones."""
+        added = [] if value is None else value if isinstance(value, list) else [value]
+        if parts != ["-"]:
+            for number in list(self._named.get(tuple(parts), ())):
+                self.taken(number)
+        for member in added:
+            self._add(member)
+
+    def one(self, parts: list[str], *, makes: bool) -> int | None:
+        """The number of the member with all of these keys; if there is none it is made, or None.
+
+        Several that are alike become one, as in the original.
+        """
+        first, *others = self._named.get(tuple(parts), ()) or (None,)
+        if first is None:
+            return self._add(self._made(parts)) if makes else None
+        for other in others:
+            both = self.taken(first), self.taken(other)
+            alike = [member for member in both if isinstance(member, dict)]
+            merged = {name: value for member in alike for name, value in member.items()}
+            self.put(first, merged if alike else both[0])
+        return first
+
+    def taken(self, number: int) -> object:
+        """Takes a member away."""
+        member = self._members.pop(number)
+        for name in _names(member, self.keys):
+            del self._named[name][number]
+        return member
+
+    def put(self, number: int, member: object) -> None:
+        """Puts a member under a number that is free."""
+        self._members[number] = member
+        for name in _names(member, self.keys):
+            self._named.setdefault(name, {})[number] = None
+
+    def plain(self) -> list[object]:
+        """The members as a list."""
+        return [self._members[number] for number in sorted(self._members)]
+
+    def _add(self, member: object) -> int:
+        number, self._next = self._next, self._next + 1
+        self.put(number, member)
+        return number
+
+    def _made(self, parts: list[str]) -> dict[str, Any]:
+        """A member that has these keys, and nothing else."""
+        made: dict[str, Any] = {}
+        for key, part in zip(self.keys, parts, strict=True):
+            *outer, last = key.split(_INSIDE)
+            if part:
+                node = made
+                for step in outer:
+                    node = node.setdefault(step, {})
+                node[last] = part
+        return made
+
+
+def _names(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
+    """The paths that name a member, from its first key to all of them; a text names itself."""
+    if isinstance(member, Mapping):
+        name: tuple[str, ...] = ()
+        for key in keys:
+            name = (*name, _key(member, key))
+            yield name
+    elif isinstance(member, str):
+        yield (member,)
+
+
+def _read(patch: object, where: str, most: int | None) -> Iterator[_Step]:
+    """The operations of a patch. Raises `BadInput` for anything else, and for none at all."""
+    whole = Fields(patch if isinstance(patch, Mapping) else {"patch": patch}, where)
+    naming = _naming(whole) if isinstance(patch, Mapping) else _Naming(KEYS, is_generic=False)
+    found = whole.values("patch")
+    if not found:
+        raise BadInput("expected a list of operations, at least one", where=whole.at("patch"))
+    if most is not None and len(found) > most:
+        raise BadInput(f"expected no more than {most} operations", where=whole.at("patch"))
+    return iter([_operation(item, naming) for item in whole.objects("patch")])
+
+
+def _naming(whole: Fields) -> _Naming:
+    """How a patch that is an object names the members of lists."""
+    is_forced = whole.flag("forceGenericPatch")
+    given = whole.object_or_none("arrayPrimaryKeys")
+    keys = {} if given is None else {name: _keys(given, name) for name in given.everything()}
+    return _Naming(keys, is_generic=True) if keys or is_forced else _Naming(KEYS, is_generic=False)
+
+
+def _keys(given: Fields, name: str) -> Keys:
+    """COST: bounded, since each member of a list is looked at for each of its keys."""
+    found = given.texts(name)
+    if len(found) > _MOST_KEYS:
+        raise BadInput(f"expected no more than {_MOST_KEYS} keys", where=given.at(name))
+    if any(len(key) > _LONGEST_KEY for key in found):
+        told = f"expected keys of no more than {_LONGEST_KEY} characters"
+        raise BadInput(told, where=given.at(name))
+    return tuple(found)
+
+
+def _operation(item: Fields, naming: _Naming) -> _Step:
+    word = item.text("op")
+    if word not in _OPERATIONS:
+        expected = ", ".join(_OPERATIONS)
+        raise BadInput(f"unknown {quoted(word)}; expected one of: {expected}", where=item.at("op"))
+    path = item.text("path")
+    if not path.startswith("/"):
+        raise BadInput("expected a path that begins with `/`", where=item.at("path"))
+    if path.count("/") > DEEPEST:
+        raise BadInput(f"expected a path of no more than {DEEPEST} parts", where=item.at("path"))
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
+    if word != "remove" and "value" not in item:
+        raise BadInput("expected a value", where=item.at("value"))
+    value = None if word == "remove" else item.whole("value")
+    return _Step(parts, value, word == "add", naming, item.where)
+
+
+def _key(member: Mapping[str, object], key: str) -> str:
+    """The member's key; what it does not have counts as empty."""
+    found: object = member
+    for step in key.split(_INSIDE):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    found = untagged(found)
+    return "" if found is None else str(found)

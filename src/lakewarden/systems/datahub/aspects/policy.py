@@ -1,0 +1,168 @@
+"""A stored DataHub policy to a statement of ours.
+
+What the engine compares as text is kept as text; what a statement cannot say exactly is
+narrowed or rejected, never widened: a policy with a field, condition or type that is not
+known is rejected whole, a privilege or actor that cannot mean anybody or anything is left
+out and noted. Only `ACTIVE` is active.
+
+SOURCE: datahub reference 2 and 3.3 to 3.8; PR #19737 for values of structured properties.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, ROLE, USER
+from lakewarden.kernel.statement import Condition
+from lakewarden.kernel.statement_file import principal_text, read_statements
+from lakewarden.names.canonical import quoted
+from lakewarden.service.source_row import BAD_STATEMENT, At, Row, note_row, statement_row
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.fields import Fields
+
+_METADATA: Final = "METADATA"
+_PLATFORM: Final = "PLATFORM"
+_PROPERTY: Final = "STRUCTURED_PROPERTY"
+
+
+def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
+    """The statement of a policy, and notes about what of it has no counterpart."""
+    notes: list[str] = []
+    table: dict[str, object] = {
+        "id": entity.name,
+        "effect": "allow",
+        "title": value.text("displayName"),
+        "privileges": _privileges(value, at.model, notes),
+        "to": _actors(value, notes),
+    }
+    if value.text("state") != "ACTIVE":
+        table["active"] = False
+    type = value.text("type")
+    resources = value.object_or_none("resources")
+    problem = "" if type in (_METADATA, _PLATFORM) else f"unknown type of policy {quoted(type)}"
+    if resources is not None:
+        scope = _scope(resources)
+        # A platform policy's resources are not read.
+        table |= scope if type == _METADATA else {}
+    row = statement_row(table, at.place)
+    problem = problem or _refusal(table, at)
+    yield row.rejected(BAD_STATEMENT, problem) if problem else row
+    yield from (note_row(entity.name, text) for text in notes)
+
+
+def inactive(row: Row) -> Row:
+    """The same statement, no longer in force."""
+    id, text = row.cells
+    table = json.loads(text) | {"active": False}
+    return row._replace(cells=(id, statement_row(table, "").cells[1]))
+
+
+def _privileges(value: Fields, model: Model, notes: list[str]) -> list[str]:
+    found: list[str] = []
+    for word in value.texts("privileges"):
+        try:
+            grantable = model.privilege(word).grantable
+        except Unknown:
+            grantable = False
+        if grantable:
+            found.append(word)
+        else:
+            notes.append(f"privilege {quoted(word)}")
+    return sorted(set(found))
+
+
+def _actors(value: Fields, notes: list[str]) -> list[str]:
+    actors = value.object_or_none("actors")
+    if actors is None:
+        raise BadInput("expected an object", where=value.at("actors"))
+    found: list[str] = []
+    for key, kind in (("users", USER), ("groups", GROUP), ("roles", ROLE)):
+        for urn in actors.texts(key):
+            text = _actor(urn, kind)
+            if text:
+                found.append(text)
+            else:
+                notes.append(f"actor {quoted(urn)} among the {key}")
+    if actors.flag("allUsers"):
+        found.append(principal_text(ALL_USERS))
+    if actors.flag("allGroups"):
+        found.append(principal_text(ANY_GROUP))
+    types = actors.texts("resourceOwnersTypes")
+    if actors.flag("resourceOwners"):
+        typed = "resourceOwnersTypes" in actors
+        # A list that is there and empty matches no owner.
+        found += [f"owners:{type}" for type in types if type] if typed else ["owners"]
+    return sorted(set(found))
+
+
+def _actor(urn: str, kind: str) -> str:
+    """The actor as a statement names it; empty for one that is nobody in this list."""
+    try:
+        actor = datahub.actor(urn)
+    except BadInput:
+        return ""
+    return principal_text(actor) if actor.kind == kind else ""
+
+
+def _scope(resources: Fields) -> dict[str, object]:
+    match = resources.object_or_none("filter")
+    criteria = _legacy(resources) if match is None else _criteria(match)
+    scope: dict[str, object] = {"where": criteria}
+    constraints = resources.object_or_none("privilegeConstraints")
+    if constraints is not None:
+        scope["constraint"] = _criteria(constraints)
+    return scope
+
+
+def _legacy(resources: Fields) -> list[dict[str, object]]:
+    """The older fields: a type, and a list of URNs unless all resources are meant."""
+    criteria: list[dict[str, object]] = []
+    type = resources.text_or_none("type")
+    urns = resources.texts("resources")
+    if type is not None:
+        criteria.append(_criterion("TYPE", Condition.EQUALS.value, [type]))
+    if "resources" in resources and not resources.flag("allResources"):
+        criteria.append(_criterion("URN", Condition.EQUALS.value, urns))
+    return criteria
+
+
+def _criteria(match: Fields) -> list[dict[str, object]]:
+    return [table for item in match.objects("criteria") for table in _one(item)]
+
+
+def _one(item: Fields) -> Iterator[dict[str, object]]:
+    """One criterion; with values of structured properties, one for each property.
+
+    AMBIGUOUS: whether several properties of one criterion are alternatives. Taken as all
+    required, which can only narrow.
+    """
+    field = item.text("field")
+    condition = item.text("condition") if "condition" in item else Condition.EQUALS.value
+    values = item.texts("values")
+    properties = item.objects("structuredPropertyValues")
+    if values or not properties:
+        yield _criterion(field, condition, values)
+    for member in properties:
+        urn, wanted = member.text("propertyUrn"), member.texts("values")
+        # Neither means anything: without a value `NOT_EQUALS` would hold of everything.
+        sound = field.upper() == _PROPERTY and wanted
+        pairs = [f"{urn}={one}" for one in wanted]
+        yield _criterion(field if sound else member.where.rpartition(".")[2], condition, pairs)
+
+
+def _criterion(field: str, condition: str, values: list[str]) -> dict[str, object]:
+    return {"field": field, "condition": condition, "values": values}
+
+
+def _refusal(table: dict[str, object], at: At) -> str:
+    """Why the statement cannot be read; empty when it can."""
+    try:
+        read_statements([table], at.model, datahub, at.place)
+    except BadInput as error:
+        return error.message
+    return ""

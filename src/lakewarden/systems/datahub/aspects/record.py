@@ -1,0 +1,126 @@
+"""What DataHub's records of change say, wherever they come from: files, or requests.
+
+Two kinds: a change event with a whole snapshot (an entity and its aspects, each under the name
+of its class), and a change proposal (`entityUrn`, `changeType`, `aspectName`, `aspect`).
+
+SOURCE: datahub reference 6.6 and 6.7; DataHub documentation, Metadata File source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.change import CHANGES, Change
+from lakewarden.systems.datahub.aspects.fields import Fields
+from lakewarden.systems.datahub.aspects.record_names import aspect_name
+
+JSON: Final = ("application/json", "application/json-patch+json")
+"""What the content of an aspect may be."""
+
+Parse = Callable[[str, str], object]
+"""The value of a JSON text, and where it stands; raises `BadInput`."""
+
+
+class Said(NamedTuple):
+    """One change as a record says it.
+
+    `type` is what the record calls the entity's type; `value` the aspect or the patch, of a
+    deletion None; `problem` says why the entity cannot be named.
+    """
+
+    urn: str
+    type: str
+    aspect: str
+    change: Change
+    value: object
+    where: str
+    problem: str = ""
+
+
+def snapshot(fields: Fields, key: str) -> Iterator[Said]:
+    """The aspects of the snapshot that stands under `key`. Raises `BadInput`."""
+    class_name, body = _named(fields, key)
+    if not class_name.endswith("Snapshot"):
+        message = f"expected the name of a snapshot, got {quoted(class_name)}"
+        raise BadInput(message, where=fields.at(key))
+    # The type words are irregular (`corpuser`), the class names are not (`CorpUserSnapshot`).
+    type = class_name.removesuffix("Snapshot")
+    urn = body.text("urn")
+    problem = _problem(urn, type, exact=False)
+    type = type if problem else datahub.urn_type(urn)
+    for index, item in enumerate(_list(body, "aspects")):
+        holder = Fields({"aspect": item}, f"{body.at('aspects')}[{index}]")
+        class_name, value = _named(holder, "aspect", shown="")
+        whole = value.everything()
+        yield Said(urn, type, aspect_name(class_name), Change.PUT, whole, value.where, problem)
+
+
+def proposal(fields: Fields, parse: Parse) -> Said:
+    """The change that a proposal asks for. Raises `BadInput`."""
+    urn = fields.text("entityUrn")
+    type = fields.text("entityType")
+    word = fields.text("changeType") if "changeType" in fields else "UPSERT"
+    change = CHANGES.get(word)
+    if change is None:
+        message = f"unknown {quoted(word)}; expected one of: {', '.join(CHANGES)}"
+        raise BadInput(message, where=fields.at("changeType"))
+    problem = _problem(urn, type, exact=True)
+    name = fields.text_or_none("aspectName")
+    if change is Change.DELETE:
+        return Said(urn, type, name or "", change, None, fields.where, problem)
+    if name is None:
+        raise BadInput("expected the name of an aspect", where=fields.at("aspectName"))
+    value, where = _content(fields, parse)
+    return Said(urn, type, name, change, value, where, problem)
+
+
+def _content(fields: Fields, parse: Parse) -> tuple[object, str]:
+    """The aspect of a proposal, and its path: an object, or the text of one."""
+    aspect = fields.object_or_none("aspect")
+    if aspect is None:
+        raise BadInput("expected an object", where=fields.at("aspect"))
+    if "json" in aspect:
+        return aspect.whole("json"), aspect.at("json")
+    if "contentType" in aspect and aspect.text("contentType") not in JSON:
+        raise BadInput(f"expected `{JSON[0]}`", where=aspect.at("contentType"))
+    if "value" not in aspect:
+        raise BadInput("expected `json` or `value`", where=aspect.where)
+    return parse(aspect.text("value"), aspect.at("value")), aspect.at("value")
+
+
+def _list(fields: Fields, key: str) -> list[object]:
+    value = fields.raw(key)
+    if not isinstance(value, list):
+        raise BadInput("expected a list", where=fields.at(key))
+    return value
+
+
+def _named(fields: Fields, key: str, shown: str | None = None) -> tuple[str, Fields]:
+    """The short class name and the fields of a record that stands under its class name."""
+    where = fields.at(key) if shown is None else fields.where
+    value = fields.whole(key)
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
+        name, inner = value
+    elif isinstance(value, Mapping) and len(value) == 1:
+        ((name, inner),) = value.items()
+    else:
+        raise BadInput("expected an object under the name of its class", where=where)
+    if not isinstance(inner, Mapping):
+        raise BadInput("expected an object", where=f'{where}."{name}"')
+    return name.rpartition(".")[2], Fields(inner, f'{where}."{name}"')
+
+
+@lru_cache(maxsize=4_096)
+def _problem(urn: str, type: str, *, exact: bool) -> str:
+    """Why the URN does not name an entity of the type; empty when it does."""
+    try:
+        found = datahub.urn_type(urn)
+    except BadInput as error:
+        return error.message
+    same = found == type if exact else found.casefold() == type.casefold()
+    return "" if same else f"expected a URN of type {quoted(type)}, got {quoted(urn)}"

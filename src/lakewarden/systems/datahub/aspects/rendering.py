@@ -1,0 +1,251 @@
+"""An aspect's value for facts that were not written as that aspect.
+
+Entities come from files that kept only what decides, and owners, tags or grants change through
+our own API. What an aspect says must agree with what decides; so a value that was written is
+kept where it still states the stored facts, and else gets its lists from them.
+
+SOURCE: shapes of the aspects, datahub reference 6.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, ROLE, USER
+from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.statement import Criterion, Statement, Where
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.facts import Fact, Placed, stated
+from lakewarden.systems.datahub.aspects.fields import untagged
+
+Value = dict[str, Any]
+"""An aspect, as JSON."""
+
+SYSTEM_TYPES: Final[Mapping[str, str]] = {
+    "urn:li:ownershipType:__system__technical_owner": "TECHNICAL_OWNER",
+    "urn:li:ownershipType:__system__business_owner": "BUSINESS_OWNER",
+    "urn:li:ownershipType:__system__data_steward": "DATA_STEWARD",
+    "urn:li:ownershipType:__system__none": "NONE",
+}
+"""The ownership types that every DataHub has, and the older words for them."""
+
+_UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
+_NEVER = {"time": 0, "actor": _UNKNOWN_ACTOR}
+
+
+def agreed(
+    entity: Entity, aspect: str, value: Value | None, facts: frozenset[Fact], model: Model
+) -> Value | None:
+    """The aspect as it has to be read: it states exactly the `facts`. None: there is none.
+
+    `value` is what was written, if anything was.
+    """
+    if _stated(entity, aspect, value, model) == facts:
+        return value
+    if not facts and value is None:
+        return None
+    return _RENDERERS[aspect](Found(entity, dict(value or {}), facts, model))
+
+
+def _stated(entity: Entity, aspect: str, value: Value | None, model: Model) -> frozenset[Fact]:
+    if value is None:
+        return frozenset()
+    try:
+        return stated(entity, aspect, value, model, datahub)
+    except BadInput:
+        return frozenset()
+
+
+class Found(NamedTuple):
+    """What an aspect is made of: what was written (a copy), and what is stored."""
+
+    entity: Entity
+    value: Value
+    facts: frozenset[Fact]
+    model: Model
+
+
+Renderer = Callable[[Found], Value]
+
+
+def _list(aspect: str, key: str, made: Callable[[Fact], object]) -> Renderer:
+    """A list whose members state a fact each: those that hold stay, the others come and go."""
+
+    def render(found: Found) -> Value:
+        kept, left = [], set(found.facts)
+        members = untagged(found.value.get(key))
+        for member in members if isinstance(members, list) else ():
+            facts = _stated(found.entity, aspect, {key: [member]}, found.model)
+            if facts and facts <= left:
+                kept.append(member)
+                left -= facts
+        return {**found.value, key: [*kept, *(made(fact) for fact in sorted(left, key=repr))]}
+
+    return render
+
+
+def _text_of(fact: Fact) -> object:
+    match fact:
+        case RelationRow(_, _, target):
+            return target.name
+        case MembershipRow(_, of):
+            return of.name
+    raise AssertionError(fact)
+
+
+def _under(key: str) -> Callable[[Fact], object]:
+    return lambda fact: {key: _text_of(fact)}
+
+
+def _owner(fact: Fact) -> object:
+    match fact:
+        case OwnerRow(_, owner, ""):
+            return {"owner": owner.name, "type": "NONE"}
+        case OwnerRow(_, owner, ownership):
+            word = SYSTEM_TYPES.get(ownership, "CUSTOM")
+            return {"owner": owner.name, "type": word, "typeUrn": ownership}
+    raise AssertionError(fact)
+
+
+def _ownership(found: Found) -> Value:
+    value = _list("ownership", "owners", _owner)(found)
+    value.pop("ownerTypes", None)
+    return {"lastModified": _NEVER, **value}
+
+
+def _domains(found: Found) -> Value:
+    edges = [fact for fact in found.facts if isinstance(fact, RelationRow)]
+    names = sorted({edge.target.name for edge in edges if edge.kind == "domain"})
+    of_product = sorted({edge.target.name for edge in edges if edge.kind != "domain"})
+    value: Value = {"domains": names}
+    if of_product and of_product != names:
+        value["domainAssociations"] = [{"domain": name} for name in of_product]
+    return value
+
+
+def _terms(found: Found) -> Value:
+    return {"auditStamp": _NEVER, **_list("glossaryTerms", "terms", _under("urn"))(found)}
+
+
+def _one(key: str) -> Renderer:
+    """A field that names the one entity; what else the aspect holds stays."""
+
+    def render(found: Found) -> Value:
+        found.value.pop(key, None)
+        for fact in found.facts:
+            named = fact.parent.name if isinstance(fact, Placed) else _text_of(fact)
+            found.value[key] = named
+        return found.value
+
+    return render
+
+
+def _instance(found: Found) -> Value:
+    value = _one("instance")(found)
+    if "platform" not in value and "instance" in value:
+        value["platform"] = datahub.key_parts(value["instance"])[0]
+    return value
+
+
+def _logical(found: Found) -> Value:
+    parents = [{"destinationUrn": _text_of(fact)} for fact in found.facts]
+    return {"parent": parents[0]} if parents else {}
+
+
+def _status(found: Found) -> Value:
+    return {**found.value, "removed": bool(found.facts)}
+
+
+def _properties(found: Found) -> Value:
+    values: dict[str, list[object]] = {}
+    for fact in sorted(found.facts, key=repr):
+        if isinstance(fact, AttributeRow):
+            values.setdefault(fact.attribute, []).append({"string": fact.value})
+    return {"properties": [{"propertyUrn": urn, "values": v} for urn, v in values.items()]}
+
+
+def policy_of(statement: Statement, model: Model) -> Value:
+    """A statement as a policy: the reverse of `lakewarden.systems.datahub.aspects.policy`.
+
+    A statement does not say which type its policy has; where all privileges are asked without
+    a resource, it is a platform policy.
+    """
+    actors: Value = {"resourceOwners": False, "allUsers": False, "allGroups": False}
+    for key, kind in (("users", USER), ("groups", GROUP), ("roles", ROLE)):
+        actors[key] = sorted(p.name for p in statement.principals if p.kind == kind)
+    actors["allUsers"] = ALL_USERS in statement.principals
+    actors["allGroups"] = ANY_GROUP in statement.principals
+    if statement.owners is not None:
+        actors["resourceOwners"] = True
+        if statement.owners.types is not None:
+            actors["resourceOwnersTypes"] = sorted(statement.owners.types)
+    value: Value = {
+        "displayName": statement.title or statement.id,
+        "description": "",
+        "type": "PLATFORM" if _is_platform(statement, model) else "METADATA",
+        "state": "ACTIVE" if statement.active else "INACTIVE",
+        "privileges": sorted(statement.privileges),
+        "actors": actors,
+        "editable": not is_immutable(statement.id, model),
+    }
+    resources: Value = {}
+    if isinstance(statement.scope, Where):
+        resources["filter"] = {"criteria": [_criterion(c) for c in statement.scope.criteria]}
+    if statement.constraint is not None:
+        resources["privilegeConstraints"] = {
+            "criteria": [_criterion(c) for c in statement.constraint]
+        }
+    return {**value, "resources": resources} if resources else value
+
+
+def _is_platform(statement: Statement, model: Model) -> bool:
+    bound = isinstance(statement.scope, Where) or statement.constraint is not None
+    return not bound and all(not model.privilege(name).on for name in statement.privileges)
+
+
+def is_immutable(policy: str, model: Model) -> bool:
+    """Whether a policy is one of those that the system ships and nobody may change."""
+    shipped = (table for table in model.defaults if table["id"] == policy)
+    return any(not table.get("editable", False) for table in shipped)
+
+
+def _criterion(criterion: Criterion) -> Value:
+    return {
+        "field": criterion.field,
+        "condition": criterion.condition.value,
+        "values": list(criterion.values),
+    }
+
+
+def _policy(found: Found) -> Value:
+    for fact in found.facts:
+        if isinstance(fact, Statement):
+            return {**found.value, **policy_of(fact, found.model)}
+    return {**found.value, "state": "INACTIVE"}
+
+
+_RENDERERS: Final[Mapping[str, Renderer]] = {
+    "container": _one("container"),
+    "dataHubPolicyInfo": _policy,
+    "dataPlatformInstance": _instance,
+    "dataProductProperties": _list("dataProductProperties", "assets", _under("destinationUrn")),
+    "domainProperties": _one("parentDomain"),
+    "domains": _domains,
+    "globalTags": _list("globalTags", "tags", _under("tag")),
+    "glossaryNodeInfo": _one("parentNode"),
+    "glossaryTermInfo": _one("parentNode"),
+    "glossaryTerms": _terms,
+    "groupMembership": _list("groupMembership", "groups", _text_of),
+    "logicalParent": _logical,
+    "nativeGroupMembership": _list("nativeGroupMembership", "nativeGroups", _text_of),
+    "ownership": _ownership,
+    "querySubjects": _list("querySubjects", "subjects", _under("entity")),
+    "roleMembership": _list("roleMembership", "roles", _text_of),
+    "status": _status,
+    "structuredProperties": _properties,
+}
+"""The same aspects as in `lakewarden.systems.datahub.aspects.meaning.READERS`."""

@@ -1,0 +1,279 @@
+"""What an entity is found by: terms of its name, and of what its aspects say.
+
+Texts are names, descriptions, field paths and what is said of fields, tags and terms, custom
+properties and subtypes; the first name that an aspect gives is the name that people see. What its
+edges lead to is among the terms too (`lakewarden.systems.datahub.aspects.edges`), those of columns last. An entity
+without aspects has the name that is in its URN. Entities that hold power or secrets (`UNSEARCHED`)
+are found by nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.search_terms import field_term, value_term, whole, whole_of, words
+from lakewarden.systems.datahub.aspects import edges
+from lakewarden.systems.datahub.aspects.fields import untagged
+
+URN: Final = "urn:li:"
+
+UNSEARCHED: Final = frozenset(
+    (
+        *("dataHubAccessToken", "dataHubConnection", "dataHubExecutionRequest", "dataHubPolicy"),
+        *("dataHubIngestionSource", "dataHubOAuthClient", "dataHubOAuthSession"),
+        *("dataHubRetention", "dataHubSecret", "dataHubStepState", "dataHubUpgrade"),
+        *("dataHubView", "globalSettings", "inviteToken", "platformResource", "telemetry"),
+    )
+)
+"""Types that no search shows, whoever asks."""
+
+CONTAINER: Final = "urn:li:container:"
+"""How the URNs of containers begin."""
+
+STEP: Final = "␟"
+"""What stands before each name of a path that is browsed."""
+
+MOST_STEPS: Final = 32
+"""Names of a path that count."""
+
+MOST_BYTES: Final = 400_000
+"""Bytes of the terms of one entity; what comes later does not count."""
+
+_NAMES: Final = ("name", "title", "displayName", "fullName", "qualifiedName", "username")
+_TEXTS: Final = (
+    "description",
+    "definition",
+    "aboutMe",
+    "email",
+    "documentation",
+    "shortDescription",
+)
+_INNER: Final = re.compile(r"urn:li:\w+:")
+_OUTER: Final = frozenset({"schemaField", "dataJob"})
+
+_FIRST: Final = (
+    *("editableDatasetProperties", "editableContainerProperties", "editableDashboardProperties"),
+    *("editableChartProperties", "editableDataJobProperties", "editableDataFlowProperties"),
+    "corpUserEditableInfo",
+)
+"""Aspects whose name is shown before any other's."""
+
+FIELDS: Final = frozenset(
+    (
+        *("typeNames", "customProperties", "fieldTags", "fieldGlossaryTerms", "fieldPaths"),
+        *("platform", "env", "description", "email", "browsePathV2"),
+    )
+)
+"""The fields that documents are looked up by; others are facts, or not known."""
+
+Values = Mapping[str, Mapping[str, Any]]
+"""Aspects by name."""
+
+
+class Indexed(NamedTuple):
+    """An entity as an index keeps it: its name, and its terms with spaces between."""
+
+    name: str
+    terms: str
+
+
+def is_searched(entity: Entity) -> bool:
+    """Whether a search may ever show the entity."""
+    return entity.name.startswith(URN) and entity.type not in UNSEARCHED
+
+
+def name_in_urn(entity: Entity) -> str:
+    """The name that a URN spells.
+
+    >>> name_in_urn(Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)"))
+    'a.b'
+    """
+    return _label(entity, _inner(entity.name))
+
+
+def by_name(entity: Entity) -> Indexed:
+    """An entity of which nothing but its name is known. A bulk load asks for each one."""
+    inner = _inner(entity.name)
+    name = _label(entity, inner)
+    own = words(name)
+    terms = {f"n{word}": None for word in own}
+    terms[whole_of(own)] = None
+    if "." in name:
+        terms[whole(name.rpartition(".")[2])] = None
+    if name != inner:
+        split = inner.rpartition if entity.type in _OUTER else inner.partition
+        before, _, after = split(f",{name}")
+        _add(terms, (*_few_words(before), *_few_words(after)))
+    terms.pop("", None)
+    return Indexed(name, " ".join(terms))
+
+
+@lru_cache(maxsize=10_000)
+def _few_words(text: str) -> tuple[str, ...]:
+    """The words of what many names have in common."""
+    return tuple(words(text))
+
+
+def indexed(entity: Entity, aspects: Values) -> Indexed:
+    """An entity with what its aspects say."""
+    if not aspects:
+        return by_name(entity)
+    inner = _inner(entity.name)
+    label = _label(entity, inner)
+    names = list(_names(aspects))
+    terms = _of_names(inner, [*names, label])
+    stated = list(edges.stated(entity, aspects))
+    terms.update(dict.fromkeys(edges.terms(stated, of_columns=False)))
+    _add(terms, (word for text in _texts(aspects) for word in words(text)))
+    for field, values in fields(aspects).items():
+        if values:
+            terms[field_term(field)] = None
+        for value in values if field != "description" else ():
+            terms[value_term(field, value)] = None
+            terms[value_term(field, value, folded=True)] = None
+    terms.update(dict.fromkeys(edges.terms(stated, of_columns=True)))
+    return Indexed(names[0] if names else label, " ".join(_bounded(terms)))
+
+
+def shown_name(entity: Entity, aspects: Values) -> str:
+    """The name that people see."""
+    return next(_names(aspects), "") or name_in_urn(entity)
+
+
+def fields(aspects: Values) -> dict[str, list[str]]:
+    """The values of `FIELDS`, as far as the aspects give any."""
+    found: dict[str, list[str]] = {name: [] for name in FIELDS}
+    found["typeNames"] += _strings(aspects.get("subTypes", {}).get("typeNames"))
+    platform = aspects.get("dataPlatformInstance", {}).get("platform")
+    found["platform"] += _strings([platform])
+    for value in aspects.values():
+        found["description"] += [text for text in _strings([value.get("description")]) if text]
+        found["env"] += _strings([value.get("env")])
+        found["email"] += [text for text in _strings([value.get("email")]) if text]
+        properties = value.get("customProperties")
+        if isinstance(properties, Mapping):
+            found["customProperties"] += [f"{k}={v}" for k, v in properties.items()]
+    steps = [name for name, _ in browse_path(aspects)]
+    found["browsePathV2"] += [path_text(steps[: end + 1]) for end in range(len(steps))]
+    for column in _columns(aspects):
+        found["fieldPaths"] += _strings([column.get("fieldPath")])
+        found["fieldTags"] += _associated(column, "globalTags", "tags", "tag")
+        found["fieldGlossaryTerms"] += _associated(column, "glossaryTerms", "terms", "urn")
+    return {name: list(dict.fromkeys(values)) for name, values in found.items()}
+
+
+def browse_path(aspects: Values) -> list[tuple[str, str]]:
+    """Where an entity is found by browsing: names, each with a URN if it has one.
+
+    Empty where that is the containers that it lies in, or nobody says.
+    """
+    listed = untagged(aspects.get("browsePathsV2", {}).get("path"))
+    found = []
+    for step in listed if isinstance(listed, list) else ():
+        name = untagged(step.get("id")) if isinstance(step, Mapping) else None
+        if isinstance(name, str) and name:
+            urn = untagged(step.get("urn"))
+            found.append((name, urn if isinstance(urn, str) else ""))
+    is_of_containers = all(name.startswith(CONTAINER) for name, _ in found)
+    return [] if is_of_containers else found[:MOST_STEPS]
+
+
+def path_text(steps: Iterable[str]) -> str:
+    """A path as a value of the field `browsePathV2`."""
+    return "".join(f"{STEP}{name}" for name in steps)
+
+
+def _of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
+    """The terms of names, and of the other words in the URN."""
+    terms: dict[str, None] = {}
+    for name in names:
+        for word in words(name):
+            terms[f"n{word}"] = None
+        terms[whole(name)] = None
+        if "." in name:
+            terms[whole(name.rpartition(".")[2])] = None
+    _add(terms, words(inner))
+    terms.pop("", None)
+    return terms
+
+
+def _add(terms: dict[str, None], found: Iterable[str]) -> None:
+    """Adds the words that are in no name."""
+    for word in found:
+        if f"n{word}" not in terms:
+            terms[f"w{word}"] = None
+
+
+def _bounded(terms: Mapping[str, None]) -> Iterator[str]:
+    left = MOST_BYTES
+    for term in terms:
+        left -= len(term.encode()) + 1
+        if left < 0:
+            return
+        yield term
+
+
+def _inner(urn: str) -> str:
+    """The key without the beginnings of URNs in it."""
+    return _INNER.sub("", urn)
+
+
+def _label(entity: Entity, inner: str) -> str:
+    if not inner.startswith("("):
+        return inner
+    parts = inner.strip("()").split(",")
+    if entity.type in _OUTER:
+        return inner[:-1].rpartition(",")[2]
+    return parts[1] if len(parts) > 1 else parts[0]
+
+
+def _names(aspects: Values) -> Iterator[str]:
+    """The names that aspects give, those first that are shown first."""
+    order = [name for name in _FIRST if name in aspects]
+    order += sorted(name for name in aspects if name not in _FIRST and not name.endswith("Key"))
+    for key in _NAMES:
+        for aspect in order:
+            yield from (text for text in _strings([aspects[aspect].get(key)]) if text)
+
+
+def _texts(aspects: Values) -> Iterator[str]:
+    for value in aspects.values():
+        yield from _strings([value.get(key) for key in _TEXTS])
+    for field, values in fields(aspects).items():
+        if field not in ("description", "platform", "browsePathV2"):
+            yield from (_INNER.sub("", text) for text in values)
+    for column in _columns(aspects):
+        yield from _strings([column.get("description")])
+    for of, list, key in (("globalTags", "tags", "tag"), ("glossaryTerms", "terms", "urn")):
+        yield from (_INNER.sub("", text) for text in _associated(aspects, of, list, key))
+
+
+def _columns(aspects: Values) -> Iterator[Mapping[str, Any]]:
+    for aspect, key in (
+        ("schemaMetadata", "fields"),
+        ("editableSchemaMetadata", "editableSchemaFieldInfo"),
+    ):
+        columns = aspects.get(aspect, {}).get(key)
+        for column in columns if isinstance(columns, list) else ():
+            if isinstance(column, Mapping):
+                yield column
+
+
+def _associated(holder: Mapping[str, Any], of: str, list_key: str, key: str) -> list[str]:
+    """The URNs of the tags or terms of an entity or a field."""
+    value = untagged(holder.get(of))
+    items = value.get(list_key) if isinstance(value, Mapping) else None
+    listed = items if isinstance(items, list) else ()
+    found = [item.get(key) for item in listed if isinstance(item, Mapping)]
+    return _strings(found)
+
+
+def _strings(values: object) -> list[str]:
+    """The strings among values, out of the names of their Avro types."""
+    if not isinstance(values, list):
+        return []
+    return [text for text in map(untagged, values) if isinstance(text, str)]

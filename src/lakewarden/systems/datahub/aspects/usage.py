@@ -1,0 +1,132 @@
+"""Usage of datasets: one value for each window of time, and what several of them come to.
+
+The older interface writes and reads windows as buckets, whose words differ a little from those
+of the aspect `datasetUsageStatistics`. SOURCE: records UsageAggregation, UsageQueryResult and
+DatasetUsageStatistics of DataHub.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.systems.datahub.aspects.fields import Fields
+
+Value = Mapping[str, Any]
+
+ASPECT: Final = "datasetUsageStatistics"
+
+DURATIONS: Final = ("YEAR", "MONTH", "WEEK", "DAY", "HOUR")
+"""How long a bucket is."""
+
+_DAY: Final = 86_400_000
+RANGES: Final[Mapping[str, int | None]] = {
+    "HOUR": 3_600_000,
+    "DAY": _DAY,
+    "WEEK": 7 * _DAY,
+    "MONTH": 31 * _DAY,
+    "QUARTER": 92 * _DAY,
+    "HALF_YEAR": 183 * _DAY,
+    "YEAR": 366 * _DAY,
+    "ALL": None,
+}
+"""Milliseconds back from now; None: without an end."""
+
+
+def duration_of(body: Fields) -> str:
+    """The duration that a body names. Raises `BadInput`."""
+    duration = body.text("duration")
+    if duration not in DURATIONS:
+        raise BadInput(f"expected one of: {', '.join(DURATIONS)}", where=body.at("duration"))
+    return duration
+
+
+def value_of(bucket: Fields) -> dict[str, object]:
+    """A bucket as a value of the aspect. Raises `BadInput`."""
+    metrics = bucket.object_or_none("metrics") or Fields({}, bucket.at("metrics"))
+    value: dict[str, object] = {
+        "timestampMillis": bucket.raw("bucket"),
+        "eventGranularity": {"unit": duration_of(bucket), "multiple": 1},
+    }
+    for name in ("uniqueUserCount", "totalSqlQueries", "topSqlQueries"):
+        if name in metrics:
+            value[name] = metrics.raw(name)
+    if "users" in metrics:
+        value["userCounts"] = [dict(one.everything()) for one in metrics.objects("users")]
+    if "fields" in metrics:
+        value["fieldCounts"] = [
+            {"fieldPath": one.text("fieldName"), "count": one.raw("count") or 0}
+            for one in metrics.objects("fields")
+        ]
+    return value
+
+
+def is_of(value: Value, duration: str) -> bool:
+    """Whether the value is of a window of this length."""
+    granularity = value.get("eventGranularity")
+    return isinstance(granularity, Mapping) and granularity.get("unit") == duration
+
+
+def bucket_of(value: Value, resource: str, duration: str) -> dict[str, object]:
+    """A value of the aspect as a bucket."""
+    metrics: dict[str, object] = {
+        name: value[name]
+        for name in ("uniqueUserCount", "totalSqlQueries", "topSqlQueries")
+        if value.get(name) is not None
+    }
+    if value.get("userCounts") is not None:
+        metrics["users"] = value["userCounts"]
+    if value.get("fieldCounts") is not None:
+        metrics["fields"] = [
+            {"fieldName": one.get("fieldPath"), "count": one.get("count", 0)}
+            for one in value["fieldCounts"]
+        ]
+    return {
+        "bucket": value["timestampMillis"],
+        "duration": duration,
+        "resource": resource,
+        "metrics": metrics,
+    }
+
+
+def together(values: Sequence[Value]) -> dict[str, object]:
+    """What the values come to: users and fields with their sums, the most used first."""
+    users = _summed(values, "userCounts", "user")
+    mails = {
+        one.get("user"): one.get("userEmail")
+        for value in values
+        for one in _objects(value.get("userCounts"))
+        if one.get("userEmail")
+    }
+    fields = _summed(values, "fieldCounts", "fieldPath")
+    return {
+        "uniqueUserCount": len(users),
+        "totalSqlQueries": sum(_whole(value.get("totalSqlQueries")) for value in values),
+        "users": [
+            {"user": user, "count": count, **({"userEmail": mails[user]} if user in mails else {})}
+            for user, count in _most_first(users)
+        ],
+        "fields": [{"fieldName": name, "count": count} for name, count in _most_first(fields)],
+    }
+
+
+def _summed(values: Iterable[Value], list: str, key: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for value in values:
+        for one in _objects(value.get(list)):
+            found[str(one.get(key))] += _whole(one.get("count"))
+    return found
+
+
+def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _objects(members: object) -> list[Value]:
+    return [one for one in members if isinstance(one, Mapping)] if isinstance(members, list) else []
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,99 @@
+"""One record of a metadata file to the writes that it asks for.
+
+Two kinds of record: a change event with a whole snapshot (`proposedSnapshot`: an entity and
+its aspects), and a change proposal (`entityUrn`, `changeType`, `aspectName`, `aspect`), also
+below a key `proposal`. Usage statistics, which the same files may hold, are passed over.
+
+SOURCE: datahub reference 6.6 and 6.7; DataHub documentation, Metadata File source.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.pipeline.ingest.json_file import Record, parse
+from lakewarden.systems.datahub.aspects import meaning, patch, record
+from lakewarden.systems.datahub.aspects.change import Change
+from lakewarden.systems.datahub.aspects.fields import Fields
+
+USAGE: Final = "usage statistics"
+
+
+class Write(NamedTuple):
+    """One write. `type` is what the record calls the entity's type.
+
+    `value` is the aspect, or the patch, as JSON; empty where the aspect means nothing here
+    beyond that the entity exists. `problem` says why the entity cannot be named.
+    """
+
+    urn: str
+    type: str
+    aspect: str
+    change: Change
+    value: str
+    place: str
+    problem: str = ""
+
+
+def writes(record: Record, name: str, model: Model) -> Iterator[Write | str]:
+    """The writes of a record of the file `name`, or what it is when it means nothing here.
+
+    Raises `BadInput` with file, line, path, field and expectation for a malformed record.
+    """
+    path = f": {record.path}" if record.path else ""
+    where = f"{name}: line {record.line}{path}"
+    fields = Fields(record.value, where)
+    if "proposal" in fields:
+        fields = Fields(fields.raw("proposal"), fields.at("proposal"))
+    if "proposedSnapshot" in fields:
+        yield from _snapshot(fields, model)
+    elif "entityUrn" in fields or "aspectName" in fields:
+        yield _proposal(fields, model)
+    elif "bucket" in fields and "metrics" in fields:
+        yield USAGE
+    else:
+        message = "expected `proposedSnapshot`, or `entityUrn`, `aspectName` and `aspect`"
+        raise BadInput(message, where=where)
+
+
+def _snapshot(fields: Fields, model: Model) -> Iterator[Write]:
+    if "proposedDelta" in fields:
+        raise BadInput("expected null: deltas are not read", where=fields.at("proposedDelta"))
+    for said in record.snapshot(fields, "proposedSnapshot"):
+        yield _checked(_write(said), Fields(said.value, said.where), model)
+
+
+def _proposal(fields: Fields, model: Model) -> Write:
+    said = record.proposal(fields, parse)
+    write = _write(said)
+    if said.change is Change.DELETE:
+        return write
+    if said.change is Change.PATCH:
+        if said.aspect not in meaning.READERS:
+            return write
+        patch.check(said.value, said.where)
+        return write._replace(value=_text(said.value))
+    return _checked(write, Fields(said.value, said.where), model)
+
+
+def _write(said: record.Said) -> Write:
+    return Write(said.urn, said.type, said.aspect, said.change, "", said.where, said.problem)
+
+
+def _checked(write: Write, value: Fields, model: Model) -> Write:
+    """The write with its value, if anybody needs it; reading it here finds its errors."""
+    if write.aspect not in meaning.READERS:
+        return write
+    entity = Entity(write.type, write.urn)
+    for _ in meaning.rows(entity, write.aspect, value, write.place, model):
+        pass
+    return write._replace(value=_text(value.everything()))
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

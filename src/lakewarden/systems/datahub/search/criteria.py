@@ -1,0 +1,320 @@
+"""One criterion: which entities it fits.
+
+What facts say is answered from them; what only aspects say, by the terms under which the store
+keeps it. A field that is not known here fits nothing. Values are compared as they are by EQUAL
+and IN, everything else is without case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.service.cancellation import checked
+from lakewarden.service.search_terms import Term, field_term, value_term, whole
+from lakewarden.systems.datahub.aspects import searched
+from lakewarden.systems.datahub.aspects.facts import PROPERTY
+from lakewarden.systems.datahub.search.index import Index
+from lakewarden.systems.datahub.search.links import LINKS, Links
+from lakewarden.systems.datahub.search.question import ABOVE, BELOW, IS_EQUAL, Condition, Criterion
+from lakewarden.systems.datahub.search.texts import Texts
+from lakewarden.systems.datahub.search.urns import PLATFORM
+
+_SAME: Final = {
+    "browsePathV2": "browsePathV2",
+    "browsePaths": "browsePathV2",
+    "domain": "domains",
+    "entityType": "_entityType",
+    "ownedBy": "owners",
+    "parentContainer": "container",
+    "properties": "customProperties",
+    "tag": "tags",
+    "terms": "glossaryTerms",
+}
+"""Other names of fields."""
+
+_HAS: Final = {
+    "hasContainer": "container",
+    "hasDescription": "description",
+    "hasDomain": "domains",
+    "hasGlossaryTerms": "glossaryTerms",
+    "hasOwners": "owners",
+    "hasTags": "tags",
+}
+"""Fields that say whether there is any value of another."""
+
+_STRUCTURED: Final = "structuredProperties."
+_KEYWORD: Final = ".keyword"
+
+
+class Criteria:
+    """Answers criteria about one snapshot; `among` are the only ids that matter."""
+
+    def __init__(self, index: Index, texts: Callable[[], Texts], among: BitMap) -> None:
+        self._index = index
+        self._texts = texts
+        self._among = among
+
+    def fitting(self, groups: Iterable[Iterable[Criterion]]) -> BitMap:
+        """What fits all criteria of some group; everything where there is no group."""
+        found = [self._all(group) for group in groups]
+        return BitMap.union(*found) if found else self._among
+
+    def _all(self, group: Iterable[Criterion]) -> BitMap:
+        found = self._among
+        for criterion in group:
+            hit = self._fitting(criterion)
+            found = found - hit if criterion.negated else found & hit
+        return found
+
+    def _fitting(self, criterion: Criterion) -> BitMap:
+        field = criterion.field.removesuffix(_KEYWORD)
+        field = _SAME.get(field, field)
+        if field in _HAS:
+            return self._having(_HAS[field], criterion)
+        if field in LINKS:
+            return self._linked(self._index.links(field), criterion)
+        if field.startswith(_STRUCTURED):
+            return self._structured(field.removeprefix(_STRUCTURED), criterion)
+        known = _FIELDS.get(field)
+        if known is not None:
+            return known(self, criterion)
+        if field in searched.FIELDS:
+            return self._stated(field, criterion)
+        return BitMap()
+
+    def _having(self, field: str, criterion: Criterion) -> BitMap:
+        """`true` and `false` say whether there is a value of a field."""
+        there = self._fitting(Criterion(field, (), Condition.EXISTS))
+        return self._truth(there, criterion)
+
+    def _truth(self, there: BitMap, criterion: Criterion) -> BitMap:
+        wanted = {value.lower() for value in criterion.values}
+        if criterion.condition is Condition.EXISTS:
+            return there
+        found = BitMap()
+        if "true" in wanted:
+            found |= there
+        if "false" in wanted:
+            found |= self._among - there
+        return found
+
+    def _linked(self, links: Links, criterion: Criterion) -> BitMap:
+        if criterion.condition is Condition.EXISTS:
+            return links.leading_to(links.distinct())
+        return links.leading_to(self._targets(links, criterion))
+
+    def _targets(self, links: Links, criterion: Criterion) -> Iterable[int]:
+        condition = criterion.condition
+        if condition in IS_EQUAL:
+            return {id for value in criterion.values for id in links.find(value)}
+        if condition in BELOW | ABOVE:
+            named = (id for value in criterion.values for id in links.find(value))
+            return self._near(named, condition) if links.are_entities else set(named)
+        fits = comparison(criterion)
+        return [id for id in checked(links.distinct()) if fits(links.name(id))]
+
+    def _near(self, ids: Iterable[int], condition: Condition) -> BitMap:
+        """The ids, with what is below them, or above them, or both."""
+        tree, near = self._index.tree, BitMap()
+        for id in checked(ids):
+            near.add(id)
+            if condition in BELOW:
+                near |= tree.subtree(id)
+            if condition in ABOVE:
+                near.update(tree.ancestors(id))
+        return near
+
+    def _structured(self, name: str, criterion: Criterion) -> BitMap:
+        attribute = f"{PROPERTY}{name}"
+        fits = comparison(criterion)
+        found = BitMap()
+        for id, attributes in checked(self._index.coded.attributes.items()):
+            values = attributes.get(attribute, ())
+            is_there = criterion.condition is Condition.EXISTS and values
+            if is_there or any(map(fits, values)):
+                found.add(id)
+        return found
+
+    def _stated(self, field: str, criterion: Criterion) -> BitMap:
+        """A field that only aspects state."""
+        there = [Term(field_term(field))]
+        match criterion.condition:
+            case Condition.EXISTS:
+                return self._texts().having([there])
+            case _ if field == "description":
+                return self._read(field, criterion)
+            case Condition.EQUAL | Condition.IN:
+                return self._texts().having([self._terms(field, criterion, folded=False)])
+            case Condition.IEQUAL:
+                return self._texts().having([self._terms(field, criterion, folded=True)])
+            case _:
+                return self._read(field, criterion)
+
+    def _terms(self, field: str, criterion: Criterion, *, folded: bool) -> list[Term]:
+        return [Term(value_term(field, value, folded=folded)) for value in criterion.values]
+
+    def _read(self, field: str, criterion: Criterion) -> BitMap:
+        """What fits, by looking through all that have the field."""
+        there = self._texts().having([[Term(field_term(field))]]) & self._among
+        fits = comparison(criterion)
+        stated = self._texts().aspects(there)
+        return BitMap(
+            [
+                id
+                for id, own in checked(stated.items())
+                if any(map(fits, searched.fields(own)[field]))
+            ]
+        )
+
+    def _urn(self, criterion: Criterion) -> BitMap:
+        tree = self._index.tree
+        if criterion.condition is Condition.EXISTS:
+            return self._among
+        if criterion.condition in IS_EQUAL:
+            found = (
+                index.get(value) for index in tree.named.values() for value in criterion.values
+            )
+            return BitMap([id for id in found if id is not None])
+        fits = comparison(criterion)
+        return BitMap([id for id in checked(self._among) if fits(tree.names[id])])
+
+    def _name(self, criterion: Criterion) -> BitMap:
+        if criterion.condition is Condition.EXISTS:
+            return self._among
+        fits = comparison(criterion)
+        among = self._among
+        if criterion.condition in IS_EQUAL | {Condition.IEQUAL}:
+            terms = [whole(value) for value in criterion.values]
+            if all(terms):
+                among = self._texts().having([[Term(term) for term in terms]]) & among
+        names = self._texts().names(among)
+        return BitMap([id for id, name in checked(names.items()) if fits(name)])
+
+    def _type(self, criterion: Criterion) -> BitMap:
+        if criterion.condition is Condition.EXISTS:
+            return self._among
+        values = tuple(_type_word(value) for value in criterion.values)
+        fits = comparison(Criterion(criterion.field, values, criterion.condition))
+        kinds = (kind for kind in self._index.tree.kinds if kind and fits(_type_word(kind)))
+        return self._index.of_types(tuple(kinds))
+
+    def _platform(self, criterion: Criterion) -> BitMap:
+        said = self._index.urns.platforms
+        values = tuple(_platform_urn(value, criterion.condition) for value in criterion.values)
+        asked = Criterion("platform", values, criterion.condition)
+        if criterion.condition in IS_EQUAL:
+            found = BitMap.union(BitMap(), *(said.having(value) for value in values))
+        else:
+            found = self._said(said.texts, said.numbered, asked)
+        return found | self._stated("platform", asked)
+
+    def _environment(self, criterion: Criterion) -> BitMap:
+        said = self._index.urns.environments
+        found = self._said(said.texts, said.numbered, criterion)
+        if criterion.field == "env":
+            found |= self._stated("env", criterion)
+        return found
+
+    def _said(
+        self, texts: tuple[str, ...], having: Callable[[int], BitMap], criterion: Criterion
+    ) -> BitMap:
+        fits = comparison(criterion)
+        if criterion.condition is Condition.EXISTS:
+            numbers = list(range(1, len(texts)))
+        else:
+            numbers = [number for number, text in enumerate(texts) if text and fits(text)]
+        return BitMap.union(BitMap(), *map(having, numbers))
+
+    def _removed(self, criterion: Criterion) -> BitMap:
+        return self._truth(self._index.removed, criterion)
+
+    def _path(self, criterion: Criterion) -> BitMap:
+        """What is found by browsing to a path, however deep, whatever the condition.
+
+        A path is names behind a `␟` each, or a container alone. What has a path of its own is
+        found by that, everything else by the containers that it lies in.
+        """
+        own = self._texts().having([[Term(field_term(_PATH))]]) if self._among else BitMap()
+        links = self._index.links("container")
+        if criterion.condition is Condition.EXISTS:
+            return own | links.leading_to(links.distinct())
+        found = BitMap()
+        for value in criterion.values:
+            is_whole = value.startswith(searched.STEP)
+            steps = value.removeprefix(searched.STEP).split(searched.STEP)
+            found |= self._texts().having([[Term(value_term(_PATH, searched.path_text(steps)))]])
+            if all(step.startswith(searched.CONTAINER) for step in steps):
+                inside = self._inside(steps[-1])
+                found |= inside - own if is_whole else inside
+        return found & self._index.tree.stored
+
+    def _inside(self, container: str) -> BitMap:
+        """What lies in a container, however deep."""
+        links = self._index.links("container")
+        named = list(links.find(container))
+        inner = self._near(named, Condition.DESCENDANTS_INCL)
+        return links.leading_to(inner) | (inner - BitMap(named))
+
+
+_PATH: Final = "browsePathV2"
+
+_FIELDS: Final[dict[str, Callable[[Criteria, Criterion], BitMap]]] = {
+    "_entityType": Criteria._type,
+    _PATH: Criteria._path,
+    "env": Criteria._environment,
+    "name": Criteria._name,
+    "origin": Criteria._environment,
+    "platform": Criteria._platform,
+    "removed": Criteria._removed,
+    "urn": Criteria._urn,
+}
+
+KNOWN: Final = frozenset((*_SAME, *_HAS, *LINKS, *_FIELDS, *searched.FIELDS))
+"""The fields that are known, beside those of structured properties."""
+
+
+def _type_word(text: str) -> str:
+    return text.replace("_", "").casefold()
+
+
+def _platform_urn(value: str, condition: Condition) -> str:
+    is_name = ":" not in value and condition in IS_EQUAL | {Condition.IEQUAL}
+    return f"{PLATFORM}{value}" if is_name else value
+
+
+def comparison(criterion: Criterion) -> Callable[[str], bool]:
+    """Whether a text fits one of the values."""
+    values = criterion.values
+    folded = [value.casefold() for value in values]
+    match criterion.condition:
+        case Condition.EQUAL | Condition.IN:
+            return frozenset(values).__contains__
+        case Condition.CONTAIN:
+            return lambda text: any(value in text.casefold() for value in folded)
+        case Condition.START_WITH:
+            return lambda text: text.casefold().startswith(tuple(folded))
+        case Condition.END_WITH:
+            return lambda text: text.casefold().endswith(tuple(folded))
+        case Condition.GREATER_THAN:
+            return lambda text: any(a > b for a, b in _numbers(text, values))
+        case Condition.GREATER_THAN_OR_EQUAL_TO:
+            return lambda text: any(a >= b for a, b in _numbers(text, values))
+        case Condition.LESS_THAN:
+            return lambda text: any(a < b for a, b in _numbers(text, values))
+        case Condition.LESS_THAN_OR_EQUAL_TO:
+            return lambda text: any(a <= b for a, b in _numbers(text, values))
+        case _:
+            known = frozenset(folded)
+            return lambda text: text.casefold() in known
+
+
+def _numbers(text: str, values: Iterable[str]) -> Iterator[tuple[float, float]]:
+    """A text with each of the values, as far as both are numbers."""
+    for value in values:
+        try:
+            yield float(text), float(value)
+        except ValueError:
+            continue

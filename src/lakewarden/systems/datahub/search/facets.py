@@ -1,0 +1,103 @@
+"""Facets: of what is found, how many have each value of a field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from pyroaring import BitMap
+
+from lakewarden.service.search_terms import Term, field_term, value_term
+from lakewarden.systems.datahub.aspects import searched
+from lakewarden.systems.datahub.search.index import Index
+from lakewarden.systems.datahub.search.links import LINKS
+from lakewarden.systems.datahub.search.texts import LOOKED_THROUGH, Texts
+from lakewarden.systems.datahub.search.urns import PLATFORM, Said
+
+USUAL: Final = (
+    *("_entityType", "platform", "origin", "domains", "container", "owners", "tags"),
+    "glossaryTerms",
+)
+"""The facets that are told where none are named."""
+
+FACETS: Final = frozenset((*USUAL, *LINKS, *searched.FIELDS, "removed")) - {"description"}
+"""The facets that there are."""
+
+MOST: Final = 20
+"""Values of a facet that are told, unless another number is asked for."""
+
+
+class Count(NamedTuple):
+    """A value of a field, and how many of what is found have it."""
+
+    value: str
+    number: int
+
+
+class Facet(NamedTuple):
+    """A field with its values, those first that most have."""
+
+    field: str
+    counts: Sequence[Count]
+
+
+class Facets:
+    """Counts for one snapshot."""
+
+    def __init__(self, index: Index, texts: Callable[[], Texts]) -> None:
+        self._index = index
+        self._texts = texts
+
+    def of(self, field: str, ids: BitMap, most: int = MOST) -> Facet:
+        """The facet of a field over these ids; without values where it is none of `FACETS`."""
+        name = field.removesuffix(".keyword")
+        counted = [count for count in self._counted(name, ids) if count.number and count.value]
+        counted.sort(key=lambda one: (-one.number, one.value))
+        return Facet(field, counted[:most])
+
+    def _counted(self, field: str, ids: BitMap) -> Iterable[Count]:
+        if field == "_entityType":
+            kinds = (kind for kind in self._index.tree.kinds if kind)
+            found = ((kind, self._index.of_type(kind)) for kind in kinds)
+            return [Count(kind, ids.intersection_cardinality(own)) for kind, own in found]
+        if field == "platform":
+            return self._platforms(ids)
+        if field in ("origin", "env"):
+            return self._said(self._index.urns.environments, ids)
+        if field == "removed":
+            gone = len(ids & self._index.removed)
+            return [Count("true", gone), Count("false", len(ids) - gone)]
+        if field in LINKS:
+            links = self._index.links(field)
+            counts = links.counts(ids, len(self._index.tree))
+            return [Count(links.name(target), count) for target, count in counts.items()]
+        return self._stated(field, ids) if field in FACETS else []
+
+    def _said(self, said: Said, ids: BitMap) -> list[Count]:
+        return [Count(text, count) for text, count in said.counts(ids).items()]
+
+    def _platforms(self, ids: BitMap) -> list[Count]:
+        """Those of the URNs, and those that aspects state of what has none in its URN."""
+        said = self._index.urns.platforms
+        counts = said.counts(ids)
+        silent = counts.pop("", 0)
+        if silent:
+            rest = ids & said.numbered(0)
+            known = {text for text in said.texts if text}
+            known.update(self._index.tree.names[id] for id in self._index.of_type("dataPlatform"))
+            stated = self._texts().having([[Term(field_term("platform"))]]) & rest
+            for platform in sorted(known) if stated else ():
+                has = self._texts().having([[Term(value_term("platform", platform))]])
+                counts[platform] = counts.get(platform, 0) + len(has & stated)
+        return [Count(text, count) for text, count in counts.items() if text.startswith(PLATFORM)]
+
+    def _stated(self, field: str, ids: BitMap) -> list[Count]:
+        """A field that only aspects state; nothing is told where too many have it."""
+        has = self._texts().having([[Term(field_term(field))]]) & ids
+        if len(has) > LOOKED_THROUGH:
+            return []
+        counts: dict[str, int] = {}
+        for own in self._texts().aspects(has).values():
+            for value in searched.fields(own)[field]:
+                counts[value] = counts.get(value, 0) + 1
+        return [Count(value, count) for value, count in counts.items()]

@@ -1,0 +1,79 @@
+"""A snapshot made ready to be searched: its columns, links and order, each worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.systems.datahub.aspects.meaning import REMOVED
+from lakewarden.systems.datahub.aspects.searched import UNSEARCHED
+from lakewarden.systems.datahub.search.links import LINKS, Links
+from lakewarden.systems.datahub.search.ranks import Ranks
+from lakewarden.systems.datahub.search.urns import Urns
+
+_KEY: Final = "search"
+
+REMEMBERED: Final = 200
+"""Answers of the store that are remembered for a snapshot."""
+
+
+class Index:
+    """What is looked at of one snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.coded = snapshot.coded
+        self.tree = snapshot.coded.tree
+        self.remembered: dict[object, BitMap] = {}
+        self._snapshot = snapshot
+        self._links: dict[str, Links] = {}
+
+    @staticmethod
+    def of(snapshot: Snapshot) -> Index:
+        """The index of a snapshot."""
+        known = snapshot.memos.beside.get(_KEY)
+        if not isinstance(known, Index):
+            known = snapshot.memos.beside[_KEY] = Index(snapshot)
+        return known
+
+    def remember(self, key: object, ids: BitMap) -> None:
+        """Keeps an answer of the store for as long as the snapshot lasts, or until many came."""
+        if len(self.remembered) >= REMEMBERED:
+            self.remembered.clear()
+        self.remembered[key] = ids
+
+    @cached_property
+    def urns(self) -> Urns:
+        """What the URNs say."""
+        return Urns.of(self.tree)
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The canonical order."""
+        return Ranks(self.tree)
+
+    @cached_property
+    def removed(self) -> BitMap:
+        """What is deleted softly."""
+        stated: Mapping[int, Mapping[str, tuple[str, ...]]] = self.coded.attributes
+        return BitMap([id for id, own in stated.items() if own.get(REMOVED) == ("true",)])
+
+    def links(self, field: str) -> Links:
+        """The links of a field of `LINKS`."""
+        known = self._links.get(field)
+        if known is None:
+            known = self._links[field] = LINKS[field](self.coded)
+        return known
+
+    def of_type(self, type: str) -> BitMap:
+        """What is stored of a type; nothing of one that is never searched."""
+        if type in UNSEARCHED:
+            return BitMap()
+        return self._snapshot.of_type(type) & self.tree.stored - self.tree.deep
+
+    def of_types(self, types: tuple[str, ...]) -> BitMap:
+        """What is stored of any of the types."""
+        return BitMap.union(BitMap(), *(self.of_type(type) for type in types))

@@ -1,0 +1,184 @@
+"""Lineage: what something is made of, or what is made of it, followed from hop to hop.
+
+It is followed through entities that the asker is shown, and through nothing else: what lies
+behind a hidden one is hidden with it. An entity counts for the fewest hops that lead to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.cancellation import check
+from lakewarden.systems.datahub.aspects.edges import Lineage
+from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.search.neighbours import Neighbours, Step
+
+MOST_HOPS: Final = 1_000
+"""As far as anything is followed."""
+
+MOST: Final = 10_000
+"""Entities that are found at most; where there are more, the answer is partial."""
+
+MOST_PATHS: Final = 10
+"""Ways to one entity that are told."""
+
+_BY_HAND: Final = "UI"
+
+Shown = Callable[[Iterable[Entity]], Collection[Entity]]
+"""Those of some entities that the asker is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From when to when, in milliseconds since the epoch, an edge was made or changed."""
+
+    start: int | None = None
+    end: int | None = None
+
+    def has(self, said: Mapping[str, Any]) -> bool:
+        """Whether an edge counts; those without a time, and those drawn by hand, always do.
+
+        SOURCE: datahub-project/datahub, the time filter of its graph queries.
+        """
+        if (self.start is None and self.end is None) or is_by_hand(said):
+            return True
+        times = [time for time in (made(said)[0], changed(said)[0]) if time]
+        first, last = self.start or 0, self.end
+        return not times or any(first <= one and (last is None or one <= last) for one in times)
+
+
+Stamp = tuple[int | None, str | None]
+"""When, in milliseconds since the epoch, and the URN of by whom."""
+
+
+def made(said: Mapping[str, Any]) -> Stamp:
+    """When an edge was made."""
+    return _stamp(said, "created")
+
+
+def changed(said: Mapping[str, Any]) -> Stamp:
+    """When an edge was last changed; `auditStamp` is the name that datasets have for it."""
+    found = _stamp(said, "lastModified")
+    return found if found != (None, None) else _stamp(said, "auditStamp")
+
+
+def is_by_hand(said: Mapping[str, Any]) -> bool:
+    """Whether somebody drew an edge."""
+    properties = untagged(said.get("properties"))
+    return isinstance(properties, Mapping) and untagged(properties.get("source")) == _BY_HAND
+
+
+def _stamp(said: Mapping[str, Any], key: str) -> Stamp:
+    found = untagged(said.get(key))
+    if not isinstance(found, Mapping):
+        return None, None
+    time, actor = untagged(found.get("time")), untagged(found.get("actor"))
+    when = time if isinstance(time, int) and not isinstance(time, bool) else 0
+    return when or None, actor if isinstance(actor, str) else None
+
+
+@dataclass(slots=True)
+class Reached:
+    """An entity of a lineage; `before` are those from which the last hop leads to it."""
+
+    entity: Entity
+    degree: int
+    is_ignored: bool = False
+    before: list[Entity] = field(default_factory=list)
+    is_explored: bool = False
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What is followed: how far, of each hop how many, and what does not count as one."""
+
+    way: Lineage
+    hops: int = MOST_HOPS
+    most_of_hop: int | None = None
+    period: Period = Period()
+    is_ignored: Callable[[Entity], bool] = lambda _: False
+
+
+@dataclass(slots=True)
+class Found:
+    """A lineage; `is_partial`: there is more of it."""
+
+    reached: dict[Entity, Reached]
+    is_partial: bool = False
+
+    def paths(self, entity: Entity) -> list[list[Entity]]:
+        """Shortest ways to an entity, from where the lineage begins, both ends among them."""
+        found: list[list[Entity]] = []
+        begun = [[entity]]
+        while begun and len(found) < MOST_PATHS:
+            path = begun.pop()
+            before = self.reached[path[0]].before
+            begun += [[one, *path] for one in reversed(before) if one not in path]
+            if not before:
+                found.append(path)
+        return found
+
+
+def follow(neighbours: Neighbours, start: Entity, walk: Walk, shown: Shown) -> Found:
+    """The lineage of an entity, itself not among it; nothing where the asker is not shown it."""
+    found = Found({start: Reached(start, 0)})
+    hop = [start] if start in shown([start]) else []
+    for degree in range(1, walk.hops + 1):
+        if not hop or found.is_partial:
+            break
+        hop = _hop(neighbours, walk, shown, found, hop, degree)
+    return found
+
+
+def _hop(
+    neighbours: Neighbours,
+    walk: Walk,
+    shown: Shown,
+    found: Found,
+    hop: list[Entity],
+    degree: int,
+) -> list[Entity]:
+    """The entities of the next hop, from which it goes on."""
+    on: list[Entity] = []
+    while hop and not found.is_partial:
+        check()
+        for one in hop[walk.most_of_hop :] if walk.most_of_hop is not None else ():
+            found.reached[one].is_cut = True
+        hop = hop[: walk.most_of_hop]
+        steps = neighbours.beside(hop, walk.way)
+        others = {step.other for each in steps.values() for step in each}
+        seen = set(shown(sorted(others)))
+        ignored: list[Entity] = []
+        for one in hop:
+            found.reached[one].is_explored = True
+            for step in steps[one]:
+                if step.other in seen and walk.period.has(step.said):
+                    _reach(found, walk, one, step, degree, on, ignored)
+        hop = ignored
+    return on
+
+
+def _reach(
+    found: Found,
+    walk: Walk,
+    one: Entity,
+    step: Step,
+    degree: int,
+    on: list[Entity],
+    ignored: list[Entity],
+) -> None:
+    """Takes one step. What does not count as a hop is followed within this one."""
+    other = step.other
+    known = found.reached.get(other)
+    if known is None:
+        if len(found.reached) > MOST:
+            found.is_partial = True
+            return
+        known = found.reached[other] = Reached(other, degree, walk.is_ignored(other))
+        (ignored if known.is_ignored else on).append(other)
+    if known.degree == degree and one not in known.before:
+        known.before.append(one)

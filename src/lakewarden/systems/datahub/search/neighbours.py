@@ -1,0 +1,109 @@
+"""Edges that aspects state, from either end: read from who states them, found by the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.search_terms import Term
+from lakewarden.systems.datahub.aspects import edges
+from lakewarden.systems.datahub.aspects.edges import Edge, Lineage
+from lakewarden.systems.datahub.aspects.meaning import target
+from lakewarden.systems.datahub.search.texts import Texts
+
+_OPPOSITE: Final = {
+    Lineage.UPSTREAM: Lineage.DOWNSTREAM,
+    Lineage.DOWNSTREAM: Lineage.UPSTREAM,
+}
+
+
+class Step(NamedTuple):
+    """An edge as it is seen from one of its ends: the other end, and what is said of the edge."""
+
+    type: str
+    other: Entity
+    said: Mapping[str, Any]
+
+
+class Neighbours:
+    """What edges lead to and from, in one snapshot of a realm; whatever the asker may see.
+
+    Each document is read once. Raises `LimitExceeded` where too many would have to be.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._tree = texts.index.tree
+        self._stated: dict[int, list[Edge]] = {}
+
+    def sources(self, entity: Entity, types: Iterable[str]) -> BitMap:
+        """The stored entities of which an edge of one of the types leads to the entity."""
+        terms = [Term(edges.term(type, entity.name)) for type in sorted(types)]
+        return self._texts.having([terms]) if terms else BitMap()
+
+    def outgoing(self, entity: Entity, types: frozenset[str]) -> list[Step]:
+        """Where edges of the types lead from an entity, each once, in order."""
+        return self._steps([entity], types, lambda edge: edge.type in types, None)[entity]
+
+    def incoming(self, entity: Entity, types: frozenset[str]) -> list[Step]:
+        """Where edges of the types lead to an entity from, each once, in order."""
+        return self._steps([entity], types, None, lambda edge: edge.type in types)[entity]
+
+    def beside(self, entities: Sequence[Entity], way: Lineage) -> dict[Entity, list[Step]]:
+        """What is next to each of the entities in their lineage, each once, in order."""
+        back = _OPPOSITE[way]
+        return self._steps(
+            *(entities, edges.LINEAGE),
+            lambda edge: edge.lineage is way,
+            lambda edge: edge.lineage is back,
+        )
+
+    def _steps(
+        self,
+        entities: Sequence[Entity],
+        types: Iterable[str],
+        leads_on: Callable[[Edge], bool] | None,
+        leads_back: Callable[[Edge], bool] | None,
+    ) -> dict[Entity, list[Step]]:
+        """The steps along edges that lead on, and back along those that lead to the entities."""
+        wanted = {one.name: one for one in entities}
+        found: dict[Entity, dict[tuple[str, Entity], Step]] = {one: {} for one in entities}
+        ids = BitMap()
+        if leads_on is not None:
+            ids |= self._leading_on(entities)
+        if leads_back is not None:
+            ids |= self._having(edges.term(type, one.name) for one in entities for type in types)
+        for edge in self._of(ids):
+            if leads_on is not None and edge.source in wanted and leads_on(edge):
+                _take(found[wanted[edge.source]], edge, edge.target)
+            if leads_back is not None and edge.target in wanted and leads_back(edge):
+                _take(found[wanted[edge.target]], edge, edge.source)
+        return {one: [steps[key] for key in sorted(steps)] for one, steps in found.items()}
+
+    def _leading_on(self, entities: Iterable[Entity]) -> BitMap:
+        known = (self._tree.find(one) for one in entities)
+        ids = BitMap([id for id in known if id is not None])
+        columns = [edges.column_term(one.name) for one in entities if edges.is_column(one.name)]
+        return ids | self._having(columns)
+
+    def _having(self, terms: Iterable[str]) -> BitMap:
+        asked = [Term(term) for term in terms]
+        return self._texts.having([asked]) if asked else BitMap()
+
+    def _of(self, ids: BitMap) -> Iterator[Edge]:
+        unread = BitMap([id for id in ids if id not in self._stated])
+        for id, aspects in self._texts.aspects(unread).items() if unread else ():
+            self._stated[id] = list(edges.stated(self._tree.entity(id), aspects))
+        for id in ids:
+            yield from self._stated[id]
+
+
+def _take(steps: dict[tuple[str, Entity], Step], edge: Edge, urn: str) -> None:
+    """Keeps a step; one that says something before one that says nothing."""
+    other, problem = target(urn, frozenset())
+    key = (edge.type, other)
+    if not problem and (key not in steps or not steps[key].said):
+        steps[key] = Step(edge.type, other, edge.said)

@@ -1,0 +1,62 @@
+"""Where a scroll goes on: opaque to callers, good for the one question it came from.
+
+It holds the place of the last entity shown, in the order of the question, so that what was added
+or taken away meanwhile is neither shown twice nor makes anything else be missed. What a caller is
+shown is decided for every page anew, so a place that somebody makes up opens nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import asdict
+from enum import Enum
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.tree import Name
+from lakewarden.systems.datahub.search.question import Question
+
+_VERSION: Final = 1
+_LONGEST: Final = 16_384
+_REFUSED: Final = "the scroll id is none of this question; start without one"
+
+
+class Place(NamedTuple):
+    """The last entity shown: the part of the order that it is in, and its key there."""
+
+    part: int
+    key: tuple[Name, ...]
+
+
+def digest(question: Question, *asker: str) -> str:
+    """What tells questions apart, by whom they are asked included."""
+    told = json.dumps([asdict(question), asker], sort_keys=True, default=_plain)
+    return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _plain(value: object) -> object:
+    return value.value if isinstance(value, Enum) else str(value)
+
+
+def written(digest: str, place: Place) -> str:
+    """The scroll id of a place."""
+    told = json.dumps([_VERSION, digest, place.part, place.key], separators=(",", ":"))
+    return base64.urlsafe_b64encode(told.encode("utf-8", "surrogatepass")).decode()
+
+
+def read(text: str, digest: str) -> Place:
+    """The place of a scroll id. Raises `BadInput` for one that is not of this question."""
+    try:
+        if len(text) > _LONGEST:
+            raise ValueError
+        told = json.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
+        version, of, part, key = told
+        names = tuple((str(name), str(kind)) for name, kind in key)
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        raise BadInput(_REFUSED, where="scrollId") from None
+    if version != _VERSION or of != digest or type(part) is not int or part < 0:
+        raise BadInput(_REFUSED, where="scrollId")
+    return Place(part, names)

@@ -1,0 +1,193 @@
+"""The search itself: what fits among what the asker is shown, in order, a page of it.
+
+Everything is a set of ids until the page: totals and facets are those of the whole set that the
+asker is shown, and a page is always full. Where no words and no aspects are asked about, the
+store is not.
+
+Order, unless the question names one: what has all the words for its name, then what has them in
+its name, then everything else; within each the canonical order of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.cancellation import check
+from lakewarden.service.search_terms import Kind, Sought, Term, sought, whole
+from lakewarden.systems.datahub.search.criteria import Criteria
+from lakewarden.systems.datahub.search.index import Index
+from lakewarden.systems.datahub.search.question import URN, Order, Question
+from lakewarden.systems.datahub.search.scroll import Place
+from lakewarden.systems.datahub.search.texts import Texts
+
+SORTABLE: Final = ("_entityType", "_score", "name", "origin", "platform", "urn")
+"""The fields by which results are sorted; `_score` is the usual order."""
+
+Visible = Callable[[str], BitMap]
+"""The stored entities of a type that the asker is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the results; `place` is where to go on, None behind the last."""
+
+    entities: tuple[Entity, ...]
+    total: int
+    place: Place | None
+
+
+class Search:
+    """A question under way. Raises `BadInput` and `LimitExceeded` when it is asked too much."""
+
+    def __init__(
+        self, index: Index, texts: Callable[[], Texts], visible: Visible, question: Question
+    ) -> None:
+        question.check()
+        _check_order(question.order)
+        self._index = index
+        self._texts = texts
+        self._visible = visible
+        self._question = question
+
+    @cached_property
+    def among(self) -> BitMap:
+        """All of the types that the asker is shown, before words and criteria."""
+        shown = [
+            self._visible(type) & self._index.of_type(type)
+            for type in dict.fromkeys(self._question.types)
+        ]
+        found = BitMap.union(BitMap(), *shown)
+        return found if self._question.looks_at_removed else found - self._index.removed
+
+    @cached_property
+    def parts(self) -> Sequence[BitMap]:
+        """The results, in parts of which each comes behind the one before."""
+        wanted = sought(self._question.query)
+        if wanted is None:
+            return [self._filtered(self.among)]
+        if self._question.query.strip().startswith(URN):
+            return [self._filtered(self._called(self._question.query.strip()))]
+        if not wanted.starting:
+            return []
+        found = self._filtered(self._having(wanted))
+        named = found & self._named(wanted)
+        one = whole(self._question.query.rstrip("*"))
+        exact = named & self._texts().having([[Term(one)]]) if one and named else BitMap()
+        return [exact, named - exact, found - named]
+
+    @cached_property
+    def results(self) -> BitMap:
+        """All results."""
+        return BitMap.union(BitMap(), *self.parts)
+
+    def page(self, start: int, count: int) -> Page:
+        """Results from the `start`-th on."""
+        if self._is_sorted:
+            return self._of_sorted(start, count)
+        ids: list[int] = []
+        left, place = start, None
+        for number, part in enumerate(self.parts):
+            if left < len(part) and len(ids) < count:
+                found = self._index.ranks.page(part, left, count - len(ids))
+                ids += found
+                place = Place(number, self._index.tree.key(found[-1])) if found else place
+            left = max(0, left - len(part))
+        return self._page(ids, start + len(ids), place)
+
+    def after(self, place: Place, count: int) -> Page:
+        """Results behind a place."""
+        if self._is_sorted:
+            return self._of_sorted(self._since(place), count)
+        if place.part >= len(self.parts):
+            return Page((), len(self.results), None)
+        before = sum(len(part) for part in self.parts[: place.part])
+        start = before + self._index.ranks.after(self.parts[place.part], place.key)
+        return self.page(start, count)
+
+    @property
+    def _is_sorted(self) -> bool:
+        return any(order.field != "_score" for order in self._question.order)
+
+    def _since(self, place: Place) -> int:
+        """Where a sorted list goes on; behind what is there no more: where it once was."""
+        name, type = place.key[-1] if place.key else ("", "")
+        id = self._index.tree.find(Entity(type, name))
+        if id is not None and id in self.results:
+            return self._sorted.index(id) + 1
+        return min(place.part, len(self._sorted))
+
+    def _page(self, ids: Sequence[int], end: int, place: Place | None) -> Page:
+        total = len(self.results)
+        entities = tuple(self._index.tree.entity(id) for id in ids)
+        return Page(entities, total, place if ids and end < total else None)
+
+    def _of_sorted(self, start: int, count: int) -> Page:
+        ids = self._sorted[start : start + count]
+        end = start + len(ids)
+        place = Place(end, self._index.tree.key(ids[-1])) if ids else None
+        return self._page(ids, end, place)
+
+    @cached_property
+    def _sorted(self) -> list[int]:
+        """All results in the order asked for; those alike in order of their URNs."""
+        tree = self._index.tree
+        ids = sorted(self.results, key=lambda id: tree.names[id])
+        for order in reversed(self._question.order):
+            key = self._key(order.field.removesuffix(".keyword"))
+            ids.sort(key=key, reverse=order.descending)
+        return ids
+
+    def _key(self, field: str) -> Callable[[int], Any]:
+        tree, urns = self._index.tree, self._index.urns
+        match field:
+            case "urn":
+                return lambda id: tree.names[id]
+            case "_entityType":
+                return lambda id: tree.kinds[tree.types[id]]
+            case "platform":
+                return lambda id: urns.platforms.texts[urns.platforms.codes[id]]
+            case "origin":
+                return lambda id: urns.environments.texts[urns.environments.codes[id]]
+            case "name":
+                names = self._texts().names(self.results)
+                return lambda id: (names[id].casefold(), names[id])
+            case _:
+                ranked = {id: number for number, part in enumerate(self.parts) for id in part}
+                return ranked.__getitem__
+
+    def _filtered(self, ids: BitMap) -> BitMap:
+        found = ids & self.among
+        if not any(self._question.filters):
+            return found
+        for any_of in self._question.filters:
+            check()
+            found = Criteria(self._index, self._texts, found).fitting(any_of)
+        return found
+
+    def _called(self, urn: str) -> BitMap:
+        found = (index.get(urn) for index in self._index.tree.named.values())
+        return BitMap([id for id in found if id is not None])
+
+    def _having(self, wanted: Sought) -> BitMap:
+        if self._question.named:
+            return self._named(wanted)
+        return self._texts().having(wanted.clauses(Kind.NAME, Kind.TEXT))
+
+    def _named(self, wanted: Sought) -> BitMap:
+        return self._texts().having(wanted.clauses(Kind.NAME))
+
+
+def _check_order(orders: Sequence[Order]) -> None:
+    for order in orders:
+        if order.field.removesuffix(".keyword") not in SORTABLE:
+            expected = ", ".join(SORTABLE)
+            raise BadInput(
+                f"results are not sorted by `{order.field}`; expected one of: {expected}"
+            )

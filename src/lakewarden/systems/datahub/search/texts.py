@@ -1,0 +1,152 @@
+"""What the store says: which entities have some terms, and the names that people see.
+
+The store knows entities by its own ids; which of ours these are is looked up, for few of them
+each time, for many once for a numbering.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.kernel.tree import Lineage
+from lakewarden.service.ports import Reading
+from lakewarden.service.search_terms import Term
+from lakewarden.systems.datahub.aspects.searched import name_in_urn
+from lakewarden.systems.datahub.search.index import Index
+from lakewarden.systems.datahub.use_cases.aspects import kept_in
+
+FEW: Final = 2_000
+"""So many ids are looked up one by one."""
+
+LOOKED_THROUGH: Final = 20_000
+"""Documents that are read for one criterion."""
+
+Clauses = Sequence[Sequence[Term]]
+_Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Ids of the store in order, and ours beside them."""
+
+_LOCK: Final = threading.Lock()
+_KNOWN: WeakKeyDictionary[Lineage, _Places] = WeakKeyDictionary()
+
+
+class Texts:
+    """The store's answers for one snapshot of a realm."""
+
+    def __init__(self, reading: Reading, realm: str, index: Index) -> None:
+        self.reading = reading
+        self._realm = realm
+        self.index = index
+
+    def having(self, clauses: Clauses) -> BitMap:
+        """The ids of what has of every clause one of the terms."""
+        # Not every revision makes a snapshot: what is only told makes none.
+        key = (self.reading.revision, tuple(map(tuple, clauses)))
+        known = self.index.remembered.get(key)
+        if known is None:
+            found = np.array(self.reading.found(self._realm, clauses), dtype=np.int64)
+            known = BitMap(self._places(found).astype(np.uint32))
+            self.index.remember(key, known)
+        return known
+
+    def prepare(self) -> None:
+        """Reads what long answers need, so that the first of them does not wait for it."""
+        self._all()
+
+    def names(self, ids: BitMap) -> dict[int, str]:
+        """The names that people see of these, by id."""
+        tree = self.index.tree
+        if len(ids) <= FEW:
+            entities = {tree.entity(id): id for id in ids}
+            stored = self.reading.ids(self._realm, list(entities))
+            place = {number: entities[entity] for entity, number in stored.items()}
+            rows = self.reading.shown_names(self._realm, list(place))
+            found = {place[number]: name for number, name in rows}
+        else:
+            numbers, names = _apart(self.reading.shown_names(self._realm))
+            places = self._places_or_none(numbers).tolist()
+            found = {id: name for id, name in zip(places, names, strict=True) if id in ids}
+        missing = (id for id in ids if id not in found)
+        return found | {id: name_in_urn(tree.entity(id)) for id in missing}
+
+    def aspects(self, ids: BitMap) -> Mapping[int, Mapping[str, Any]]:
+        """The aspects as they are kept, by id. Raises `LimitExceeded` for too many."""
+        if len(ids) > LOOKED_THROUGH:
+            raise LimitExceeded(
+                f"more than {LOOKED_THROUGH} entities would have to be looked through;"
+                " expected a narrower question"
+            )
+        tree = self.index.tree
+        entities = {tree.entity(id): id for id in ids}
+        documents = self.reading.documents(self._realm, list(entities))
+        return {
+            id: {name: aspect.value for name, aspect in kept_in(documents.get(entity)).items()}
+            for entity, id in entities.items()
+        }
+
+    def _places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Our ids of these, without those that are none of ours."""
+        found = self._places_or_none(numbers)
+        return found[found >= 0]
+
+    def _places_or_none(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Our id for each of these, -1 where it is none of ours."""
+        if len(numbers) <= FEW:
+            return self._looked_up(numbers)
+        found = _at(self._all(), numbers)
+        late = np.flatnonzero(found < 0)
+        if len(late) > FEW and len(late) > self._of_others(numbers[late]):
+            return _at(self._all(anew=True), numbers)
+        if 0 < len(late) <= FEW:
+            found[late] = self._looked_up(numbers[late])
+        return found
+
+    def _of_others(self, numbers: NDArray[np.int64]) -> int:
+        """How many of these were there, and none of ours, when everything was read."""
+        known, _ = self._all()
+        return int((numbers <= (known[-1] if len(known) else -1)).sum())
+
+    def _looked_up(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        tree = self.index.tree
+        found: dict[int, int] = {}
+        for number, entity in self.reading.stored(self._realm, numbers.tolist()):
+            id = tree.find(entity)
+            found[number] = -1 if id is None else id
+        return np.fromiter((found.get(n, -1) for n in numbers.tolist()), np.int64)
+
+    def _all(self, *, anew: bool = False) -> _Places:
+        """Everything that is stored: made once for a numbering."""
+        tree = self.index.tree
+        with _LOCK:
+            known = _KNOWN.get(tree.lineage)
+            if known is None or anew:
+                known = _KNOWN[tree.lineage] = self._read_all()
+            return known
+
+    def _read_all(self) -> _Places:
+        tree = self.index.tree
+        numbers, entities = _apart(self.reading.stored(self._realm))
+        ours = np.fromiter((-1 if id is None else id for id in map(tree.find, entities)), np.int64)
+        order = np.argsort(numbers)
+        return numbers[order], ours[order]
+
+
+def _at(places: _Places, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Our id for each of these, -1 where it is not among the places."""
+    known, ours = places
+    if not len(known):
+        return np.full(len(numbers), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    return np.where(known[at] == numbers, ours[at], -1)
+
+
+def _apart(rows: Iterable[tuple[int, Any]]) -> tuple[NDArray[np.int64], list[Any]]:
+    kept = list(rows)
+    return np.fromiter((row[0] for row in kept), np.int64), [row[1] for row in kept]

@@ -1,0 +1,268 @@
+"""What writing an aspect takes by what it gives, whichever way the write came.
+
+The right to write the entity, or to make the edit, is asked elsewhere. Beside that the model
+declares rights of their own for aspects that give something: roles, memberships, the content of
+a data product, a logical parent, tags that a policy may be limited to. Proposals and the edits
+of pages both come through here, so that no path leads round them.
+
+SOURCE: datahub reference 3.8, 5.1, 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypedDict, Unpack
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.relations import MembershipRow, RelationRow
+from lakewarden.kernel.request import Request
+from lakewarden.service import timeseries
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects import patch
+from lakewarden.systems.datahub.aspects.facts import Placed, stated, stored
+from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.rendering import is_immutable
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Value
+
+CREDENTIAL: Final = "dataHubAccessToken"
+"""The type of the entities as which tokens are kept, and how their URNs begin."""
+CREDENTIAL_PREFIX: Final = f"urn:li:{CREDENTIAL}:"
+
+ORIGINAL: Final = "original"
+"""How domains count as they do in DataHub itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """What the operator switched off.
+
+    `rest`: whether anything is decided at all; `constraints`: whether tags are asked about one by
+    one; `domains`: whether the domains of the same batch count, and with `ORIGINAL` also for an
+    entity that is there and in none, without its being asked about as it is. Beside that, so many
+    `values` in time of an aspect are kept, and a patch has so many operations at most. Of an entity
+    so many aspects are kept (`entity_aspects`), among them, with `unknown_aspects`, such as
+    DataHub's own model does not have.
+    """
+
+    rest: bool = True
+    constraints: bool = True
+    domains: bool | Literal["original"] = True
+    values: int = timeseries.KEPT
+    unknown_aspects: bool = True
+    entity_aspects: int = 256
+    patch_operations: int = patch.LARGEST
+
+
+class NotAllowed(WardenError):
+    """A change, and with it all that was to be done with it, is refused. Nothing is written."""
+
+    def __init__(self, request: Request, message: str) -> None:
+        super().__init__(message)
+        self.request = request
+
+
+class Parts(TypedDict, total=False):
+    """What a request may bring beside its operation and target: see `Request`."""
+
+    targets: Mapping[str, Entity]
+    lists: Mapping[str, tuple[Entity, ...]]
+    subresources: tuple[Entity, ...]
+
+
+class Guard:
+    """Asks about one entity, on the state of the write that is under way."""
+
+    def __init__(
+        self, transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches
+    ) -> None:
+        self._desk = transaction
+        self._realm = realm
+        self._entity = entity
+        self._switches = switches
+
+    def request(
+        self, operation: str, target: Entity | None = None, **parts: Unpack[Parts]
+    ) -> Request:
+        """The caller's question; about the entity itself where no target is named."""
+        found = self._desk.realm(self._realm)
+        on = self._entity if target is None else target
+        plain = self._desk.actor.request(
+            found.realm, found.system, operation, on, now=self._desk.now
+        )
+        return replace(plain, **parts) if parts else plain
+
+    def ask(self, operation: str, target: Entity | None = None, **parts: Unpack[Parts]) -> Request:
+        """The question, if the caller may; raises `NotAllowed`."""
+        request = self.request(operation, target, **parts)
+        if not self._allows(request):
+            on = f" on `{request.target.name}`" if request.target != NO_RESOURCE else ""
+            raise NotAllowed(request, f"not authorized to perform `{operation}`{on}")
+        return request
+
+    def _allows(self, request: Request) -> bool:
+        return not self._switches.rest or self._desk.decide(self._realm, request).allow
+
+    def check_credential(self) -> None:
+        """Who changes what is kept of a token could pass it on, or keep it from being revoked."""
+        if self._entity.type == CREDENTIAL:
+            self.ask("token.manage")
+
+    def check_mutable(self) -> None:
+        """Raises `NotAllowed` for a policy that the system ships."""
+        model = self._desk.realm(self._realm).system.model
+        if self._entity.type == "dataHubPolicy" and is_immutable(self._entity.name, model):
+            request = self.request("policy.update")
+            raise NotAllowed(request, f"the policy `{self._entity.name}` cannot be changed")
+
+    def check(
+        self,
+        aspect: str,
+        old: Value | None,
+        new: Value | None,
+        *,
+        is_there: bool,
+        domains: Value | None = None,
+    ) -> None:
+        """Raises `NotAllowed` unless the caller may change the aspect from one value to another.
+
+        What makes a query is asked about with the right to make it (`is_there` False). `domains`
+        is that aspect as the same batch writes it; a data product is then of these domains. A
+        logical parent is asked about even where it stays, as the original does on every way.
+        """
+        if old == new and aspect != "logicalParent":
+            return
+        match aspect:
+            case aspects.POLICY:
+                self.check_mutable()
+            case "roleMembership":
+                self.ask("role_membership.edit")
+            case "groupMembership" | "nativeGroupMembership":
+                self._check_groups(aspect, old, new)
+            case "querySubjects" if is_there:
+                self.ask("query.create", lists={"subjects": self.named(aspect, "subject", new)})
+            case "dataProductProperties":
+                self._check_product(old, new, domains)
+            case "container" if is_there:
+                self._check_place("child.place", aspect, old, new)
+            case "domainProperties" | "glossaryNodeInfo" | "glossaryTermInfo":
+                operation = "child.place" if is_there else "child.create"
+                self._check_place(operation, aspect, old, new)
+            case "logicalParent":
+                self._check_parent(new)
+            case "globalTags" | "schemaMetadata" | "editableSchemaMetadata":
+                self._check_tags(aspect, old, new)
+
+    def _check_groups(self, aspect: str, old: Value | None, new: Value | None) -> None:
+        """Who manages identities may put anybody anywhere; else each group is asked about."""
+        if self._allows(self.request("identity.manage", NO_RESOURCE)):
+            return
+        there, wanted = _groups(self._stated(aspect, old)), _groups(self._stated(aspect, new))
+        for name in sorted(there ^ wanted):
+            self.ask("group.members.edit", Entity("corpGroup", name))
+
+    def _check_product(self, old: Value | None, new: Value | None, domains: Value | None) -> None:
+        """A name that is new is a rename, also the first one."""
+        beside = "" if domains is None else "_with_domains"
+        lists: dict[str, tuple[Entity, ...]] = {}
+        if domains is not None:
+            lists["domains"] = self.named("domains", "product_domain", domains)
+        name = _name(new)
+        if name is not None and name != _name(old):
+            self.ask(f"data_product.rename{beside}", lists=lists)
+        there = set(self._stored("dataProductProperties", "asset"))
+        wanted = set(self.named("dataProductProperties", "asset", new))
+        if there != wanted:
+            lists["assets"] = tuple(sorted(there ^ wanted))
+            self.ask(f"data_product.assets.change{beside}", lists=lists)
+
+    def _check_place(
+        self, operation: str, aspect: str, old: Value | None, new: Value | None
+    ) -> None:
+        """What is left is asked about, and what is entered."""
+        for place in sorted(self._places(aspect, old) ^ self._places(aspect, new)):
+            self.ask(operation, place)
+
+    def _places(self, aspect: str, value: Value | None) -> set[Entity]:
+        """Where an entity lies by an aspect's value."""
+        facts = self._stated(aspect, value)
+        lying = {fact.parent for fact in facts if isinstance(fact, Placed)}
+        return lying | set(self.named(aspect, "container", value))
+
+    def _check_parent(self, new: Value | None) -> None:
+        parents = self.named("logicalParent", "logical_parent", new)
+        if parents:
+            self.ask("logical_parent.set", targets={"logical": parents[0]})
+        else:
+            self.ask("logical_parent.clear")
+
+    def _check_tags(self, aspect: str, old: Value | None, new: Value | None) -> None:
+        if not self._switches.constraints:
+            return
+        of_columns = aspect != "globalTags" and self._entity.type == "dataset"
+        operation = "column.tags.edit" if of_columns else "tags.edit"
+        there, wanted = _tags(aspect, old), _tags(aspect, new)
+        changed = {
+            tag
+            for place in there.keys() | wanted.keys()
+            for tag in there.get(place, set()) ^ wanted.get(place, set())
+        }
+        if changed:
+            tags = tuple(Entity("tag", tag) for tag in sorted(changed))
+            self.ask(operation, subresources=tags)
+
+    def named(self, aspect: str, kind: str, value: Value | None) -> tuple[Entity, ...]:
+        """The entities to which the aspect's value leads by relations of a kind."""
+        facts = self._stated(aspect, value)
+        edges = (fact for fact in facts if isinstance(fact, RelationRow) and fact.kind == kind)
+        return tuple(sorted(edge.target for edge in edges))
+
+    def _stored(self, aspect: str, kind: str) -> Iterator[Entity]:
+        snapshot = self._desk.realm(self._realm).matrix.snapshot
+        for fact in stored(self._entity, aspect, snapshot):
+            if isinstance(fact, RelationRow) and fact.kind == kind:
+                yield fact.target
+
+    def _stated(self, aspect: str, value: Value | None) -> frozenset[Any]:
+        if value is None:
+            return frozenset()
+        model = self._desk.realm(self._realm).system.model
+        return stated(self._entity, aspect, value, model, datahub)
+
+
+def _groups(facts: Iterable[Any]) -> set[str]:
+    return {fact.of.name for fact in facts if isinstance(fact, MembershipRow)}
+
+
+def _name(properties: Value | None) -> object:
+    return None if properties is None else untagged(properties.get("name"))
+
+
+def _tags(aspect: str, value: Value | None) -> dict[str, set[str]]:
+    """The tags by field path, those of the entity itself by an empty one."""
+    if value is None:
+        return {}
+    if aspect == "globalTags":
+        return {"": _tag_urns(value)}
+    key = "fields" if aspect == "schemaMetadata" else "editableSchemaFieldInfo"
+    found: dict[str, set[str]] = {}
+    for field in _objects(value.get(key)):
+        path = str(untagged(field.get("fieldPath", "")))
+        found.setdefault(path, set()).update(_tag_urns(field.get("globalTags")))
+    return found
+
+
+def _tag_urns(tags: object) -> set[str]:
+    holder = untagged(tags)
+    members = holder.get("tags") if isinstance(holder, Mapping) else None
+    return {str(untagged(one.get("tag", ""))) for one in _objects(members)}
+
+
+def _objects(members: object) -> list[Mapping[str, Any]]:
+    """The objects of a list, in whichever of the two spellings it comes."""
+    found = untagged(members)
+    inner = (untagged(one) for one in found) if isinstance(found, list) else ()
+    return [one for one in inner if isinstance(one, Mapping)]

@@ -1,0 +1,372 @@
+"""The aspects of DataHub's entities: read as they agree with what decides, written with it.
+
+An aspect is kept as it was written. What it states (owners, domains, tags, groups, roles, a
+policy) are facts of the kernel, and every write of an aspect changes these in the same
+transaction; what is read states the facts that are stored, whoever changed them.
+
+Whether a caller may write is decided before (`lakewarden.systems.datahub.use_cases.proposals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    MembershipChanged,
+    OwnerChanged,
+    RelationChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.statement import Statement
+from lakewarden.service import timeseries
+from lakewarden.service.effect import Document, DocumentChanged, Effect
+from lakewarden.service.ports import Reading
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects import keys, rendering
+from lakewarden.systems.datahub.aspects.facts import SHARED, Fact, Placed, stated, stored
+from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.meaning import READERS
+
+Value = dict[str, Any]
+
+POLICY: Final = "dataHubPolicyInfo"
+
+ASPECTS: Final = "aspects"
+"""The member of an entity's document under which its aspects are kept."""
+
+
+SECRETS: Final[Mapping[str, tuple[str, ...]]] = {
+    "corpUserCredentials": ("salt", "hashedPassword", "passwordResetToken"),
+    "dataHubConnectionDetails": ("json",),
+    "dataHubSecretValue": ("value",),
+    "inviteToken": ("token",),
+}
+"""Aspects that are never read, and the fields of them that are never kept."""
+
+BLANKED: Final[Mapping[str, str]] = {"globalSettingsInfo": "clientSecret"}
+"""Aspects that are read, and a member somewhere in them that is kept as an empty text alone."""
+
+
+class Aspect(NamedTuple):
+    """An aspect as it is read. `system` and `created` are what came along when it was written."""
+
+    value: Value
+    system: Value
+    created: Value
+
+
+class Write(NamedTuple):
+    """An aspect to be written; `value` None: it is gone from now on."""
+
+    entity: Entity
+    aspect: str
+    value: Value | None
+    system: Mapping[str, object] = {}
+
+
+def read(
+    reading: Reading, state: RealmState, entities: Sequence[Entity]
+) -> dict[Entity, dict[str, Aspect]]:
+    """All aspects of the entities, by name, the key among them; those not there are left out.
+
+    Aspects that hold secrets are nowhere among them, nor are values in time.
+    """
+    documents = reading.documents(state.realm.name, entities)
+    snapshot = state.matrix.snapshot
+    return {
+        entity: _aspects(entity, documents.get(entity), snapshot)
+        for entity in entities
+        if is_there(entity, snapshot)
+    }
+
+
+def is_there(entity: Entity, snapshot: Snapshot) -> bool:
+    """Whether the entity is stored; a policy is wherever its statement is."""
+    return snapshot.coded.is_known(entity) or bool(stored(entity, POLICY, snapshot))
+
+
+def _aspects(entity: Entity, document: Document | None, snapshot: Snapshot) -> dict[str, Aspect]:
+    kept = kept_in(document)
+    key = keys.key_of(entity)
+    found = {} if key is None else {key[0]: Aspect(key[1], {}, {})}
+    found |= {name: aspect for name, aspect in kept.items() if name not in SECRETS}
+    for aspect in READERS:
+        value = kept[aspect].value if aspect in kept else None
+        agreed = _read_as(entity, aspect, kept, snapshot)
+        if agreed is None:
+            found.pop(aspect, None)
+        elif agreed is not value:
+            found[aspect] = Aspect(agreed, {}, {})
+    return found
+
+
+def kept_in(document: Document | None) -> dict[str, Aspect]:
+    """The aspects that an entity's document keeps, as they were written."""
+    aspects: Any = {} if document is None else document.get(ASPECTS, {})
+    return {
+        name: Aspect(one["value"], one.get("system", {}), one.get("created", {}))
+        for name, one in aspects.items()
+    }
+
+
+def _own_facts(
+    entity: Entity, aspect: str, kept: Mapping[str, Aspect], snapshot: Snapshot
+) -> frozenset[Fact]:
+    """The stored facts that this aspect states, and not the other one of their kind."""
+    facts = stored(entity, aspect, snapshot)
+    other = SHARED.get(aspect)
+    if other is None or not facts:
+        return facts
+    own = _stated(entity, aspect, kept, snapshot)
+    if aspect == _FIRST:
+        return facts - (_stated(entity, other, kept, snapshot) - own)
+    return facts & own
+
+
+_FIRST: Final = "groupMembership"
+"""The aspect to which memberships in groups count that nobody wrote as an aspect."""
+
+
+def _stated(
+    entity: Entity, aspect: str, kept: Mapping[str, Aspect], snapshot: Snapshot
+) -> frozenset[Fact]:
+    if aspect not in kept:
+        return frozenset()
+    return stated(entity, aspect, kept[aspect].value, snapshot.model, datahub)
+
+
+def write(
+    transaction: WriteTransaction,
+    realm: str,
+    writes: Iterable[Write],
+    actor: str,
+    *,
+    values: int = timeseries.KEPT,
+) -> None:
+    """Writes aspects, in order, with the facts that they state. `actor` is the writer's URN.
+
+    An entity that is not there is added, and so is one that another is said to lie in. Of an
+    aspect of values in time so many `values` are kept. Raises `BadInput` naming the field,
+    `Conflict` and `LimitExceeded` as the kernel's changes do.
+    """
+    by_entity: dict[Entity, list[Write]] = {}
+    for one in writes:
+        by_entity.setdefault(one.entity, []).append(one)
+    documents = transaction.store.documents(realm, list(by_entity))
+    batch = _Batch(transaction, realm, actor)
+    for entity, own in by_entity.items():
+        batch.add(entity)
+        plain = [one for one in own if not timeseries.is_timed(one.aspect)]
+        if plain:
+            batch.write(entity, documents.get(entity), plain)
+    batch.flush()
+    in_time = [one for own in by_entity.values() for one in own if timeseries.is_timed(one.aspect)]
+    _write_in_time(transaction, realm, in_time, values)
+
+
+def _write_in_time(
+    transaction: WriteTransaction, realm: str, writes: list[Write], kept: int
+) -> None:
+    for one in writes:
+        if one.value is None:
+            timeseries.dropped(transaction, realm, one.entity, one.aspect)
+        else:
+            timeseries.written(transaction, realm, one.entity, one.aspect, one.value, one.system)
+    for entity, aspect in dict.fromkeys((one.entity, one.aspect) for one in writes):
+        timeseries.trimmed(transaction, realm, entity, aspect, kept)
+
+
+class _Batch:
+    """Changes of many entities, made at once where that is the same.
+
+    COST: every change makes a new state. What an entity's aspects state are facts about that
+    entity alone, so that entities do not wait for each other, and an entity waits only for an
+    aspect of its own that states facts of the same kind.
+    """
+
+    def __init__(self, transaction: WriteTransaction, realm: str, actor: str) -> None:
+        self._desk = transaction
+        self._realm = realm
+        self._time = {"time": int(transaction.now * 1_000), "actor": actor}
+        self._waiting: list[Effect] = []
+        self._added: set[Entity] = set()
+
+    def flush(self) -> None:
+        """Makes the changes that wait."""
+        if self._waiting:
+            self._desk.change(self._realm, *self._waiting)
+        self._waiting.clear()
+        self._added.clear()
+
+    def add(self, entity: Entity) -> None:
+        """Stores the entity, with those in which its name says that it lies."""
+        is_known = self._desk.realm(self._realm).matrix.snapshot.coded.is_known
+        if entity in self._added or is_known(entity):
+            return
+        parent = datahub.parent(entity)
+        if parent is not None:
+            self.add(parent)
+        self._added.add(entity)
+        self._waiting.append(EntityAdded(entity, parent))
+
+    def write(self, entity: Entity, document: Document | None, writes: Iterable[Write]) -> None:
+        """Writes aspects of an entity, of which `document` is kept."""
+        kept = kept_in(document)
+        seen: set[str | None] = set()
+        for one in writes:
+            other = SHARED.get(one.aspect)
+            if not seen.isdisjoint((one.aspect, other)):
+                self.flush()
+                seen.clear()
+            seen |= {one.aspect} if other is None else {one.aspect, other}
+            before, after = self._facts(one, kept)
+            for fact in sorted(after - before, key=repr):
+                if isinstance(fact, Placed):
+                    self.add(fact.parent)
+            self._waiting += _effects(entity, before, after)
+        body = {name: _kept(aspect) for name, aspect in kept.items()}
+        self._waiting.append(DocumentChanged(entity, {**(document or {}), ASPECTS: body}))
+
+    def _facts(
+        self, one: Write, kept: dict[str, Aspect]
+    ) -> tuple[frozenset[Fact], frozenset[Fact]]:
+        """The facts before and after an aspect is written, which is put among those `kept`."""
+        entity, aspect = one.entity, one.aspect
+        snapshot = self._desk.realm(self._realm).matrix.snapshot
+        before = stored(entity, aspect, snapshot)
+        other = SHARED.get(aspect)
+        after = frozenset[Fact]()
+        if other is not None:
+            after = _own_facts(entity, other, kept, snapshot)
+        if one.value is None:
+            kept.pop(aspect, None)
+            return before, after
+        if _read_as(entity, aspect, kept, snapshot) == one.value:
+            after |= before  # unchanged: also where facts say more than the aspect can
+        else:
+            after |= stated(entity, aspect, one.value, snapshot.model, datahub)
+        kept[aspect] = Aspect(_open(aspect, one.value), dict(one.system), self._time)
+        return before, after
+
+
+def _read_as(
+    entity: Entity, aspect: str, kept: Mapping[str, Aspect], snapshot: Snapshot
+) -> Value | None:
+    """What is read now of an aspect that states facts; None: there is none, or it states none."""
+    if aspect not in READERS:
+        return None
+    value = kept[aspect].value if aspect in kept else None
+    own = _own_facts(entity, aspect, kept, snapshot)
+    return rendering.agreed(entity, aspect, value, own, snapshot.model)
+
+
+def _open(aspect: str, value: Value) -> Value:
+    """The value without what is secret in it."""
+    secret = SECRETS.get(aspect)
+    if secret:
+        return {k: v for k, v in value.items() if k not in secret}
+    blank = BLANKED.get(aspect)
+    return value if blank is None else {k: _blanked(v, blank) for k, v in value.items()}
+
+
+def _blanked(value: Any, member: str) -> Any:
+    if isinstance(value, Mapping):
+        return {k: "" if k == member else _blanked(v, member) for k, v in value.items()}
+    return [_blanked(one, member) for one in value] if isinstance(value, list) else value
+
+
+def secret_in(aspect: str, value: Value) -> str | None:
+    """A member of the aspect's value that holds a secret, which would not be kept; None: none."""
+    for member in SECRETS.get(aspect, ()):
+        if untagged(value.get(member)):
+            return member
+    blank = BLANKED.get(aspect)
+    return None if blank is None or not _holds(value, blank) else blank
+
+
+def _holds(value: Any, member: str) -> bool:
+    if isinstance(value, Mapping):
+        return any(
+            (k == member and bool(untagged(v))) or _holds(v, member) for k, v in value.items()
+        )
+    return isinstance(value, list) and any(_holds(one, member) for one in value)
+
+
+def _kept(aspect: Aspect) -> Value:
+    return {"value": aspect.value, "system": aspect.system, "created": aspect.created}
+
+
+def _effects(entity: Entity, before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[Effect]:
+    """The changes from some facts about an entity to others."""
+    yield from _of_attributes(before, after)
+    for fact in sorted(before - after, key=repr):
+        match fact:
+            case RelationRow():
+                yield RelationChanged(fact, False)
+            case OwnerRow():
+                yield OwnerChanged(fact, False)
+            case MembershipRow():
+                yield MembershipChanged(fact, False)
+            case Placed() if not any(isinstance(other, Placed) for other in after):
+                yield EntityMoved(entity, datahub.parent(entity))
+            case Statement() if not any(isinstance(other, Statement) for other in after):
+                yield StatementRemoved(fact.id)
+    for fact in sorted(after - before, key=repr):
+        match fact:
+            case RelationRow():
+                yield RelationChanged(fact, True)
+            case OwnerRow():
+                yield OwnerChanged(fact, True)
+            case MembershipRow():
+                yield MembershipChanged(fact, True)
+            case Placed(_, parent):
+                yield EntityMoved(entity, parent)
+            case Statement():
+                yield StatementAdded(fact)
+
+
+def _of_attributes(before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[Effect]:
+    there, wanted = (
+        {(f.entity, f.attribute): set[str]() for f in facts if isinstance(f, AttributeRow)}
+        for facts in (before, after)
+    )
+    for facts, found in ((before, there), (after, wanted)):
+        for fact in facts:
+            if isinstance(fact, AttributeRow):
+                found[fact.entity, fact.attribute].add(fact.value)
+    for key in sorted(there.keys() | wanted.keys()):
+        if there.get(key) != wanted.get(key):
+            yield AttributeChanged(*key, tuple(sorted(wanted.get(key, ()))))
+
+
+def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
+    """Takes an entity away with all its aspects; False: it was not there."""
+    snapshot = transaction.realm(realm).matrix.snapshot
+    if not is_there(entity, snapshot):
+        return False
+    governed = stored(entity, POLICY, snapshot)
+    gone: list[Effect] = [StatementRemoved(f.id) for f in governed if isinstance(f, Statement)]
+    gone += _acting(entity, snapshot)
+    if snapshot.coded.is_known(entity):
+        gone.append(EntityDropped(entity))
+    transaction.change(realm, *gone)
+    return True
+
+
+def _acting(entity: Entity, snapshot: Snapshot) -> Iterator[Effect]:
+    """What a user, group or role was a member of is over with it."""
+    for aspect in ("groupMembership", "roleMembership"):
+        for fact in sorted(stored(entity, aspect, snapshot), key=repr):
+            if isinstance(fact, MembershipRow):
+                yield MembershipChanged(fact, False)

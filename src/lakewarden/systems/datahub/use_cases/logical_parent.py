@@ -1,0 +1,104 @@
+"""Which logical parents there can be: the one check of every way to write one.
+
+Datasets and columns are below datasets and columns, in any pair. The dataset of the parent belongs
+to a platform that says it is logical; a column that is a parent is there, and so is a column below
+it. SOURCE: LogicalParentPlatformValidator, LogicalParentFieldPathValidator (which leaves a pair of
+a dataset and a column alone); datahub reference 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.relations import RelationRow
+from lakewarden.names.canonical import quoted
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.facts import stated
+from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Aspect, Write
+
+LOGICAL: Final = "logicalParent"
+"""The aspect."""
+
+_WHERE: Final = f"{LOGICAL}.parent.destinationUrn"
+
+_SHIPPED: Final = frozenset(("urn:li:dataPlatform:logical", "urn:li:dataPlatform:odcs"))
+"""Platforms that the original ships as logical ones: they are, unless something else is stored.
+
+SOURCE: datahub-project/datahub, bootstrap_mcps/data-platforms.yaml.
+"""
+
+Found = Mapping[Entity, Mapping[str, Aspect]]
+
+
+def check(transaction: WriteTransaction, realm: str, writes: Iterable[Write]) -> None:
+    """Raises `BadInput` for a write of a parent that is none. Judged by what is stored.
+
+    To be asked after authorization, for it tells what is there.
+    """
+    edges = [edge for write in writes if (edge := _edge(transaction, realm, write)) is not None]
+    if not edges:
+        return
+    wanted: set[Entity] = set()
+    for child, parent in edges:
+        if child == parent:
+            raise BadInput(f"{quoted(child.name)} is not its own logical parent", where=_WHERE)
+        model = _dataset(parent)
+        platform = datahub.parse("dataPlatform", datahub.key_parts(model.name)[0])
+        wanted |= {model, platform, *((_dataset(child),) if child.type == "schemaField" else ())}
+    found = aspects.read(transaction.store, transaction.realm(realm), sorted(wanted))
+    columns = {one: _columns(kept) for one, kept in found.items()}
+    for child, parent in edges:
+        _check_platform(found, parent)
+        for column in (parent, child) if parent.type == "schemaField" else ():
+            _check_column(columns, column)
+
+
+def _edge(transaction: WriteTransaction, realm: str, write: Write) -> tuple[Entity, Entity] | None:
+    """The child and the parent that a write sets."""
+    if write.aspect != LOGICAL or not write.value:
+        return None
+    model = transaction.realm(realm).system.model
+    for fact in stated(write.entity, LOGICAL, write.value, model, datahub):
+        if isinstance(fact, RelationRow):
+            return write.entity, fact.target
+    return None
+
+
+def _dataset(entity: Entity) -> Entity:
+    """The dataset itself, or the one that a column is of."""
+    found = datahub.parent(entity) if entity.type == "schemaField" else entity
+    if found is None or found.type != "dataset":
+        message = f"expected a dataset or a column of one, got {quoted(entity.name)}"
+        raise BadInput(message, where=_WHERE)
+    return found
+
+
+def _check_platform(found: Found, parent: Entity) -> None:
+    platform = datahub.parse("dataPlatform", datahub.key_parts(_dataset(parent).name)[0])
+    info = found.get(platform, {}).get("dataPlatformInfo")
+    is_logical = platform.name in _SHIPPED if info is None else untagged(info.value.get("logical"))
+    if is_logical is not True:
+        message = f"expected a parent on a logical platform, got {quoted(parent.name)}"
+        raise BadInput(message, where=_WHERE)
+
+
+def _columns(kept: Mapping[str, Aspect]) -> set[object]:
+    """The field paths of a dataset's schema."""
+    schema = kept.get("schemaMetadata")
+    fields = None if schema is None else untagged(schema.value.get("fields"))
+    members = fields if isinstance(fields, list) else []
+    return {untagged(one.get("fieldPath")) for one in members if isinstance(one, Mapping)}
+
+
+def _check_column(columns: Mapping[Entity, set[object]], column: Entity) -> None:
+    """Raises `BadInput` for a column that its dataset's schema does not have."""
+    dataset = _dataset(column)
+    path = datahub.key_parts(column.name)[1] if column != dataset else None
+    if path is not None and path not in columns.get(dataset, ()):
+        raise BadInput(f"{quoted(dataset.name)} has no column {quoted(path)}", where=_WHERE)

@@ -1,0 +1,374 @@
+"""Proposed changes of DataHub's metadata: decided by what they touch, then written, or not at all.
+
+The one way by which an aspect can be written as such. A change takes the right to create or to
+change the entity, and beside that what `lakewarden.systems.datahub.use_cases.aspect_guard` asks for the aspect.
+The entity's type is that of its URN.
+
+SOURCE: datahub reference 3.6, 5.1, 5.4, 6.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, groupby, zip_longest
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.service import timeseries
+from lakewarden.service.effect import TokenChanged
+from lakewarden.service.realm import people_of
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.aspects import domains, keys
+from lakewarden.systems.datahub.aspects.change import Change
+from lakewarden.systems.datahub.aspects.empty_records import begun
+from lakewarden.systems.datahub.aspects.patch import Begin, Patched
+from lakewarden.systems.datahub.aspects.record_names import check_name, is_known
+from lakewarden.systems.datahub.use_cases import (
+    account_status,
+    aspects,
+    logical_parent,
+    native_user,
+    references,
+)
+from lakewarden.systems.datahub.use_cases.aspect_guard import (
+    CREDENTIAL_PREFIX,
+    ORIGINAL,
+    Guard,
+    Switches,
+)
+from lakewarden.systems.datahub.use_cases.aspects import Aspect, Value, Write
+from lakewarden.systems.datahub.use_cases.references import Reference
+
+_DECIDING: Final = frozenset(("querySubjects",))
+"""Aspects that say who may make an entity."""
+
+
+class Proposal(NamedTuple):
+    """One proposed change. `value` is the aspect, or the patch; `where` its place in the body.
+
+    To delete the key aspect, or none that is named, is to delete the entity.
+    """
+
+    entity: Entity
+    aspect: str
+    change: Change
+    value: object
+    system: Mapping[str, object]
+    where: str
+
+
+def propose(
+    transaction: WriteTransaction,
+    realm: str,
+    proposals: Iterable[Proposal],
+    actor: Entity,
+    switches: Switches,
+) -> list[Entity]:
+    """Writes all of it, and returns the entities that were written.
+
+    `actor` is the caller as an entity. All is asked on the state before; an entity that is put
+    into domains is asked about there as well, and only there if it is new. Raises `NotAllowed` for
+    the first proposal that the caller may not make, `BadInput` for one that makes no sense; then
+    the write must be given up, for parts of it have been done.
+    """
+    by_entity: dict[Entity, list[Proposal]] = {}
+    for one in proposals:
+        _check_aspect(one, switches)
+        by_entity.setdefault(one.entity, []).append(one)
+    runs = [[list(run) for _, run in groupby(own, _removes)] for own in by_entity.values()]
+    for together in zip_longest(*runs, fillvalue=()):
+        _take(transaction, realm, [run for run in together if run], actor, switches)
+    return list(by_entity)
+
+
+def _check_aspect(proposal: Proposal, switches: Switches) -> None:
+    """Refuses an aspect that is not to be kept, whoever writes it. What is there may be deleted."""
+    if proposal.change is Change.DELETE:
+        return
+    check_name(proposal.aspect, proposal.where)
+    if not switches.unknown_aspects and not is_known(proposal.aspect):
+        raise BadInput(
+            f"unknown aspect `{proposal.aspect}` (setting `datahub.unknown_aspects`)",
+            where=proposal.where,
+        )
+
+
+def _take(
+    transaction: WriteTransaction,
+    realm: str,
+    runs: Iterable[Sequence[Proposal]],
+    actor: Entity,
+    switches: Switches,
+) -> None:
+    """Removes or writes many entities, each of which stands in one of the runs.
+
+    COST: every write makes a new state, so all is asked before all is written together. What can
+    be asked without applying a patch is asked first.
+    """
+    guarded: list[_Guarded] = []
+    for run in runs:
+        one = _Guarded(transaction, realm, run[0].entity, switches, run, actor.name)
+        if _removes(run[0]):
+            one.remove()
+        else:
+            guarded.append(one)
+    read = aspects.read(
+        transaction.store, transaction.realm(realm), [one.entity for one in guarded]
+    )
+    for one in guarded:
+        one.ask(read.get(one.entity))
+    write = partial(aspects.write, transaction, realm, actor=actor.name, values=switches.values)
+    write([seed for one in guarded for seed in one.seeds()])
+    for one in guarded:
+        one.ask_seeded()
+    for one in guarded:
+        one.propose()
+    for one in guarded:
+        one.check()
+    logical_parent.check(transaction, realm, [each for one in guarded for each in one.parents()])
+    write([each for one in guarded for each in one.writes()])
+
+
+def remove(transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches) -> bool:
+    """Takes an entity away; False: it was not there. Raises `NotAllowed`."""
+    return _Guarded(transaction, realm, entity, switches).remove()
+
+
+def referring(
+    transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches, *, forget: bool
+) -> list[Reference]:
+    """What refers to an entity, for whoever may delete it; `forget`: no longer.
+
+    Raises `NotAllowed`.
+    """
+    Guard(transaction, realm, entity, switches).ask("entity.delete")
+    if forget:
+        return references.forget(transaction, realm, entity)
+    return references.references(transaction.realm(realm).matrix.snapshot, entity)
+
+
+def _removes(proposal: Proposal) -> bool:
+    """Whether the whole entity is to go."""
+    if proposal.change is not Change.DELETE:
+        return False
+    key = keys.key_of(proposal.entity)
+    return proposal.aspect in ("", None if key is None else key[0])
+
+
+class _Guarded:
+    """One entity of a batch: its proposals are made, asked about, and asked about once more."""
+
+    def __init__(
+        self,
+        transaction: WriteTransaction,
+        realm: str,
+        entity: Entity,
+        switches: Switches,
+        proposals: Sequence[Proposal] = (),
+        actor: str = "",
+    ) -> None:
+        self.entity = entity
+        self._by_aspect: dict[str, list[Proposal]] = {}
+        for one in proposals:
+            self._by_aspect.setdefault(one.aspect, []).append(one)
+        self._applied: set[str] = set()
+        self._desk = transaction
+        self._realm = realm
+        self._switches = switches
+        self._guard = Guard(transaction, realm, entity, switches)
+        self._begin = partial(begun, stamp={"time": int(transaction.now * 1_000), "actor": actor})
+        self._is_there = False
+        self._before: Mapping[str, Aspect] = {}
+        self._after: dict[str, Aspect] = {}
+        self._writes: dict[str, Write] = {}
+        self._in_time: list[Write] = []
+
+    def remove(self) -> bool:
+        """Takes the entity away; False: it was not there."""
+        self._guard.ask("entity.delete")
+        self._guard.check_credential()
+        self._guard.check_mutable()
+        self._revoke()
+        if self.entity.type == account_status.TYPE:
+            native_user.end_tokens(self._desk, self._realm, self.entity.name)
+        return aspects.drop(self._desk, self._realm, self.entity)
+
+    def _revoke(self) -> None:
+        """A token that is deleted is good no more."""
+        for token in self._desk.state.tokens.values():
+            kept = (
+                token.realm == self._realm and f"{CREDENTIAL_PREFIX}{token.id}" == self.entity.name
+            )
+            if kept:
+                self._desk.change(people_of(token.directory), TokenChanged(token.id, None))
+
+    def ask(self, before: Mapping[str, Aspect] | None) -> None:
+        """Asks for all that the proposals take of what is there (None: it is not).
+
+        Of what the proposals leave, only what decides who may make the entity is worked out.
+        """
+        self._is_there = before is not None
+        self._before = before or {}
+        self._after = dict(self._before)
+        self._guard.check_credential()
+        if self._asks_before:
+            if not self._is_there:
+                self._apply(_DECIDING)
+            self._ask_all(self._operations, self._after)
+        if self._is_seeded:
+            self._apply({"domains"})
+
+    def propose(self) -> None:
+        """Works out what the proposals leave of the aspects before them."""
+        self._apply(self._by_aspect)
+
+    def _apply(self, names: Container[str]) -> None:
+        for aspect, own in self._by_aspect.items():
+            if aspect in names and aspect not in self._applied:
+                self._applied.add(aspect)
+                try:
+                    self._apply_all(aspect, own)
+                except BadInput:
+                    # Who may not write learns nothing of what is there.
+                    self._ask_all(self._operations, self._before)
+                    raise
+
+    def _apply_all(self, aspect: str, proposals: Sequence[Proposal]) -> None:
+        if timeseries.is_timed(aspect):
+            for one in proposals:
+                left = _left([one], None, self._begin, self._switches.patch_operations)
+                self._in_time.append(Write(self.entity, aspect, left, one.system))
+            return
+        old = _value(self._after.get(aspect))
+        left = _left(proposals, old, self._begin, self._switches.patch_operations)
+        if aspect == "domains" and left is not None:
+            left = domains.aligned(old, left, proposals[-1].where)
+        self._writes[aspect] = Write(self.entity, aspect, left, proposals[-1].system)
+        if left is None:
+            self._after.pop(aspect, None)
+        else:
+            self._after[aspect] = Aspect(left, {}, {})
+
+    def seeds(self) -> Iterator[Write]:
+        """The domains that count already for what else is proposed."""
+        if self._is_seeded:
+            yield self._writes["domains"]
+
+    def ask_seeded(self) -> None:
+        """Asks where the domains are those proposed."""
+        if self._is_seeded:
+            self._ask_all(self._operations, self._after)
+
+    def check(self) -> None:
+        """Asks for what the aspects give."""
+        beside = self._after.get("domains") if "domains" in self._by_aspect else None
+        for write in self._rest():
+            old, new = self._before.get(write.aspect), self._after.get(write.aspect)
+            self._guard.check(
+                write.aspect,
+                _value(old),
+                _value(new),
+                is_there=self._is_there,
+                domains=_value(beside),
+            )
+
+    def parents(self) -> Iterator[Write]:
+        """The logical parent, if it changes."""
+        write = self._writes.get(logical_parent.LOGICAL)
+        old = self._before.get(logical_parent.LOGICAL)
+        if write is not None and write.value != _value(old):
+            yield write
+
+    def writes(self) -> Iterator[Write]:
+        """All that is left to write; raises `LimitExceeded` for too many aspects."""
+        most = self._switches.entity_aspects
+        if len(self._after) > max(most, len(self._before)):
+            raise LimitExceeded(
+                f"`{self.entity.name}` would have {len(self._after):,} aspects, at most {most:,}"
+                " are allowed (setting `datahub.entity_aspects`)"
+            )
+        yield from self._rest()
+        yield from self._in_time
+
+    def _rest(self) -> Iterator[Write]:
+        seeded = self._is_seeded
+        return (one for one in self._writes.values() if not seeded or one.aspect != "domains")
+
+    @property
+    def _is_seeded(self) -> bool:
+        in_domains = "domains" in self._by_aspect
+        return bool(self._switches.domains) and in_domains and self.entity.type != "query"
+
+    @property
+    def _asks_before(self) -> bool:
+        """Whether the domains that are there decide: for what is there, unless as the original."""
+        if not self._is_seeded:
+            return True
+        is_original = self._switches.domains == ORIGINAL
+        return "domains" in self._before if is_original else self._is_there
+
+    @property
+    def _operations(self) -> set[str]:
+        all_of_them = chain.from_iterable(self._by_aspect.values())
+        return {_operation(one.change, is_there=self._is_there) for one in all_of_them}
+
+    def _ask_all(self, operations: Iterable[str], after: Mapping[str, Aspect]) -> None:
+        type, is_new = self.entity.type, not self._is_there
+        for operation in sorted(operations):
+            makes = is_new and operation != "entity.delete"
+            if type == "query" and makes:
+                kept = _value(after.get("querySubjects"))
+                subjects = self._guard.named("querySubjects", "subject", kept)
+                self._guard.ask("entity.create", lists={"subjects": subjects})
+                continue
+            self._guard.ask(operation)
+
+
+def _operation(change: Change, *, is_there: bool) -> str:
+    """What a change asks of the entity. SOURCE: datahub reference 5.4, changeType."""
+    if change is Change.DELETE:
+        return "entity.delete"
+    if is_there or change in (Change.CREATE, Change.PATCH):
+        return "entity.update"
+    return "entity.create"
+
+
+def _left(
+    proposals: Iterable[Proposal], value: Value | None, begin: Begin, most: int
+) -> Value | None:
+    """What proposals leave of an aspect; None: nothing. Raises `BadInput`.
+
+    A patch of what is not there changes what `begin` gives.
+
+    COST: patches that follow one another are applied to one copy.
+    """
+    patched: Patched | None = None
+    aspect = where = ""
+    for one in proposals:
+        aspect, where = one.aspect, one.where
+        if one.change is Change.PATCH:
+            patched = patched or Patched(begin(aspect) if value is None else value, begin)
+            patched.apply(one.value, where, most)
+            continue
+        if one.change is Change.CREATE and (patched or value is not None):
+            raise BadInput(f"`{aspect}` is there already", where=where)
+        patched = None
+        value = None if one.change is Change.DELETE else _whole(aspect, one.value, where)
+    return value if patched is None else _whole(aspect, patched.value(), where)
+
+
+def _whole(aspect: str, value: object, where: str) -> Value:
+    """The value, if it can be kept; raises `BadInput`."""
+    if not isinstance(value, dict):
+        raise BadInput("expected an object", where=where)
+    secret = aspects.secret_in(aspect, value)
+    if secret is not None:
+        told = f"`{secret}` is a secret, and secrets are set by calls of their own"
+        raise BadInput(told, where=where)
+    return value
+
+
+def _value(aspect: Aspect | None) -> Value | None:
+    return None if aspect is None else aspect.value

@@ -1,0 +1,412 @@
+"""Replies of Gravitino's REST API, kept in files (see `lakewarden.pipeline.ingest.exchange`).
+
+Read are the lists and the single replies of metalakes, catalogs, schemas and what they hold,
+users, groups, roles, owners, tags, policies, job templates and jobs; members of groups come
+from the identity provider's replies. A reply that is an error refuses the file: an export
+with a hole is no export. So does a DENY that cannot be read, since leaving it out would open
+something; an ALLOW that cannot be read is set aside.
+
+SOURCE: gravitino reference 1.1 to 1.3, 3, 4.3, 6.1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
+from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.statement_file import principal_text, read_statements
+from lakewarden.kernel.toml_section import Section
+from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest import exchange as exchanges
+from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
+from lakewarden.pipeline.ingest.opener import Opener
+from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.sealed_properties import is_secret
+from lakewarden.service.source_row import (
+    BAD_NAME,
+    BAD_STATEMENT,
+    STATEMENTS,
+    Row,
+    attribute_row,
+    entity_row,
+    membership_row,
+    owner_row,
+    placement_row,
+    principal_row,
+    statement_row,
+)
+from lakewarden.service.system import System
+from lakewarden.systems.gravitino import names as gravitino
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NOT_STORED: Final = "not stored"
+"""The reason of a grant on what the export does not have."""
+
+_LEAVES: Final = {
+    "tables": "table",
+    "topics": "topic",
+    "filesets": "fileset",
+    "models": "model",
+    "views": "view",
+    "functions": "function",
+}
+"""What a schema holds: path word → type."""
+
+_WHOLE: Final = {"tags": "tag", "policies": "policy"}
+
+_MEANINGLESS: Final = frozenset(
+    {"credentials", "files", "location", "objects", "partitions", "policies", "roles", "statistics"}
+    | {"tags", "uri", "versions"}
+)
+"""Last words, or last but one, of replies that mean nothing for authorization."""
+
+
+@dataclass(frozen=True, slots=True)
+class GravitinoFile:
+    """The replies in the files at a path."""
+
+    path: Path
+
+    @property
+    def kind(self) -> str:
+        return "gravitino-file"
+
+    @property
+    def model(self) -> str:
+        return "gravitino"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {}
+
+    def inputs(self) -> Sequence[Input]:
+        """See `Source`."""
+        return exchanges.inputs(self.path)
+
+    def read(
+        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+    ) -> Reading:
+        """See `Source`. Grants on what is not stored are told from the others at the end."""
+        read = exchanges.read(self.path, rows, spark, system, scratch, progress)
+        if isinstance(read, exchanges.Few):
+            return replace(read.reading, rows=list(_few_on_stored(read.rows)))
+        return replace(read.reading, rows=_on_stored(read.rows))
+
+
+def _on_stored(found: DataFrame) -> DataFrame:
+    """The rows, those grants rejected whose object the export does not have."""
+    from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
+
+    on = F.when(F.col("table") == STATEMENTS, F.get_json_object("c1", "$.on"))
+    named = found.withColumn("_on", on)
+    stored = found.filter("table = 'entities' and reason is null").select(
+        F.concat_ws(":", "c0", "c1").alias("_on"), F.lit(True).alias("_stored")
+    )
+    joined = named.join(stored.distinct(), "_on", "left")
+    lost = F.col("_on").isNotNull() & F.col("_stored").isNull() & F.col("reason").isNull()
+    detail = F.concat(F.lit("`"), "_on", F.lit("` is not stored"))
+    return joined.withColumns(
+        {
+            "reason": F.when(lost, F.lit(NOT_STORED)).otherwise(F.col("reason")),
+            "detail": F.when(lost, detail).otherwise(F.col("detail")),
+        }
+    ).select(*found.columns)
+
+
+def _few_on_stored(found: Sequence[Row]) -> Iterator[Row]:
+    """As `_on_stored`."""
+    stored = {":".join(r.cells[:2]) for r in found if r.table == "entities" and not r.reason}
+    for row in found:
+        on = None
+        if row.table == STATEMENTS and not row.reason:
+            on = json.loads(row.cells[1]).get("on")
+        lost = on is not None and on not in stored
+        yield row.rejected(NOT_STORED, f"`{on}` is not stored") if lost else row
+
+
+def rows(exchange: Exchange, system: System) -> Iterator[Row]:
+    """What one reply says. Raises `BadInput` for a malformed reply and an unknown path."""
+    reply = _checked(exchange)
+    match exchange.segments:
+        case ("api", "metalakes"):
+            for item in reply.tables("metalakes"):
+                found = Entity("metalake", item.text("name"))
+                yield entity_row(found, "")
+                yield from _described(found, item)
+        case ("api", "metalakes", lake):
+            found = Entity("metalake", lake)
+            yield entity_row(found, "")
+            yield from _described(found, _same(reply, "metalake", lake))
+        case ("api", "metalakes", lake, "catalogs", *inside):
+            yield from _catalogs(exchange, reply, lake, tuple(inside))
+        case ("api", "metalakes", lake, *inside):
+            yield from _in_metalake(exchange, reply, lake, tuple(inside), system)
+        case ("api", "version" | "configs" as word):
+            yield _meaningless(word)
+        case _:
+            raise exchanges.unknown(exchange)
+
+
+def _checked(exchange: Exchange) -> Section:
+    """The reply; an error that the server answered is refused."""
+    reply = exchange.section()
+    code = reply.take("code")
+    if isinstance(code, bool) or not isinstance(code, int):
+        raise BadInput("expected a number", where=reply.at("code"))
+    if code != 0:
+        message = reply.text("message", "")
+        told = f": {quoted(message)}" if message else ""
+        raise BadInput(f"expected 0, got the error {code}{told}", where=reply.at("code"))
+    return reply
+
+
+def _meaningless(what: str) -> Row:
+    return Row(IGNORED, (f"replies about {what}",))
+
+
+def _same(reply: Section, key: str, name: str) -> Section:
+    """The object under `key`, which must have the name that the path says."""
+    item = Section(reply.take(key), reply.at(key))
+    found = item.text("jobId" if key == "job" else "name")
+    if found != name:
+        message = f"expected {quoted(name)} as in the path, got {quoted(found)}"
+        raise BadInput(message, where=item.at("name"))
+    return item
+
+
+def _one(lake: str, type: str, full_name: str) -> Iterator[Row]:
+    """An entity below the metalake, and its place."""
+    try:
+        entity = gravitino.entity(lake, type, full_name)
+    except BadInput as error:
+        text = f"{lake}:{full_name}"
+        yield Row("entities", (type, text)).rejected(BAD_NAME, error.message)
+        return
+    yield entity_row(entity, "")
+    parent = gravitino.parent(entity)
+    if parent is not None:
+        yield placement_row(entity, parent, "")
+
+
+def _catalogs(
+    exchange: Exchange, reply: Section, lake: str, inside: tuple[str, ...]
+) -> Iterator[Row]:
+    match inside:
+        case ():
+            for item in reply.tables("catalogs"):
+                yield from _catalog(lake, item.text("name"), item)
+            for name in _identified(reply, lake):
+                yield from _one(lake, "catalog", name)
+        case (catalog,):
+            yield from _catalog(lake, catalog, _same(reply, "catalog", catalog))
+        case (catalog, "schemas"):
+            for name in _identified(reply, lake, catalog):
+                yield from _one(lake, "schema", f"{catalog}.{name}")
+        case (catalog, "schemas", schema):
+            _same(reply, "schema", schema)
+            yield from _one(lake, "schema", f"{catalog}.{schema}")
+        case (catalog, "schemas", schema, word) if word in _LEAVES:
+            for name in _identified(reply, lake, catalog, schema):
+                yield from _one(lake, _LEAVES[word], f"{catalog}.{schema}.{name}")
+        case (catalog, "schemas", schema, word, name) if word in _LEAVES:
+            type = _LEAVES[word]
+            item = _same(reply, type, name)
+            yield from _one(lake, type, f"{catalog}.{schema}.{name}")
+            for column in item.tables("columns"):
+                full_name = f"{catalog}.{schema}.{name}.{column.text('name')}"
+                yield from _one(lake, "column", full_name)
+        case _ if _MEANINGLESS & set(inside[-2:]):
+            yield _meaningless(next(word for word in inside[-2:] if word in _MEANINGLESS))
+        case _:
+            raise exchanges.unknown(exchange)
+
+
+def _catalog(lake: str, name: str, item: Section) -> Iterator[Row]:
+    """A catalog, with what is told of it."""
+    for row in _one(lake, "catalog", name):
+        yield row
+        if row.table == "entities" and not row.reason:
+            yield from _described(gravitino.entity(lake, "catalog", name), item)
+
+
+def _described(entity: Entity, item: Section) -> Iterator[Row]:
+    """Type, provider, comment and properties, as attributes; secret properties are left out."""
+    for name in gravitino.DESCRIBED:
+        value = item.text(name, "")
+        if value:
+            yield attribute_row(entity, name, value, "")
+    properties = item.take("properties") or {}
+    if not isinstance(properties, dict):
+        raise BadInput("expected an object", where=item.at("properties"))
+    for key, value in properties.items():
+        if not isinstance(value, str):
+            raise BadInput(f"{quoted(key)}: expected a string", where=item.at("properties"))
+        if key == gravitino.IN_USE:
+            if value == "false":
+                yield attribute_row(entity, key, value, "")
+        elif not is_secret(key, value):
+            yield attribute_row(entity, gravitino.PROPERTY + key, value, "")
+
+
+def _identified(reply: Section, *namespace: str) -> Iterator[str]:
+    """The names of a list of identifiers, all of the namespace that the path says."""
+    for item in reply.tables("identifiers"):
+        if item.texts("namespace") != namespace:
+            expected = ", ".join(namespace)
+            raise BadInput(f"expected {quoted(expected)}", where=item.at("namespace"))
+        yield item.text("name")
+
+
+def _in_metalake(
+    exchange: Exchange, reply: Section, lake: str, inside: tuple[str, ...], system: System
+) -> Iterator[Row]:
+    match inside:
+        case ("users" | "groups" as word,):
+            for name in reply.texts("names"):
+                yield from _principal(lake, word, name)
+            for item in reply.tables(word):
+                yield from _holder(lake, word, item.text("name"), item)
+        case ("users" | "groups" as word, name):
+            yield from _holder(lake, word, name, _same(reply, word[:-1], name))
+        case ("roles",):
+            for name in reply.texts("names"):
+                yield from _role(lake, name)
+        case ("roles", name):
+            yield from _role(lake, name)
+            yield from _grants(lake, name, _same(reply, "role", name), system)
+        case ("owners", type, full_name):
+            yield from _owner(lake, type, full_name, reply, system)
+        case ("jobs", *run):
+            yield from _jobs(exchange, reply, lake, tuple(run))
+        case ("tags" | "policies" as word,):
+            items = (item.text("name") for item in reply.tables(word))
+            for name in (*reply.texts("names"), *items):
+                yield from _one(lake, _WHOLE[word], name)
+        case ("tags" | "policies" as word, name):
+            _same(reply, _WHOLE[word], name)
+            yield from _one(lake, _WHOLE[word], name)
+        case ("objects", *_) | ("tags" | "policies", _, "objects"):
+            yield _meaningless("objects")
+        case _:
+            raise exchanges.unknown(exchange)
+
+
+def _jobs(exchange: Exchange, reply: Section, lake: str, run: tuple[str, ...]) -> Iterator[Row]:
+    match run:
+        case ("templates",):
+            items = (item.text("name") for item in reply.tables("jobTemplates"))
+            for name in (*reply.texts("names"), *items):
+                yield from _one(lake, "job_template", name)
+        case ("templates", name):
+            _same(reply, "jobTemplate", name)
+            yield from _one(lake, "job_template", name)
+        case ("runs",):
+            for item in reply.tables("jobs"):
+                yield from _one(lake, "job", item.text("jobId"))
+        case ("runs", id):
+            _same(reply, "job", id)
+            yield from _one(lake, "job", id)
+        case _:
+            raise exchanges.unknown(exchange)
+
+
+def _principal(lake: str, word: str, name: str) -> Iterator[Row]:
+    """A user or group of the metalake; users are its members."""
+    yield from _one(lake, word[:-1], name)
+    principal = Principal(USER if word == "users" else GROUP, name)
+    yield principal_row(principal, "")
+    if principal.kind == USER:
+        yield membership_row(principal, members_of(lake), "")
+
+
+def _holder(lake: str, word: str, name: str, item: Section) -> Iterator[Row]:
+    """A user or group with the roles that were handed to it."""
+    yield from _principal(lake, word, name)
+    for role in item.texts("roles"):
+        holder = Principal(USER if word == "users" else GROUP, name)
+        yield membership_row(holder, Principal(ROLE, f"{lake}:{role}"), "")
+
+
+def _role(lake: str, name: str) -> Iterator[Row]:
+    yield from _one(lake, "role", name)
+    yield principal_row(Principal(ROLE, f"{lake}:{name}"), "")
+
+
+def _grants(lake: str, name: str, role: Section, system: System) -> Iterator[Row]:
+    """The statements of a role: one for each object and condition."""
+    for item in role.tables("securableObjects"):
+        type, full_name = item.text("type"), item.text("fullName")
+        by_effect: dict[Effect, list[str]] = {}
+        for privilege in item.tables("privileges"):
+            word = privilege.text("condition").lower()
+            if word not in (Effect.ALLOW.value, Effect.DENY.value):
+                raise BadInput("expected `allow` or `deny`", where=privilege.at("condition"))
+            by_effect.setdefault(Effect(word), []).append(privilege.text("name").upper())
+        for effect, privileges in by_effect.items():
+            try:
+                target = gravitino.entity(lake, type, full_name)
+            except (BadInput, Unknown) as error:
+                raise BadInput(str(error), where=item.at("fullName")) from None
+            table: dict[str, object] = {
+                "id": f"{lake}:{name}/{target.type}:{full_name}/{effect.value}",
+                "effect": effect.value,
+                "privileges": sorted(set(privileges)),
+                "to": [principal_text(Principal(ROLE, f"{lake}:{name}"))],
+                "on": f"{target.type}:{target.name}",
+                "title": name,
+            }
+            yield _judged(table, effect, item.where, system)
+
+
+def _judged(table: dict[str, object], effect: Effect, where: str, system: System) -> Row:
+    """The statement's row; refused or rejected when the model cannot read it."""
+    row = statement_row(table, where)
+    try:
+        read_statements([table], system.model, system.spelling, where)
+    except BadInput as error:
+        if effect is Effect.DENY:
+            raise BadInput(f"a DENY that cannot be read: {error.message}", where=where) from None
+        return row.rejected(BAD_STATEMENT, error.message)
+    return row
+
+
+def _owner(lake: str, type: str, full_name: str, reply: Section, system: System) -> Iterator[Row]:
+    """The owner, if there is one. Groups own nothing in mode `seed`."""
+    found = reply.take("owner")
+    if found is None:
+        return
+    item = Section(found, reply.at("owner"))
+    word = item.text("type").lower()
+    if word not in (USER, GROUP):
+        raise BadInput("expected `user` or `group`", where=item.at("type"))
+    owner = Principal(word, item.text("name"))
+    try:
+        entity = gravitino.entity(lake, type, full_name)
+    except (BadInput, Unknown) as error:
+        row = owner_row(Entity(type.lower(), f"{lake}:{full_name}"), owner, "", "")
+        yield row.rejected(BAD_NAME, str(error))
+        return
+    row = owner_row(entity, owner, "", "")
+    problem = _refused(entity, owner, system)
+    yield row.rejected(BAD_NAME, problem) if problem else row
+
+
+def _refused(entity: Entity, owner: Principal, system: System) -> str:
+    if not system.model.types[entity.type].owned:
+        return f"a {entity.type} has no owner"
+    if owner.kind == GROUP and system.model.settings.get("mode") != "next":
+        return "a group owns nothing unless the setting `mode` is `next`"
+    return ""
+
+
+SOURCE: Final = Opener(("gravitino",), lambda path, _: GravitinoFile(path))

@@ -1,0 +1,252 @@
+"""Roles and grants of a database as a Gravitino catalog: what both engines share.
+
+A grant becomes a statement only where it means at least as much as the Gravitino privilege
+does; what means less, or has no counterpart, is noted and gives nothing, so that access is
+never shown greater than it is. Roles are flattened, for Gravitino's do not nest: a user is
+made a member of every role whose privileges it has without doing anything for it.
+
+SOURCE: gravitino reference 7.5, read backwards; engines in the modules of their names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
+from lakewarden.kernel.statement_file import principal_text, read_statements
+from lakewarden.service.source_row import (
+    BAD_NAME,
+    BAD_STATEMENT,
+    Row,
+    entity_row,
+    membership_row,
+    note_row,
+    owner_row,
+    placement_row,
+    principal_row,
+    statement_row,
+)
+from lakewarden.systems.gravitino import names as gravitino
+
+Columns = Mapping[str, Collection[str]]
+"""What is granted on columns: the database's own words, by the name of the column."""
+
+Node = TypeVar("Node", bound=Hashable)
+
+MODIFIED: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})
+"""What changing a table's data takes; `MODIFY_TABLE` also changes its definition."""
+
+WRITES: Final = {"INSERT": "INSERT_ROWS", "UPDATE": "UPDATE_ROWS", "DELETE": "DELETE_ROWS"}
+"""Privileges on a table, or on all tables of something, that write to it."""
+
+ON_COLUMN: Final = {
+    "SELECT": "SELECT_COLUMN",
+    "INSERT": "INSERT_ROWS",
+    "UPDATE": "UPDATE_ROWS",
+}
+"""Privileges on one column of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The names of one database's things as a catalog of a metalake."""
+
+    metalake: str
+    name: str
+
+    @property
+    def entity(self) -> Entity:
+        """The catalog itself."""
+        return Entity("catalog", f"{self.metalake}:{self.name}")
+
+    def schema(self, name: str) -> Entity:
+        """A schema."""
+        return Entity("schema", f"{self.metalake}:{self.name}.{name}")
+
+    def leaf(self, type: str, schema: str, name: str) -> Entity:
+        """A table or view."""
+        return Entity(type, f"{self.metalake}:{self.name}.{schema}.{name}")
+
+    def column(self, schema: str, table: str, name: str) -> Entity:
+        """A column of a table."""
+        return Entity("column", f"{self.metalake}:{self.name}.{schema}.{table}.{name}")
+
+    def role(self, name: str) -> Principal:
+        """A role, which lives in the metalake."""
+        return Principal(ROLE, f"{self.metalake}:{name}")
+
+    @property
+    def everybody(self) -> Principal:
+        """All users of the metalake: what a database calls PUBLIC."""
+        return members_of(self.metalake)
+
+    def root_rows(self, place: str) -> Iterator[Row]:
+        """The metalake and the catalog."""
+        yield from stored(Entity("metalake", self.metalake), place)
+        yield from stored(self.entity, place)
+
+
+def stored(entity: Entity, place: str, inside: Entity | None = None) -> Iterator[Row]:
+    """An entity and its place; both rejected when Gravitino could not have the name.
+
+    `inside`: the table of a column, whose dots would be taken for those of the column.
+    """
+    problem = _problem(inside or entity) or _problem(entity)
+    if problem:
+        yield entity_row(entity, place).rejected(BAD_NAME, problem)
+        return
+    yield entity_row(entity, place)
+    parent = gravitino.parent(entity)
+    if parent is not None:
+        yield placement_row(entity, parent, place)
+
+
+def _problem(entity: Entity) -> str:
+    try:
+        gravitino.parse(*entity)
+    except BadInput as error:
+        return error.message
+    return ""
+
+
+def closure(start: Node, edges: Mapping[Node, Collection[Node]]) -> frozenset[Node]:
+    """Everything reached from `start`, itself left out unless it is on a cycle.
+
+    >>> sorted(closure("a", {"a": ["b"], "b": ["c"]}))
+    ['b', 'c']
+    """
+    reached: set[Node] = set()
+    todo = list(edges.get(start, ()))
+    while todo:
+        node = todo.pop()
+        if node not in reached:
+            reached.add(node)
+            todo.extend(edges.get(node, ()))
+    return frozenset(reached)
+
+
+@dataclass(slots=True)
+class Grants:
+    """Users, roles and grants as they are found, and the rows that they become.
+
+    One statement collects what one grantee has on one entity.
+    """
+
+    catalog: Catalog
+    model: Model
+    place: str
+    _rows: list[Row] = field(default_factory=list)
+    _granted: dict[tuple[str, Entity], tuple[tuple[Principal, ...], set[str], set[str]]] = field(
+        default_factory=dict
+    )
+
+    def user(self, name: str, roles: Iterable[Principal]) -> None:
+        """A user of the metalake, and the roles it acts as."""
+        principal = Principal(USER, name)
+        entity = Entity(USER, f"{self.catalog.metalake}:{name}")
+        self._principal(entity, principal)
+        if _problem(entity):
+            return
+        for of in (self.catalog.everybody, *roles):
+            self._rows.append(membership_row(principal, of, self.place))
+
+    def role(self, name: str) -> None:
+        """A role of the metalake."""
+        principal = self.catalog.role(name)
+        self._principal(Entity(ROLE, principal.name), principal)
+
+    def _principal(self, entity: Entity, principal: Principal) -> None:
+        self._rows += stored(entity, self.place)
+        problem = _problem(entity)
+        row = principal_row(principal, self.place)
+        self._rows.append(row.rejected(BAD_NAME, problem) if problem else row)
+
+    def owner(self, entity: Entity, user: str) -> None:
+        """A user owns the entity."""
+        row = owner_row(entity, Principal(USER, user), "", self.place)
+        problem = _problem(entity) or _problem(Entity(USER, f"{self.catalog.metalake}:{user}"))
+        self._rows.append(row.rejected(BAD_NAME, problem) if problem else row)
+
+    def columns(
+        self, grantee: str, to: Iterable[Principal], table: Entity, granted: Columns
+    ) -> None:
+        """What the grantee has on single columns of a table, by column, as the database calls it.
+
+        What is on no table, or says nothing here, is noted.
+        """
+        is_table = table.type == "table" and not _problem(table)
+        for column, sql in sorted(granted.items()):
+            said = set(sql) & ON_COLUMN.keys() if is_table else set[str]()
+            entity = Entity("column", f"{table.name}.{column}")
+            self.grant(grantee, to, entity, {ON_COLUMN[word] for word in said}, said)
+            if set(sql) - said:
+                what = f"{listed(set(sql) - said)} on the column `{column}` to {grantee}"
+                self.note(f"{table.type}:{table.name}", what)
+
+    def grant(
+        self,
+        grantee: str,
+        to: Iterable[Principal],
+        on: Entity,
+        privileges: Iterable[str],
+        sql: Iterable[str],
+    ) -> None:
+        """The principals `to` have Gravitino privileges, which the database calls `sql`.
+
+        `grantee` (see `called`) says by what right. INVARIANT: it always means the same `to`.
+        """
+        principals, words = tuple(sorted(set(to))), set(privileges)
+        if principals and words:
+            _, had, said = self._granted.setdefault((grantee, on), (principals, set(), set()))
+            had |= words
+            said |= set(sql)
+
+    def fits(self, privilege: str, on: Entity) -> bool:
+        """Whether the privilege may be granted on an entity of that type."""
+        return on.type in self.model.privilege(privilege).on
+
+    def note(self, subject: str, what: str) -> None:
+        """Something that has no counterpart."""
+        self._rows.append(note_row(subject, what))
+
+    def rows(self) -> Iterator[Row]:
+        """Everything that was found."""
+        yield from self._rows
+        for (grantee, on), (to, privileges, sql) in sorted(self._granted.items()):
+            table: dict[str, object] = {
+                "id": f"{grantee} on {on.type}:{on.name}",
+                "effect": "allow",
+                "title": f"{listed(sql)}: {grantee}",
+                "privileges": sorted(privileges),
+                "to": [principal_text(principal) for principal in to],
+                "on": f"{on.type}:{on.name}",
+            }
+            yield self._statement(table)
+
+    def _statement(self, table: dict[str, object]) -> Row:
+        row = statement_row(table, self.place)
+        try:
+            read_statements([table], self.model, gravitino, self.place)
+        except BadInput as error:
+            return row.rejected(BAD_STATEMENT, error.message)
+        return row
+
+
+def called(kind: str, name: str) -> str:
+    """A grantee by kind and name, which no other kind and name give.
+
+    >>> called("role", "readers")
+    'role "readers"'
+    """
+    return f"{kind} {json.dumps(name, ensure_ascii=False)}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words in order, for people."""
+    return ", ".join(sorted(words))

@@ -1,0 +1,150 @@
+"""What the tables of `mysql` say of accounts, roles and grants. An administrator may read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from lakewarden.systems.gravitino.ingest.mysql_grants import (
+    SYSTEM_SCHEMAS,
+    Account,
+    Known,
+    Mysql,
+    OnSchema,
+    OnTable,
+)
+
+Ask = Callable[[str], Sequence[Mapping[str, Any]]]
+"""Asks the server and gives the rows by column."""
+
+Edges = Mapping[Account, frozenset[Account]]
+
+_COUNTS: Final = {
+    "routines": "select count(*) as found from mysql.procs_priv",
+    "proxies": "select count(*) as found from mysql.proxies_priv",
+}
+_MYSQL_COUNTS: Final = {
+    **_COUNTS,
+    "the server (dynamic privileges)": "select count(*) as found from mysql.global_grants",
+}
+_WORDS: Final = {
+    "GRANT": "GRANT OPTION",
+    "SHOW DB": "SHOW DATABASES",
+    "DELETE VERSIONING ROWS": "DELETE HISTORY",
+}
+
+
+def read(
+    ask: Ask, name: str, schemas: Sequence[str], leaves: Mapping[tuple[str, str], str]
+) -> Mysql:
+    """Accounts, roles and grants of the server that `ask` asks; notes call it `name`."""
+    is_mariadb = "mariadb" in str(ask("select version() as v")[0]["v"]).lower()
+    counts = _COUNTS if is_mariadb else _MYSQL_COUNTS
+    on_columns: dict[tuple[Account, str, str], dict[str, frozenset[str]]] = {}
+    for row in ask("select * from mysql.columns_priv"):
+        of = on_columns.setdefault((_account(row), row["Db"], row["Table_name"]), {})
+        of[row["Column_name"]] = _set(row["Column_priv"])
+    return Mysql(
+        accounts=_mariadb(ask) if is_mariadb else _mysql(ask),
+        on_schemas=[
+            OnSchema(_account(row), row["Db"], _flags(row)) for row in ask("select * from mysql.db")
+        ],
+        on_tables=[
+            OnTable(
+                account=_account(row),
+                schema=row["Db"],
+                table=row["Table_name"],
+                privileges=_set(row["Table_priv"]),
+                columns=on_columns.get((_account(row), row["Db"], row["Table_name"]), {}),
+            )
+            for row in ask("select * from mysql.tables_priv")
+            if row["Db"] not in SYSTEM_SCHEMAS
+        ],
+        schemas=schemas,
+        leaves=leaves,
+        is_mariadb=is_mariadb,
+        notes=list(_notes(ask, name, counts)),
+    )
+
+
+def _notes(ask: Ask, name: str, counts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for what, question in counts.items():
+        found = ask(question)[0]["found"]
+        if found:
+            yield name, f"grants on {what}: {found}"
+
+
+def _mariadb(ask: Ask) -> dict[Account, Known]:
+    states = {
+        _account(row): json.loads(row["Priv"])
+        for row in ask("select Host, User, Priv from mysql.global_priv")
+    }
+    granted = _edges(
+        (_account(row), Account(row["Role"], ""))
+        for row in ask("select * from mysql.roles_mapping")
+    )
+    found: dict[Account, Known] = {}
+    for row in ask("select * from mysql.user"):
+        account, default = _account(row), row["default_role"]
+        found[account] = Known(
+            is_role=row["is_role"] == "Y",
+            is_locked=bool(states.get(account, {}).get("account_locked")),
+            privileges=_flags(row),
+            roles=granted.get(account, frozenset()),
+            active=frozenset([Account(default, "")] if default else ()),
+        )
+    return found
+
+
+def _mysql(ask: Ask) -> dict[Account, Known]:
+    granted = _edges(
+        (Account(row["TO_USER"], row["TO_HOST"]), Account(row["FROM_USER"], row["FROM_HOST"]))
+        for row in ask("select * from mysql.role_edges")
+    )
+    active = _edges(
+        (
+            Account(row["USER"], row["HOST"]),
+            Account(row["DEFAULT_ROLE_USER"], row["DEFAULT_ROLE_HOST"]),
+        )
+        for row in ask("select * from mysql.default_roles")
+    )
+    if ask("select @@global.activate_all_roles_on_login as activated")[0]["activated"]:
+        active = granted
+    roles = frozenset[Account]().union(*granted.values())
+    return {
+        _account(row): Known(
+            is_role=_account(row) in roles,
+            is_locked=row["account_locked"] == "Y",
+            has_restrictions="Restrictions" in str(row.get("User_attributes") or ""),
+            privileges=_flags(row),
+            roles=granted.get(_account(row), frozenset()),
+            active=active.get(_account(row), frozenset()),
+        )
+        for row in ask("select * from mysql.user")
+    }
+
+
+def _edges(pairs: Iterator[tuple[Account, Account]]) -> Edges:
+    found: dict[Account, set[Account]] = {}
+    for member, role in pairs:
+        found.setdefault(member, set()).add(role)
+    return {member: frozenset(roles) for member, roles in found.items()}
+
+
+def _account(row: Mapping[str, Any]) -> Account:
+    return Account(row["User"], row["Host"])
+
+
+def _flags(row: Mapping[str, Any]) -> frozenset[str]:
+    """Privileges that stand in columns: `Create_view_priv` is CREATE VIEW."""
+    found = (c.removesuffix("_priv") for c, v in row.items() if c.endswith("_priv") and v == "Y")
+    words = (name.replace("_", " ").upper() for name in found)
+    return frozenset(_WORDS.get(word, word) for word in words)
+
+
+def _set(value: str | set[str] | frozenset[str]) -> frozenset[str]:
+    """Privileges that stand in a set."""
+    names = value.split(",") if isinstance(value, str) else value
+    words = (name.strip().upper() for name in names)
+    return frozenset(_WORDS.get(word, word) for word in words if word)

@@ -1,0 +1,365 @@
+"""MySQL's and MariaDB's accounts, roles and grants as those of a Gravitino catalog.
+
+The server is the catalog, a database is a schema. There are no owners.
+
+    account                           user `name`, or `name@host` where the host is not `%`
+    role                              role; users for whom it is active at log-in are members
+    PUBLIC (MariaDB)                  all users of the metalake
+    every account                     USE_CATALOG
+    any privilege on or in a schema   USE_SCHEMA on it
+    SELECT                            SELECT_TABLE and SELECT_VIEW, on a view the latter
+    INSERT, UPDATE, DELETE            INSERT_ROWS, UPDATE_ROWS, DELETE_ROWS on tables
+    SELECT, INSERT, UPDATE on columns SELECT_COLUMN and these, on the columns of a table
+    SELECT, INSERT, UPDATE, DELETE
+        and ALTER (MySQL: and CREATE) MODIFY_TABLE
+    CREATE                            CREATE_TABLE, for the whole server CREATE_SCHEMA, too
+
+CREATE VIEW is noted: CREATE_VIEW would also load every view, for which an account needs SELECT.
+Writing to a view is noted, since many views cannot be written to.
+
+Levels add up: what is granted for the whole server, for the schema and for the table counts
+together, per account or role. A role has what the roles granted to it have, so nested ones
+are flattened into it. Of the grants on schemas that match one schema the engine takes the
+narrowest alone, and its releases differ in which one that is: only what all candidates give
+is taken. MySQL mixes the patterns of an account with those of its roles; there a pattern
+counts only where nothing else of anybody's matches.
+
+A role that needs SET ROLE first is noted, unless `takes_granted_roles` says to count it.
+Locked accounts, and MySQL's partial revokes together with what they limit, give nothing.
+
+SOURCE: MariaDB documentation, GRANT and Roles; MySQL 8.4 reference manual, 8.2 Access
+Control. What MariaDB does with patterns was tried with 10.11; MySQL was read, not run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from lakewarden.systems.gravitino.ingest.grants import (
+    MODIFIED,
+    WRITES,
+    Columns,
+    Grants,
+    called,
+    closure,
+    listed,
+)
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import ROLE, USER, Principal
+
+PUBLIC: Final = "PUBLIC"
+
+SYSTEM_SCHEMAS: Final = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
+
+_SHOWN = "SHOW DATABASES"
+_LONGEST_NAME = 64
+
+
+class Account(NamedTuple):
+    """A user at a host, or a role (in MariaDB without a host)."""
+
+    user: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of one account; `active` are the roles that it has from log-in on."""
+
+    is_role: bool = False
+    is_locked: bool = False
+    has_restrictions: bool = False
+    privileges: frozenset[str] = frozenset()
+    roles: frozenset[Account] = frozenset()
+    active: frozenset[Account] = frozenset()
+
+
+class OnSchema(NamedTuple):
+    """Privileges on the schemas that a pattern with `%` and `_` matches."""
+
+    account: Account
+    pattern: str
+    privileges: frozenset[str]
+
+
+class OnTable(NamedTuple):
+    """Privileges on a table or view; `columns` are those on single columns, by name."""
+
+    account: Account
+    schema: str
+    table: str
+    privileges: frozenset[str]
+    columns: Columns = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Mysql:
+    """What a server says of its accounts and grants. `leaves` has the type of each leaf."""
+
+    accounts: Mapping[Account, Known]
+    on_schemas: Sequence[OnSchema]
+    on_tables: Sequence[OnTable]
+    schemas: Sequence[str]
+    leaves: Mapping[tuple[str, str], str]
+    is_mariadb: bool = True
+    notes: Sequence[tuple[str, str]] = field(default=())
+
+
+def read(found: Mysql, grants: Grants, *, takes_granted_roles: bool = False) -> None:
+    """Tells `grants` what `found` means."""
+    _Reader(found, grants, takes_granted_roles).read()
+
+
+def user_name(account: Account) -> str:
+    """The user's name; each account has one of its own.
+
+    >>> user_name(Account("ana", "%")), user_name(Account("ana", "10.0.0.1"))
+    ('ana', 'ana@10.0.0.1')
+    """
+    plain = account.host == "%" and "@" not in account.user
+    return account.user if plain else f"{account.user}@{account.host}"
+
+
+def role_name(account: Account) -> str:
+    """The role's name; a role of MariaDB has no host."""
+    return user_name(account) if account.host else account.user
+
+
+def matches(pattern: str, schema: str) -> bool:
+    r"""Whether the pattern of a grant holds for a schema.
+
+    >>> matches("shop%", "shop_a"), matches(r"a\_b", "aXb")
+    (True, False)
+    """
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    regex = "".join({"%": ".*", "_": "."}.get(p, re.escape(p[-1])) for p in parts)
+    return re.fullmatch(regex, schema, re.DOTALL) is not None
+
+
+def literal(pattern: str) -> str | None:
+    """The one schema that the pattern means; None when it has wildcards."""
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    return None if {"%", "_"} & set(parts) else "".join(part[-1] for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Has:
+    """What an account has, or a role together with the roles granted to it."""
+
+    everywhere: frozenset[str]
+    on_patterns: Mapping[str, frozenset[str]]
+    on_tables: Mapping[tuple[str, str], frozenset[str]]
+    on_columns: Mapping[tuple[str, str], Columns]
+
+
+def _narrowest(patterns: Iterable[str]) -> list[str]:
+    """Those patterns, one of which the engine takes for a schema that all of them match.
+
+    Older releases take the one with the longest text before a wildcard, newer ones the one
+    that fewer names match. SOURCE: MariaDB Server, the comment of `get_magic_sort`; tried
+    with 10.11.
+    """
+    found = list(patterns)
+    longest = max(map(_beginning, found))
+    fewest = min(map(_breadth, found))
+    return [p for p in found if _beginning(p) == longest or _breadth(p) == fewest]
+
+
+def _beginning(pattern: str) -> int:
+    """How long the text before the first wildcard is, escapes included."""
+    found = re.match(r"(?:\\.|[^%_])*", pattern, re.DOTALL)
+    end = found.end() if found else 0
+    return _LONGEST_NAME * 2 + 1 if end == len(pattern) else end
+
+
+def _breadth(pattern: str) -> tuple[int, int, int]:
+    """A measure of how many names the pattern matches."""
+    parts = re.findall(r"\\.|%+|.", pattern, re.DOTALL)
+    ones = parts.count("_")
+    runs = sum(part.startswith("%") for part in parts)
+    free = _LONGEST_NAME - (len(parts) - runs) if runs else 0
+    return (2 * free + 1, runs, ones) if free > ones else (2 * ones, free, runs)
+
+
+class _Reader:
+    """One reading."""
+
+    def __init__(self, found: Mysql, grants: Grants, takes_granted: bool) -> None:
+        self._found = found
+        self._grants = grants
+        self._catalog = grants.catalog
+        self._takes_granted = takes_granted
+        self._modified = MODIFIED | {"ALTER"} | (set() if found.is_mariadb else {"CREATE"})
+
+    def read(self) -> None:
+        self._grants.grant(
+            "every account",
+            [self._catalog.everybody],
+            self._catalog.entity,
+            ["USE_CATALOG"],
+            ["an account"],
+        )
+        for account, known in sorted(self._found.accounts.items()):
+            if self._is_someone(account, known):
+                self._principal(account, known)
+                self._privileges(account, known)
+        for subject, what in self._found.notes:
+            self._grants.note(subject, what)
+
+    def _is_someone(self, account: Account, known: Known) -> bool:
+        if known.is_role:
+            return True
+        if not account.user:
+            self._grants.note(f"''@'{account.host}'", "an account without a name")
+        elif known.is_locked:
+            self._grants.note(user_name(account), "a locked account")
+        return bool(account.user) and not known.is_locked
+
+    def _principal(self, account: Account, known: Known) -> None:
+        if account.user == PUBLIC and known.is_role:
+            for role in sorted(known.roles):
+                self._grants.note(PUBLIC, f"the role `{role_name(role)}`, which takes SET ROLE")
+        elif known.is_role:
+            self._grants.role(role_name(account))
+        else:
+            memberships = known.roles if self._takes_granted else known.active & known.roles
+            roles = [self._catalog.role(role_name(role)) for role in sorted(memberships)]
+            self._grants.user(user_name(account), roles)
+            for role in sorted(known.roles - memberships):
+                what = f"the role `{role_name(role)}`, which takes SET ROLE"
+                self._grants.note(user_name(account), what)
+
+    def _to(self, account: Account, known: Known) -> tuple[str, Principal]:
+        """What the grantee is called, and whom its privileges reach."""
+        if not known.is_role:
+            return called(USER, user_name(account)), Principal(USER, user_name(account))
+        if account.user == PUBLIC:
+            return PUBLIC, self._catalog.everybody
+        return called(ROLE, role_name(account)), self._catalog.role(role_name(account))
+
+    def _has(self, account: Account, known: Known) -> _Has:
+        """What the account has at once; a role with all that was granted to it, however far."""
+        whose = {account}
+        if known.is_role and account.user != PUBLIC:
+            edges = {one: other.roles for one, other in self._found.accounts.items()}
+            whose |= closure(account, edges)
+        everywhere = frozenset[str]()
+        for one in whose & set(self._found.accounts):
+            everywhere |= self._everywhere(one)
+        patterns: dict[str, frozenset[str]] = {}
+        for row in self._found.on_schemas:
+            if row.account in whose:
+                patterns[row.pattern] = patterns.get(row.pattern, frozenset()) | row.privileges
+        tables: dict[tuple[str, str], frozenset[str]] = {}
+        columns: dict[tuple[str, str], dict[str, set[str]]] = {}
+        for on in self._found.on_tables:
+            if on.account in whose:
+                key = (on.schema, on.table)
+                tables[key] = tables.get(key, frozenset()) | on.privileges
+                for column, words in on.columns.items():
+                    columns.setdefault(key, {}).setdefault(column, set()).update(words)
+        return _Has(everywhere, patterns, tables, columns)
+
+    def _everywhere(self, account: Account) -> frozenset[str]:
+        known = self._found.accounts[account]
+        if not known.has_restrictions:
+            return known.privileges
+        what = f"{listed(known.privileges)}, limited by partial revokes"
+        self._grants.note(user_name(account), what)
+        return frozenset()
+
+    def _privileges(self, account: Account, known: Known) -> None:
+        label, to = self._to(account, known)
+        has = self._has(account, known)
+        everywhere = has.everywhere
+        above = self._catalog_words(everywhere)
+        self._given(label, to, self._catalog.entity, above, everywhere, everywhere)
+        for schema in self._found.schemas:
+            mine = self._on_schema(has, schema)
+            inside = [key for key in has.on_tables if key[0] == schema]
+            together = everywhere | mine
+            words = self._schema_words(together, mine or inside) - above
+            entity = self._catalog.schema(schema)
+            self._given(label, to, entity, words, mine, together)
+            for key in inside:
+                self._on_table(label, to, has, key, together, words | above)
+
+    def _on_schema(self, has: _Has, schema: str) -> frozenset[str]:
+        matching = [pattern for pattern in has.on_patterns if matches(pattern, schema)]
+        if not matching:
+            return frozenset()
+        if not self._found.is_mariadb and literal(matching[0]) is None:
+            everybodys = {row.pattern for row in self._found.on_schemas}
+            if sum(matches(pattern, schema) for pattern in everybodys) > 1:
+                return frozenset()
+        return frozenset.intersection(*(has.on_patterns[p] for p in _narrowest(matching)))
+
+    def _on_table(
+        self,
+        label: str,
+        to: Principal,
+        has: _Has,
+        key: tuple[str, str],
+        above: frozenset[str],
+        had: set[str],
+    ) -> None:
+        type, mine, subject = self._found.leaves.get(key), has.on_tables[key], ".".join(key)
+        on_columns = has.on_columns.get(key, {})
+        if type is None:
+            left = mine.union(*on_columns.values())
+            if left:
+                self._grants.note(subject, f"{listed(left)} to {label}")
+            return
+        entity = self._catalog.leaf(type, *key)
+        self._grants.columns(label, [to], entity, on_columns)
+        together = above | mine
+        words = set[str]()
+        if "SELECT" in together:
+            words.add("SELECT_TABLE" if type == "table" else "SELECT_VIEW")
+        if type == "table":
+            words |= {WRITES[word] for word in together & WRITES.keys()}
+        if type == "table" and together >= self._modified:
+            words.add("MODIFY_TABLE")
+        self._given(label, to, entity, words - had, mine, together)
+
+    def _catalog_words(self, privileges: frozenset[str]) -> set[str]:
+        words = self._schema_words(privileges, privileges & (MODIFIED | {_SHOWN, "CREATE"}))
+        return words | ({"CREATE_SCHEMA"} if "CREATE" in privileges else set())
+
+    def _schema_words(self, privileges: frozenset[str], visible: object) -> set[str]:
+        words = {"USE_SCHEMA"} if visible else set[str]()
+        if "SELECT" in privileges:
+            words |= {"SELECT_TABLE", "SELECT_VIEW"}
+        words |= {WRITES[word] for word in privileges & WRITES.keys()}
+        if privileges >= self._modified:
+            words.add("MODIFY_TABLE")
+        if "CREATE" in privileges:
+            words.add("CREATE_TABLE")
+        return words
+
+    def _given(
+        self,
+        label: str,
+        to: Principal,
+        on: Entity,
+        words: set[str],
+        mine: Iterable[str],
+        together: frozenset[str],
+    ) -> None:
+        """States `words`, and notes what of the grant itself says nothing here."""
+        said = {"SELECT", "CREATE", _SHOWN, *WRITES}
+        if on.type == "table":
+            said = {"SELECT", *WRITES}
+        elif on.type == "view":
+            said = {"SELECT"}
+        if together >= self._modified and on.type != "view":
+            said |= self._modified
+        self._grants.grant(label, [to], on, words, set(mine) & said or {"USAGE"})
+        left = set(mine) - said
+        if left:
+            self._grants.note(f"{on.type}:{on.name}", f"{listed(left)} to {label}")

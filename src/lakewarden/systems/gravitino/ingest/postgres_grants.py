@@ -1,0 +1,357 @@
+"""PostgreSQL's roles, owners and grants as those of a Gravitino catalog.
+
+    LOGIN role                     user, member of the metalake
+    other role                     role; users that inherit it, however far, are its members
+    PUBLIC                         all users of the metalake
+    CONNECT, CREATE on database    USE_CATALOG, CREATE_SCHEMA on the catalog
+    USAGE, CREATE on schema        USE_SCHEMA, CREATE_TABLE on the schema
+    SELECT on table, on view       SELECT_TABLE, SELECT_VIEW
+    INSERT, UPDATE, DELETE         INSERT_ROWS, UPDATE_ROWS, DELETE_ROWS on the table
+    the same on columns            the same and SELECT_COLUMN, on the columns of a table
+    owner of table or view         owner; through a role: MODIFY_TABLE and SELECT_…
+    owner of schema or database    owner, if everything inside has the same owner
+    superuser                      every privilege of the table on the catalog
+
+CREATE_VIEW also loads every view, which CREATE does not allow in PostgreSQL, so views are noted.
+MODIFY_TABLE also alters a table, which PostgreSQL allows to owners alone; so SELECT, INSERT,
+UPDATE and DELETE are taken for it only when `takes_data_for_modify` says so. Not counted and
+noted: a membership without INHERIT, since it takes SET ROLE first; grants on a table with row
+security, since they mean some rows; writing to views, of which many cannot be; and all others.
+
+SOURCE: PostgreSQL documentation, Privileges; Predefined Roles; Row Security Policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from lakewarden.systems.gravitino.ingest.grants import (
+    MODIFIED,
+    WRITES,
+    Grants,
+    called,
+    closure,
+    listed,
+)
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import USER, Principal
+
+PUBLIC: Final = ""
+"""The grantee that stands for everybody."""
+
+TABLE_KINDS: Final = frozenset("rpf")
+VIEW_KINDS: Final = frozenset("vm")
+
+_DATABASE_OWNER = "pg_database_owner"
+_READERS = "pg_read_all_data"
+_WRITERS = "pg_write_all_data"
+_EVERYTHING = (
+    *("USE_CATALOG", "CREATE_SCHEMA", "USE_SCHEMA", "CREATE_TABLE", "CREATE_VIEW"),
+    *("SELECT_TABLE", "SELECT_VIEW", "MODIFY_TABLE", *WRITES.values()),
+)
+_ON_DATABASE = {"CONNECT": ("USE_CATALOG",), "CREATE": ("CREATE_SCHEMA",)}
+_ON_SCHEMA = {"USAGE": ("USE_SCHEMA",), "CREATE": ("CREATE_TABLE",)}
+_READS = ("SELECT_TABLE", "SELECT_VIEW")
+
+
+class Role(NamedTuple):
+    """A role: whether it may log in, and whether it is above all checks."""
+
+    name: str
+    can_login: bool
+    is_super: bool = False
+
+
+class Membership(NamedTuple):
+    """`member` is a member of `role`; with `inherits` it has its privileges at once."""
+
+    member: str
+    role: str
+    inherits: bool
+
+
+class Item(NamedTuple):
+    """One item of an access list; the grantee `PUBLIC` is everybody."""
+
+    grantee: str
+    privilege: str
+    with_grant_option: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table, view or the like; `kind` is the letter of `pg_class`.
+
+    `columns` are the access lists of columns that have one, by name.
+    """
+
+    schema: str
+    name: str
+    kind: str
+    owner: str
+    items: Sequence[Item] = ()
+    has_row_security: bool = False
+    columns: Mapping[str, Sequence[Item]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema."""
+
+    name: str
+    owner: str
+    items: Sequence[Item] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """What one database says of its roles, owners and grants."""
+
+    owner: str
+    items: Sequence[Item]
+    roles: Sequence[Role]
+    memberships: Sequence[Membership]
+    schemas: Sequence[Schema]
+    relations: Sequence[Relation]
+    notes: Sequence[tuple[str, str]] = field(default=())
+
+
+def read(found: Postgres, grants: Grants, *, takes_data_for_modify: bool = False) -> None:
+    """Tells `grants` what `found` means."""
+    _Reader(found, grants, takes_data_for_modify).read()
+
+
+class _Reader:
+    """One reading; `to` says whom a role's privileges reach."""
+
+    def __init__(self, found: Postgres, grants: Grants, takes_data: bool) -> None:
+        self._found = found
+        self._grants = grants
+        self._catalog = grants.catalog
+        self._takes_data = takes_data
+        self._logins = {role.name for role in found.roles if role.can_login}
+        edges: dict[str, set[str]] = {found.owner: {_DATABASE_OWNER}}
+        for membership in found.memberships:
+            if membership.inherits:
+                edges.setdefault(membership.member, set()).add(membership.role)
+        self._acting = {name: closure(name, edges) for name in self._logins}
+
+    def read(self) -> None:
+        self._principals()
+        self._database()
+        self._predefined()
+        for schema in self._found.schemas:
+            self._schema(schema)
+        for relation in self._found.relations:
+            self._relation(relation)
+        for subject, what in self._found.notes:
+            self._grants.note(subject, what)
+
+    def _principals(self) -> None:
+        for role in self._found.roles:
+            if role.can_login:
+                memberships = sorted(
+                    name for name in self._acting[role.name] if self._is_group(name)
+                )
+                roles = [self._catalog.role(name) for name in memberships]
+                self._grants.user(role.name, roles)
+            elif self._is_group(role.name):
+                self._grants.role(role.name)
+            if role.is_super and role.can_login:
+                user = Principal(USER, role.name)
+                right = called("superuser", role.name)
+                self._grants.grant(right, [user], self._catalog.entity, _EVERYTHING, ["everything"])
+        for membership in self._found.memberships:
+            if not membership.inherits:
+                what = f"membership in {_right(membership.role)} without INHERIT"
+                self._grants.note(membership.member, what)
+
+    def _is_group(self, name: str) -> bool:
+        """Whether the role is one of ours: neither a user nor one of PostgreSQL's own."""
+        return name not in self._logins and not name.startswith("pg_")
+
+    def _members(self, name: str) -> list[Principal]:
+        """The users that have the role's privileges, without the role itself."""
+        return [Principal(USER, user) for user, roles in self._acting.items() if name in roles]
+
+    def to(self, name: str) -> list[Principal]:
+        """Whom the privileges of a role reach."""
+        if name == PUBLIC:
+            return [self._catalog.everybody]
+        if self._is_group(name):
+            return [self._catalog.role(name)]
+        own = [Principal(USER, name)] if name in self._logins else []
+        return own + self._members(name)
+
+    def _given(
+        self,
+        on: Entity,
+        items: Sequence[Item],
+        meanings: Mapping[str, tuple[str, ...]],
+        owner: str,
+    ) -> None:
+        """Grants whose privileges mean something each for itself."""
+        for grantee, privileges in _by_grantee(items):
+            known = {word for word in privileges if word in meanings}
+            words = [word for privilege in known for word in meanings[privilege]]
+            self._grants.grant(_right(grantee), self.to(grantee), on, words, known)
+            if grantee != owner:
+                self._rest(on, items, grantee, privileges - known)
+
+    def _rest(self, on: Entity, items: Sequence[Item], grantee: str, left: set[str]) -> None:
+        """Notes what of a grantee's privileges says nothing here."""
+        subject = f"{on.type}:{on.name}"
+        if left:
+            self._grants.note(subject, f"{listed(left)} to {_right(grantee)}")
+        passed_on = {i.privilege for i in items if i.grantee == grantee and i.with_grant_option}
+        if passed_on:
+            what = f"grant option of {listed(passed_on)} to {_right(grantee)}"
+            self._grants.note(subject, what)
+
+    def _owner(self, name: str) -> str:
+        """The role that owns, where PostgreSQL's own role stands for the database's owner."""
+        return self._found.owner if name == _DATABASE_OWNER else name
+
+    def _database(self) -> None:
+        entity, found = self._catalog.entity, self._found
+        self._given(entity, found.items, _ON_DATABASE, found.owner)
+        inside = [self._owner(schema.owner) for schema in found.schemas]
+        inside += [relation.owner for relation in found.relations]
+        self._own_all(entity, found.owner, inside)
+
+    def _schema(self, schema: Schema) -> None:
+        entity = self._catalog.schema(schema.name)
+        self._given(entity, schema.items, _ON_SCHEMA, schema.owner)
+        for grantee, privileges in _by_grantee(schema.items):
+            if "CREATE" in privileges and grantee != schema.owner:
+                what = f"CREATE of views to {_right(grantee)}"
+                self._grants.note(f"{entity.type}:{entity.name}", what)
+        inside = [r.owner for r in self._found.relations if r.schema == schema.name]
+        self._own_all(entity, self._owner(schema.owner), inside)
+
+    def _own_all(self, entity: Entity, owner: str, inside: Sequence[str]) -> None:
+        """An owner of something with members, who in Gravitino owns these as well."""
+        if owner in self._logins and set(inside) <= {owner}:
+            self._grants.owner(entity, owner)
+        else:
+            reason = "others own some of it" if owner in self._logins else "it is a role"
+            self._grants.note(
+                f"{entity.type}:{entity.name}", f"the owner {_right(owner)}: {reason}"
+            )
+
+    def _relation(self, relation: Relation) -> None:
+        subject = f"relation {relation.schema}.{relation.name}"
+        if relation.kind in TABLE_KINDS:
+            entity = self._catalog.leaf("table", relation.schema, relation.name)
+            self._leaf_owner(entity, relation, ("SELECT_TABLE", "MODIFY_TABLE"))
+        elif relation.kind in VIEW_KINDS:
+            entity = self._catalog.leaf("view", relation.schema, relation.name)
+            self._leaf_owner(entity, relation, ("SELECT_VIEW",))
+        else:
+            for grantee, privileges in _by_grantee(relation.items):
+                if grantee != relation.owner:
+                    self._grants.note(subject, f"{listed(privileges)} to {_right(grantee)}")
+            return
+        given = [item for item in relation.items if item.grantee != relation.owner]
+        if relation.has_row_security:
+            for grantee, privileges in _by_grantee(given):
+                what = f"{listed(privileges)} to {_right(grantee)}, limited by row security"
+                self._grants.note(f"{entity.type}:{entity.name}", what)
+        else:
+            self._leaf(entity, given)
+        self._columns(entity, relation)
+
+    def _columns(self, entity: Entity, relation: Relation) -> None:
+        """Grants on columns; the owner's mean nothing beside the ownership."""
+        found: dict[str, dict[str, set[str]]] = {}
+        for column, items in relation.columns.items():
+            for grantee, privileges in _by_grantee(items):
+                if grantee != relation.owner:
+                    found.setdefault(grantee, {})[column] = privileges
+        for grantee, granted in sorted(found.items()):
+            if relation.has_row_security:
+                words = listed(set[str]().union(*granted.values()))
+                what = f"{words} on columns to {_right(grantee)}, limited by row security"
+                self._grants.note(f"{entity.type}:{entity.name}", what)
+            else:
+                self._grants.columns(_right(grantee), self.to(grantee), entity, granted)
+
+    def _leaf_owner(self, entity: Entity, relation: Relation, rights: Sequence[str]) -> None:
+        owner = relation.owner
+        if owner in self._logins:
+            self._grants.owner(entity, owner)
+            others = self._members(owner)
+        else:
+            others = self.to(owner)
+            self._grants.note(
+                f"{entity.type}:{entity.name}", f"the owner {_right(owner)}: it is a role"
+            )
+        self._grants.grant(called("owner", owner), others, entity, rights, ["ownership"])
+
+    def _leaf(self, entity: Entity, items: Sequence[Item]) -> None:
+        for grantee, privileges in _by_grantee(items):
+            words, said = set[str](), set[str]()
+            if "SELECT" in privileges:
+                words.add("SELECT_TABLE" if entity.type == "table" else "SELECT_VIEW")
+                said.add("SELECT")
+            if entity.type == "table":
+                writes = privileges & WRITES.keys()
+                words |= {WRITES[word] for word in writes}
+                said |= writes
+            if self._takes_data and entity.type == "table" and privileges >= MODIFIED:
+                words.add("MODIFY_TABLE")
+                said |= MODIFIED
+            self._grants.grant(_right(grantee), self.to(grantee), entity, words, said)
+            self._rest(entity, items, grantee, privileges - said)
+
+    def _predefined(self) -> None:
+        """The roles that read or write everything; row security holds for them, too."""
+        on = self._catalog.entity
+        for name, words, sql in (
+            (_READERS, _READS, ["SELECT"]),
+            (_WRITERS, tuple(WRITES.values()), list(WRITES)),
+        ):
+            members = self._members(name)
+            if members:
+                self._grants.grant(_right(name), members, on, ["USE_SCHEMA"], ["USAGE"])
+                for entity in self._unsecured():
+                    fitting = [word for word in words if self._grants.fits(word, entity)]
+                    self._grants.grant(_right(name), members, entity, fitting, sql)
+                self._secured(name, sql)
+
+    def _secured(self, name: str, sql: Sequence[str]) -> None:
+        for relation in self._found.relations:
+            if relation.has_row_security:
+                what = f"{listed(sql)} to {_right(name)}, limited by row security"
+                self._grants.note(f"relation {relation.schema}.{relation.name}", what)
+
+    def _unsecured(self) -> Iterator[Entity]:
+        """As little entities as cover everything that has no row security."""
+        secured = {r.schema for r in self._found.relations if r.has_row_security}
+        if not secured:
+            yield self._catalog.entity
+            return
+        for schema in self._found.schemas:
+            if schema.name not in secured:
+                yield self._catalog.schema(schema.name)
+        for relation in self._found.relations:
+            if relation.schema in secured and not relation.has_row_security:
+                if relation.kind in TABLE_KINDS:
+                    yield self._catalog.leaf("table", relation.schema, relation.name)
+                elif relation.kind in VIEW_KINDS:
+                    yield self._catalog.leaf("view", relation.schema, relation.name)
+
+
+def _right(grantee: str) -> str:
+    """By what right whoever it reaches has what a grantee was granted."""
+    return called("role", grantee) if grantee else "PUBLIC"
+
+
+def _by_grantee(items: Sequence[Item]) -> list[tuple[str, set[str]]]:
+    found: dict[str, set[str]] = {}
+    for item in items:
+        found.setdefault(item.grantee, set()).add(item.privilege)
+    return sorted(found.items())

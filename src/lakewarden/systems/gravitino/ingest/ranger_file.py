@@ -1,0 +1,342 @@
+"""Policies of one service of Apache Ranger as a Gravitino realm.
+
+    database, or catalog and schema     catalog, schema; a service of Hive's kind is one catalog
+    table, column                       table, column
+    user, group, role                   user (member of the metalake), group, role
+    group `public`                      all members of the metalake
+    select; select, update and alter    SELECT_TABLE; MODIFY_TABLE (see `ranger_scope`)
+    deny                                DENY
+    allow exceptions                    DENY on what the items allow
+    validity                            valid_from, valid_until
+
+Nothing becomes more access than it is. What allows and cannot be said exactly (some columns,
+conditions, excluding resources, names that are patterns of what no policy names) is left out.
+What takes away is never left out: where it cannot be said exactly it is said for more, as a
+DENY on the smallest entity that contains it and to everybody that it may be about. So are
+deny exceptions, conditions, masks, row filters and `isDenyAllElse`. The report says which.
+
+Who is in a group or holds a role is told by exports of users and roles in the same folder;
+without them a DENY to a group or role is one to everybody, for nobody knows who is in it.
+
+SOURCE: apache/ranger@8e7716cd3c36, RangerDefaultPolicyEvaluator; ecosystem reference 6.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lakewarden.systems.gravitino.ingest.grants import stored
+from lakewarden.systems.gravitino.ingest.ranger_people import MACROS, PUBLIC, People
+from lakewarden.systems.gravitino.ingest.ranger_policy import (
+    ACCESS,
+    TAG,
+    Item,
+    Policy,
+    Ranger,
+    Resource,
+    Window,
+)
+from lakewarden.systems.gravitino.ingest.ranger_scope import SERVICES, Place, Scopes
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest.files import find, inputs_of
+from lakewarden.pipeline.ingest.json_file import records
+from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.source_row import Row, note_row, statement_row
+from lakewarden.service.system import System
+from lakewarden.systems.gravitino import names as gravitino
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SUFFIXES: Final = (".json", ".jsonl")
+
+_ALWAYS: Final = (Window(),)
+_READING: Final = frozenset({"select"})
+
+
+@dataclass(frozen=True, slots=True)
+class RangerFile:
+    """The policies at a path, of one service, in a metalake.
+
+    `service` may be left out where there is only one, `catalog` is the service's name unless
+    it is given. `takes_untagged`: nothing carries the tags that policies deny or mask by.
+    `known` is what there is, for patterns.
+    """
+
+    path: Path
+    metalake: str
+    catalog: str = ""
+    service: str = ""
+    takes_untagged: bool = False
+    known: tuple[Entity, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return "ranger-file"
+
+    @property
+    def model(self) -> str:
+        return "gravitino"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        given = {"metalake": self.metalake, "catalog": self.catalog, "service": self.service}
+        named = {name: value for name, value in given.items() if value}
+        return named | ({"takes_untagged": "true"} if self.takes_untagged else {})
+
+    def inputs(self) -> Sequence[Input]:
+        """See `Source`."""
+        return inputs_of(find(self.path, SUFFIXES))
+
+    def knowing(self, entities: Sequence[Entity]) -> RangerFile:
+        """See `inventory.Resolving`."""
+        return replace(self, known=tuple(entities))
+
+    def read(
+        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+    ) -> Reading:
+        """See `Source`. Policies are few: they are read on the driver."""
+        gravitino.parse("metalake", self.metalake)
+        ranger = Ranger()
+        files = find(self.path, SUFFIXES)
+        for done, file in enumerate(files, 1):
+            for record in records(file.path, file.name):
+                ranger.take(record.value, f"{file.name}: line {record.line}{record.path}")
+            progress("read", done, len(files) + 1, f"{len(ranger.policies)} policies")
+        meaning = self.meaning(ranger)
+        ignored = {"disabled policies": ranger.disabled} if ranger.disabled else {}
+        not_read = [f"policies of the service {name}" for name in meaning.others]
+        return Reading(list(meaning.rows()), ignored=ignored, not_read=not_read)
+
+    def meaning(self, ranger: Ranger) -> Meaning:
+        """What the policies come to. Raises `BadInput` where they cannot be kept apart."""
+        mine, type = self._chosen(ranger)
+        tagging = [policy for policy in ranger.policies if policy.type == TAG]
+        limits = next((policy for policy in tagging if policy.restricts), None)
+        if limits is not None and not self.takes_untagged:
+            message = f"the policy `{limits.name}` takes away by tag, and no tags are known here"
+            hint = "; with --takes-untagged it is left out: only where nothing carries the tag"
+            raise BadInput(message + hint, where=limits.where)
+        service = mine[0].service
+        catalog = "" if type == "trino" else self.catalog or service
+        if type == "trino" and self.catalog:
+            raise BadInput("policies of Trino name their catalogs themselves", where="--catalog")
+        scopes = Scopes(self.metalake, type, catalog)
+        if self.known:
+            scopes.know(self.known)
+        try:
+            scopes.entities()
+        except BadInput as error:
+            raise BadInput(f"{error.message}; name it with --catalog", where=service) from None
+        others = {p.service for p in ranger.policies} - {service}
+        meaning = Meaning(scopes, ranger, mine, others=sorted(others))
+        for policy in tagging:
+            meaning.note(policy, "policy about tags")
+        return meaning
+
+    def _chosen(self, ranger: Ranger) -> tuple[list[Policy], str]:
+        """The policies of the one service, and its type."""
+        types = {p.service: p.type for p in ranger.policies if p.type != TAG}
+        if not types:
+            raise BadInput("holds no enabled policy of a service", where=str(self.path))
+        listed = ", ".join(sorted(types))
+        if self.service and self.service not in types:
+            raise BadInput(f"no policy of `{self.service}`; there are: {listed}", where="--service")
+        if not self.service and len(types) > 1:
+            message = f"policies of several services: {listed}; choose one with --service"
+            raise BadInput(message, where=str(self.path))
+        name = self.service or listed
+        if types[name] not in SERVICES:
+            known = ", ".join(sorted(SERVICES))
+            message = f"`{name}` is a service of type `{types[name]}`; read are those of: {known}"
+            raise BadInput(message, where=str(self.path))
+        mine = [policy for policy in ranger.policies if policy.service == name]
+        names: set[str] = set()
+        for policy in mine:
+            if policy.name in names:
+                raise BadInput(f"the policy `{policy.name}` is there twice", where=policy.where)
+            names.add(policy.name)
+        return mine, types[name]
+
+
+@dataclass(slots=True)
+class Meaning:
+    """The rows that the policies of one service become."""
+
+    scopes: Scopes
+    ranger: Ranger
+    policies: Sequence[Policy]
+    others: Sequence[str] = ()
+    _people: People = field(init=False)
+    _statements: dict[str, Row] = field(default_factory=dict)
+    _notes: dict[Row, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        items = [item for policy in self.policies for item in policy.allow]
+        self._people = People(self.scopes.metalake, self.ranger, items)
+
+    def rows(self) -> Iterator[Row]:
+        """Everything, each once."""
+        for policy in self.policies:
+            for resource in policy.resources:
+                self.scopes.learn(resource)
+        for policy in self.policies:
+            self._policy(policy)
+        place = self.scopes.root.name
+        for entity in self.scopes.entities():
+            yield from stored(entity, place)
+        for entity in self.scopes.missing():
+            yield note_row(f"{entity.type}:{entity.name}", "named by a policy, in no inventory")
+        yield from self._people.rows(place)
+        yield from self._statements.values()
+        yield from self._notes
+
+    def note(self, policy: Policy, what: str) -> None:
+        """Something of a policy that has no counterpart."""
+        self._notes[note_row(f"policy {policy.name}", what)] = None
+
+    def _policy(self, policy: Policy) -> None:
+        if policy.overrides:
+            self.note(policy, "priority: a DENY of another policy still counts")
+        if policy.kind == ACCESS:
+            for index, item in enumerate(policy.allow):
+                self._allow(policy, index, item)
+        self._restrict(policy, "deny", policy.deny)
+        hidden = [item._replace(accesses=_READING) for item in policy.limits]
+        self._restrict(policy, "limit", hidden)
+        if hidden:
+            self.note(policy, "mask or row filter: said as a DENY")
+        if policy.allow and policy.allow_exceptions:
+            self.note(policy, "allow exceptions: said as a DENY")
+        if policy.restricts and not all(window.exact for window in policy.windows):
+            self.note(policy, "times that cannot be said: what it takes away holds for longer")
+        if policy.deny_exceptions:
+            self.note(policy, "deny exceptions: said as if there were none")
+        if policy.denies_all_else:
+            self.note(policy, "denies all else: said as a DENY to everybody")
+            everybody = Item(frozenset({"all"}), (), (PUBLIC,), ())
+            self._restrict(policy, "else", [everybody])
+
+    def _allow(self, policy: Policy, index: int, item: Item) -> None:
+        what = f"item {index + 1} of what is allowed"
+        if item.delegates:
+            self.note(policy, f"{what}: the right to grant")
+        windows = policy.windows or _ALWAYS
+        if item.conditional or policy.conditional or not all(w.exact for w in windows):
+            self.note(policy, f"{what}: under a condition, or at times, that cannot be said")
+            return
+        to = self._people.allowed(item)
+        for user in sorted(MACROS & set(item.users)):
+            self.note(policy, f"{what}: what is allowed to {user}")
+        for resource in policy.resources:
+            places = self.scopes.exact(resource)
+            if places is None:
+                self.note(policy, f"{what}: {_told(resource)}")
+                continue
+            for place in places:
+                self._allow_at(policy, f"allow {index + 1}", item, place, to)
+            if not places:
+                self.note(policy, f"{what}: no policy names what {_told(resource)} means")
+
+    def _allow_at(
+        self, policy: Policy, part: str, item: Item, place: Place, to: list[Principal]
+    ) -> None:
+        words = self.scopes.gives(item.accesses, place)
+        if not words:
+            listed = ", ".join(sorted(item.accesses))
+            self.note(policy, f"{listed} on {place.entity.type}:{place.entity.name}")
+            return
+        granted: dict[Entity, set[str]] = {place.entity: set(words)}
+        for entity, word in self.scopes.needs(place, words):
+            granted.setdefault(entity, set()).add(word)
+        for entity, found in granted.items():
+            self._state(policy, part, "allow", entity, found, to)
+        for index, exception in enumerate(policy.allow_exceptions, 1):
+            self._deny_at(policy, f"exception {index}", exception, place)
+
+    def _restrict(self, policy: Policy, part: str, items: Sequence[Item]) -> None:
+        """Takes away from everybody whom the items may be about, wherever it may be."""
+        for index, item in enumerate(items, 1):
+            if item.conditional or policy.conditional:
+                self.note(policy, f"the condition of {part} {index}: said as if it always held")
+            for resource in policy.resources:
+                if self.scopes.is_elsewhere(resource):
+                    self.note(policy, f"{part} {index}: {_told(resource)}")
+                    continue
+                for place in self.scopes.covering(resource):
+                    self._deny_at(policy, f"{part} {index}", item, place)
+
+    def _deny_at(self, policy: Policy, part: str, item: Item, place: Place) -> None:
+        who, unknown = self._people.restricted(item)
+        if unknown:
+            why = f"the files do not tell {', '.join(unknown)}"
+            self.note(policy, f"{part}: taken from everybody, since {why}")
+        taken: dict[Entity, set[str]] = {}
+        for entity, word in self.scopes.denied(item.accesses, place):
+            taken.setdefault(entity, set()).add(word)
+        for entity, words in taken.items():
+            self._state(policy, part, "deny", entity, words, who)
+
+    def _state(
+        self,
+        policy: Policy,
+        part: str,
+        effect: str,
+        on: Entity,
+        words: set[str],
+        to: Sequence[Principal],
+    ) -> None:
+        """A statement for each time in which the policy holds."""
+        if not to:
+            return
+        for number, (start, end) in enumerate(_times(policy, effect), 1):
+            id = f"{policy.name}: {part}: {effect} on {on.type}:{on.name}"
+            table: dict[str, object] = {
+                "id": id if number == 1 else f"{id} ({number})",
+                "effect": effect,
+                "title": f"{policy.name} ({part})",
+                "privileges": sorted(words),
+                "to": sorted({principal_text(principal) for principal in to}),
+                "on": f"{on.type}:{on.name}",
+            }
+            table |= {} if start is None else {"valid_from": start}
+            table |= {} if end is None else {"valid_until": end}
+            self._add(table, sorted(words), policy)
+
+    def _add(self, table: dict[str, object], words: Sequence[str], policy: Policy) -> None:
+        """Adds a statement; the same from several resources of a policy is one."""
+        id = str(table["id"])
+        known = self._statements.get(id)
+        row = statement_row(table, policy.where)
+        if known is not None and known != row:
+            table["id"] = f"{id}, {', '.join(words)}"
+            row = statement_row(table, policy.where)
+        self._statements[str(table["id"])] = row
+
+
+def _times(policy: Policy, effect: str) -> list[tuple[float | None, float | None]]:
+    """From when until when; what takes away does so at least then."""
+    found = []
+    for window in policy.windows or _ALWAYS:
+        # The last second belongs to it, there.
+        later = 1.0 if effect == "deny" else 0.0
+        end = None if window.end is None else window.end + later
+        found.append((window.start, end))
+    return found
+
+
+def _told(resource: Resource) -> str:
+    """A resource, for people."""
+    parts = []
+    for name, level in resource.items():
+        values = ", ".join(level.values[:3]) + (", …" if len(level.values) > 3 else "")
+        parts.append(f"{name} {'other than ' if level.excludes else ''}{values}")
+    return " and ".join(parts)

@@ -1,0 +1,127 @@
+"""Whom Ranger's policies name, and how much is known about who they are.
+
+A group or role whose members are not all told cannot be restricted as such: somebody who is in
+it there would not be in it here. What is taken from it is then taken from everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from lakewarden.systems.gravitino.ingest.grants import stored
+from lakewarden.systems.gravitino.ingest.ranger_policy import Item, Ranger
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
+from lakewarden.service.source_row import Row, membership_row, principal_row
+from lakewarden.systems.gravitino import names as gravitino
+
+PUBLIC: Final = "public"
+"""Ranger's group of everybody."""
+
+MACROS: Final = frozenset({"{USER}", "{OWNER}"})
+"""Users that Ranger fills in for each question."""
+
+
+@dataclass(slots=True)
+class People:
+    """The principals of a metalake; `allowed_by` are all the items that allow something."""
+
+    metalake: str
+    ranger: Ranger
+    allowed_by: Iterable[Item]
+    _known: dict[Principal, None] = field(default_factory=dict)
+    _all_told: bool = False
+
+    def __post_init__(self) -> None:
+        named = {user for item in self.allowed_by for user in item.users} - MACROS
+        named |= {user for role in self.ranger.roles.values() for user in role.users}
+        told = self.ranger.groups_of
+        self._all_told = bool(told) and named <= told.keys()
+        for user, groups in told.items():
+            self._take(USER, user)
+            for group in groups:
+                self._take(GROUP, group)
+        for role in self.ranger.roles.values():
+            self._take(ROLE, role.name)
+            for kind, names in ((USER, role.users), (GROUP, role.groups), (ROLE, role.roles)):
+                for name in names:
+                    self._take(kind, name)
+
+    def _take(self, kind: str, name: str) -> Principal | None:
+        """The principal, None where Gravitino could not have it."""
+        full = f"{self.metalake}:{name}"
+        try:
+            gravitino.parse(kind, full)
+        except BadInput:
+            return None
+        principal = Principal(kind, full if kind == ROLE else name)
+        if (kind, name) != (GROUP, PUBLIC):
+            self._known[principal] = None
+        return principal
+
+    def allowed(self, item: Item) -> list[Principal]:
+        """Whom an item allows something, as far as they can be named."""
+        found = [principal for principal in self._plain(item) if principal is not None]
+        return [*found, members_of(self.metalake)] if PUBLIC in item.groups else found
+
+    def restricted(self, item: Item) -> tuple[list[Principal], list[str]]:
+        """Whom an item may be about; in words, what is not told and makes that everybody."""
+        found = list(self._plain(item))
+        unknown = [f"who {user} is" for user in sorted(MACROS & set(item.users))]
+        unknown += [f"who is in the group {g}" for g in item.groups if not self._is_told(g)]
+        unknown += [f"who holds the role {r}" for r in item.roles if not self._is_held(r, ())]
+        if unknown or None in found or PUBLIC in item.groups:
+            return [members_of(self.metalake)], unknown
+        return [principal for principal in found if principal is not None], []
+
+    def _plain(self, item: Item) -> Iterator[Principal | None]:
+        for user in item.users:
+            if user not in MACROS:
+                yield self._take(USER, user)
+        for group in item.groups:
+            if group != PUBLIC:
+                yield self._take(GROUP, group)
+        for role in item.roles:
+            yield self._take(ROLE, role)
+
+    def _is_told(self, group: str) -> bool:
+        """Whether everybody in a group is known."""
+        return group == PUBLIC or self._all_told
+
+    def _is_held(self, name: str, above: tuple[str, ...]) -> bool:
+        """Whether everybody who holds a role is known."""
+        role = self.ranger.roles.get(name)
+        if role is None or name in above or PUBLIC in role.groups:
+            return False
+        inner = all(self._is_held(one, (*above, name)) for one in role.roles)
+        return inner and all(map(self._is_told, role.groups))
+
+    def rows(self, place: str) -> Iterator[Row]:
+        """Everybody that was named; users are members of the metalake."""
+        for principal in self._known:
+            is_role = principal.kind == ROLE
+            name = principal.name if is_role else f"{self.metalake}:{principal.name}"
+            yield from stored(Entity(principal.kind, name), place)
+            yield principal_row(principal, place)
+            if principal.kind == USER:
+                yield membership_row(principal, members_of(self.metalake), place)
+        for member, of in dict.fromkeys(self._held()):
+            if member in self._known and of in self._known:
+                yield membership_row(member, of, place)
+
+    def _held(self) -> Iterator[tuple[Principal, Principal]]:
+        for user, groups in self.ranger.groups_of.items():
+            for group in groups:
+                yield Principal(USER, user), Principal(GROUP, group)
+        for role in self.ranger.roles.values():
+            of = Principal(ROLE, f"{self.metalake}:{role.name}")
+            for user in role.users:
+                yield Principal(USER, user), of
+            for group in role.groups:
+                yield Principal(GROUP, group), of
+            for inner in role.roles:
+                yield Principal(ROLE, f"{self.metalake}:{inner}"), of

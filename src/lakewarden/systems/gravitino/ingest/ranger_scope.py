@@ -1,0 +1,335 @@
+"""What Ranger's resources and accesses are in Gravitino: places in one service, and privileges.
+
+A resource names a value for each level from the outermost on. Its *depth* is how many levels
+are left when trailing `*` are dropped: `sales, *, *` is the schema `sales` with all in it.
+An allowing policy means exactly that; where a name is a pattern, those that some policy names.
+A restriction that cannot be said for its resource is said for the smallest that contains it.
+
+SOURCE: ecosystem reference 6.2 to 6.4; gravitino reference 7.2, read backwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import product, takewhile
+from typing import Final, NamedTuple
+
+from lakewarden.systems.gravitino.ingest.ranger_policy import Level, Resource
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.systems.gravitino import names as gravitino
+
+TYPES: Final = ("metalake", "catalog", "schema", "table", "column")
+
+MAX_PLACES: Final = 100_000
+"""How many places one policy may name."""
+
+_ANY = "*"
+_PATTERN = frozenset("*?{}$\\")
+
+
+class Service(NamedTuple):
+    """How services of one type name things, and what their accesses mean."""
+
+    levels: tuple[str, ...]
+    others: frozenset[str]
+    reads: frozenset[str]
+    modifies: frozenset[str]
+    inert: frozenset[str]
+
+
+SERVICES: Final[Mapping[str, Service]] = {
+    "hive": Service(
+        levels=("database", "table", "column"),
+        others=frozenset({"udf", "url", "hiveservice", "global"}),
+        reads=frozenset({"select"}),
+        modifies=frozenset({"select", "update", "alter"}),
+        inert=frozenset({"drop", "repladmin", "serviceadmin", "tempudfadmin", "refresh"}),
+    ),
+    "trino": Service(
+        levels=("catalog", "schema", "table", "column"),
+        others=frozenset(
+            {"procedure", "schemafunction", "sessionproperty", "trinouser", "systemproperty"}
+            | {"function", "queryid", "sysinfo", "role"}
+        ),
+        reads=frozenset({"select"}),
+        modifies=frozenset({"select", "insert", "delete", "alter"}),
+        inert=frozenset(
+            {"drop", "grant", "revoke", "impersonate", "execute", "read_sysinfo", "write_sysinfo"}
+        ),
+    ),
+}
+"""Types of services that have a counterpart. `others` are levels that we say nothing about,
+`inert` accesses that no privilege here gives."""
+
+_SEES = frozenset({"use", "show", "select", "read"})
+_IN_SCHEMAS = frozenset({"SELECT_TABLE", "MODIFY_TABLE", "CREATE_TABLE"})
+_CHANGES = frozenset({"insert", "update", "delete", "alter", "write", "index", "lock"})
+
+
+class Place(NamedTuple):
+    """An entity, and the type of the innermost level that the resource spells.
+
+    `whole`: all of the entity is meant, not only something in it.
+    """
+
+    entity: Entity
+    given: str
+    whole: bool = True
+
+
+@dataclass(slots=True)
+class Scopes:
+    """The places of one service; for Hive and the like all in one `catalog`."""
+
+    metalake: str
+    type: str
+    catalog: str = ""
+    _known: dict[str, dict[tuple[str, ...], Entity]] = field(default_factory=dict)
+    _there: dict[tuple[str, ...], Entity] = field(default_factory=dict)
+
+    @property
+    def service(self) -> Service:
+        return SERVICES[self.type]
+
+    @property
+    def top(self) -> tuple[str, ...]:
+        """The names above the outermost level."""
+        return (self.catalog,) if self.catalog else ()
+
+    @property
+    def root(self) -> Entity:
+        """What everything of the service is in."""
+        return self._entity(self.top)
+
+    def speaks_of(self, resource: Resource) -> bool:
+        """Whether the resource is one of levels that have a counterpart, none left out."""
+        levels = self.service.levels
+        return bool(resource) and set(resource) == set(levels[: len(resource)])
+
+    def is_elsewhere(self, resource: Resource) -> bool:
+        """Whether the resource is of a kind that nothing here is about."""
+        return bool(self.service.others & set(resource))
+
+    def know(self, entities: Iterable[Entity]) -> None:
+        """Remembers what there is, so that patterns and names in any case mean it.
+
+        Raises `BadInput` where Ranger does not tell two names apart, or nothing is of the service.
+        """
+        top, catalogs = len(self.top), set[str]()
+        for entity in entities:
+            metalake, _, rest = entity.name.partition(":")
+            names = tuple(rest.split(".")) if rest else ()
+            if metalake != self.metalake or len(names) >= len(TYPES):
+                continue
+            if not names or TYPES[len(names)] != entity.type:
+                continue
+            catalogs.add(names[0])
+            if names[:top] == self.top:
+                folded = (*self.top, *(name.lower() for name in names[top:]))
+                other = self._there.setdefault(folded, entity)
+                if other != entity:
+                    message = f"Ranger does not tell `{other.name}` and `{entity.name}` apart"
+                    raise BadInput(message, where="inventory")
+                self._known.setdefault(entity.type, {})[folded] = entity
+        if not self._there:
+            place = f"catalog `{self.catalog}`" if self.catalog else f"metalake `{self.metalake}`"
+            listed = ", ".join(f"`{name}`" for name in sorted(catalogs)[:5]) or "none"
+            message = f"has nothing in {place}; catalogs of `{self.metalake}`: {listed}"
+            raise BadInput(message, where="inventory")
+
+    def missing(self) -> list[Entity]:
+        """What policies name, and what is known to be there has not."""
+        if not self._there:
+            return []
+        found = (named.items() for named in self._known.values())
+        return [one for items in found for names, one in items if names not in self._there]
+
+    def learn(self, resource: Resource) -> None:
+        """Remembers the names that a resource spells out."""
+        if self.speaks_of(resource):
+            for values in self._named(resource):
+                spelt = list(takewhile(_is_name, values))
+                for depth in range(1, len(spelt) + 1):
+                    self._put((*self.top, *spelt[:depth]))
+
+    def _put(self, names: tuple[str, ...]) -> None:
+        try:
+            entity = self._entity(names)
+        except BadInput:
+            return
+        self._known.setdefault(entity.type, {})[names] = entity
+
+    def entities(self) -> list[Entity]:
+        """Everything that was learnt, and what contains it, outermost first."""
+        found = [Entity("metalake", self.metalake)]
+        if self.catalog:
+            found.append(self.root)
+        return found + [entity for type in TYPES for entity in self._known.get(type, {}).values()]
+
+    def exact(self, resource: Resource) -> list[Place] | None:
+        """What an allowing policy is about; None where that cannot be said."""
+        if not self.speaks_of(resource) or any(level.excludes for level in resource.values()):
+            return None
+        given = TYPES[len(self.top) + len(resource)]
+        found: dict[Entity, None] = {}
+        for values in self._named(resource):
+            depth = len(values)
+            while depth and values[depth - 1] == _ANY:
+                depth -= 1
+            for entity in self._matching((*self.top, *values[:depth])):
+                found[entity] = None
+        return [Place(entity, given) for entity in found]
+
+    def _matching(self, names: tuple[str, ...]) -> Iterator[Entity]:
+        if any("{" in name or "$" in name for name in names):
+            return  # a name that Ranger fills in for each caller
+        if all(map(_is_name, names)):
+            with suppress(BadInput):
+                yield self._entity(names)
+            return
+        tests = [_matcher(name) for name in names]
+        for known, entity in self._known.get(TYPES[len(names)], {}).items():
+            if all(test.fullmatch(name) for test, name in zip(tests, known, strict=True)):
+                yield entity
+
+    def covering(self, resource: Resource) -> list[Place]:
+        """The smallest entities that can be restricted and contain what the resource is about."""
+        if not self.speaks_of(resource):
+            return [Place(self.root, "column", whole=False)]
+        given = TYPES[len(self.top) + len(resource)]
+        excludes = any(level.excludes for level in resource.values())
+        found: dict[Place, None] = {}
+        for values in self._named(resource):
+            names = (*self.top, *takewhile(_is_name, values))
+            entity = self._restrictable(names)
+            left = values[len(names) - len(self.top) :]
+            whole = not excludes and set(left) <= {_ANY} and entity.type == TYPES[len(names)]
+            found[Place(entity, given, whole)] = None
+        return list(found)
+
+    def _restrictable(self, names: Sequence[str]) -> Entity:
+        """No column, and nothing whose name Gravitino could not have."""
+        for length in range(min(len(names), TYPES.index("table")), 0, -1):
+            try:
+                return self._entity(tuple(names[:length]))
+            except BadInput:
+                continue
+        return Entity("metalake", self.metalake)
+
+    def _named(self, resource: Resource) -> Iterator[tuple[str, ...]]:
+        """Every combination of the values, an excluding level counting as all of it.
+
+        Names are the same in any case. SOURCE: `ignoreCase` in Ranger's service definitions.
+        """
+        levels: list[list[str]] = []
+        total = 1
+        for name in self.service.levels[: len(resource)]:
+            levels.append(_values(resource[name]))
+            total *= len(levels[-1])
+        if total > MAX_PLACES:
+            raise BadInput(f"the policy names {total:,} places, at most {MAX_PLACES:,} are read")
+        yield from product(*levels)
+
+    def _entity(self, names: tuple[str, ...]) -> Entity:
+        full = ".".join(names)
+        name = f"{self.metalake}:{full}" if full else self.metalake
+        there = self._there.get(names)
+        return there if there is not None else gravitino.parse(TYPES[len(names)], name)
+
+    def gives(self, accesses: Iterable[str], place: Place) -> set[str]:
+        """The privileges that mean no more than the accesses do at that place."""
+        words, depth = self._all(accesses), TYPES.index(place.entity.type)
+        given, found = TYPES.index(place.given), set[str]()
+        if place.given == "column" and place.entity.type != "column":
+            found |= {"SELECT_TABLE"} if self.service.reads <= words else set()
+            found |= {"MODIFY_TABLE"} if self.service.modifies <= words else set()
+        if "create" in words and given > TYPES.index("schema") and depth <= TYPES.index("schema"):
+            found.add("CREATE_TABLE")
+        if place.given == "schema":
+            found |= {"USE_SCHEMA"} if words & {"select", "use"} else set()
+            if "create" in words and place.entity.type in ("metalake", "catalog"):
+                found.add("CREATE_SCHEMA")
+        if place.given == "catalog" and "use" in words:
+            found.add("USE_CATALOG")
+        return found
+
+    def needs(self, place: Place, words: set[str]) -> Iterator[tuple[Entity, str]]:
+        """What has to be used on the way to these privileges, which Ranger does not ask for."""
+        entity: Entity | None = place.entity
+        while entity is not None and entity.type not in ("schema", "catalog", "metalake"):
+            entity = gravitino.parent(entity)
+        if entity is None:
+            return
+        if words & _IN_SCHEMAS:
+            yield entity, "USE_SCHEMA"
+        if self.catalog and words:
+            yield self.root, "USE_CATALOG"
+
+    def denied(self, accesses: Iterable[str], place: Place) -> Iterator[tuple[Entity, str]]:
+        """The privileges that must be taken away with the accesses at that place, and where."""
+        words = self._all(accesses) - self.service.inert
+        seen, found = bool(words & _SEES), set[str]()
+        unknown = bool(words - _SEES - _CHANGES - {"create"})
+        if seen or unknown:
+            found |= {"SELECT_TABLE", "MODIFY_TABLE"}
+            if place.whole:
+                found.add("USE_SCHEMA")
+        if unknown or (place.whole and "use" in words and not self.catalog):
+            found.add("USE_CATALOG")
+        if words & _CHANGES:
+            found.add("MODIFY_TABLE")
+        if "create" in words or unknown:
+            found |= {"CREATE_TABLE", "CREATE_SCHEMA"}
+        depth = TYPES.index(place.entity.type)
+        for word in found:
+            if depth <= _INNERMOST[word]:
+                yield place.entity, word
+            elif word == "CREATE_TABLE":  # of that name: nobody can be kept from one name alone
+                yield _above(place.entity), word
+
+    def _all(self, accesses: Iterable[str]) -> set[str]:
+        words = set(accesses)
+        service = self.service
+        if "all" in words:
+            words |= service.reads | service.modifies | {"create", "use"}
+            words.discard("all")
+        return words
+
+
+_INNERMOST: Final = {
+    "USE_CATALOG": 1,
+    "CREATE_SCHEMA": 1,
+    "USE_SCHEMA": 2,
+    "CREATE_TABLE": 2,
+    "SELECT_TABLE": 3,
+    "MODIFY_TABLE": 3,
+}
+"""How far in each privilege can be granted, as an index of `TYPES`."""
+
+
+def _values(level: Level) -> list[str]:
+    return [_ANY] if level.excludes else [_plain(value) for value in level.values]
+
+
+def _plain(value: str) -> str:
+    """A value as it is compared: in lower case, and one star for several."""
+    return re.sub(r"\*+", _ANY, value.lower())
+
+
+def _is_name(value: str) -> bool:
+    return not _PATTERN & set(value)
+
+
+def _above(entity: Entity) -> Entity:
+    parent = gravitino.parent(entity)
+    return entity if parent is None else parent
+
+
+def _matcher(value: str) -> re.Pattern[str]:
+    pieces = {"*": ".*", "?": "."}
+    return re.compile("".join(pieces.get(c, re.escape(c)) for c in value), re.DOTALL)

@@ -1,0 +1,194 @@
+"""A database behind a SQLAlchemy URL, as a Gravitino catalog.
+
+Schemas, tables, columns and views of any engine; for PostgreSQL, MySQL and MariaDB also the
+roles, memberships, owners and grants. Everything is read on the driver, in one connection;
+PostgreSQL in one read-only transaction with a snapshot of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants, stored
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    NoSuchModuleError,
+    SAWarning,
+    SQLAlchemyError,
+)
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.source_row import Row
+from lakewarden.service.system import System
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.ingest import mysql_catalog, postgres_catalog
+from lakewarden.systems.gravitino.ingest import mysql_grants as mysql
+from lakewarden.systems.gravitino.ingest import postgres_grants as postgres
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_POSTGRES = "postgresql"
+_MYSQL = ("mysql", "mariadb")
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """The database at `url`, as the catalog `catalog` of `metalake`.
+
+    `takes_data_for_modify`: PostgreSQL's SELECT, INSERT, UPDATE and DELETE together count as
+    MODIFY_TABLE. `takes_granted_roles`: a role of MySQL or MariaDB counts also where it takes
+    SET ROLE. Both show more than what an account can do at once, and are off.
+    """
+
+    url: str
+    metalake: str
+    catalog: str
+    takes_data_for_modify: bool = False
+    takes_granted_roles: bool = False
+
+    @property
+    def kind(self) -> str:
+        return "sql"
+
+    @property
+    def model(self) -> str:
+        return "gravitino"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        flags = {
+            "takes_data_for_modify": self.takes_data_for_modify,
+            "takes_granted_roles": self.takes_granted_roles,
+        }
+        named = {"metalake": self.metalake, "catalog": self.catalog}
+        return named | {name: "true" for name, is_set in flags.items() if is_set}
+
+    def inputs(self) -> None:
+        """See `Source`: a database tells what it holds only when it is read."""
+
+    def read(
+        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+    ) -> Reading:
+        """See `Source`."""
+        gravitino.parse("catalog", f"{self.metalake}:{self.catalog}")
+        rows, not_read, name = self.rows(system, progress)
+        text = json.dumps(sorted(rows), ensure_ascii=False)
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return Reading(rows, [Input(name, digest)], not_read=not_read)
+
+    def rows(self, system: System, progress: Progress) -> tuple[list[Row], list[str], str]:
+        """The rows, what was not looked at, and the database's name without any secret.
+
+        Raises `BadInput` for a URL that cannot be used, `Unavailable` when the database
+        cannot be reached or does not show what is needed.
+        """
+        try:
+            url = sa.make_url(self.url)
+            engine = sa.create_engine(url)
+        except (ArgumentError, NoSuchModuleError, ValueError) as error:
+            raise BadInput(f"expected the URL of a database: {_reason(error)}") from None
+        except ImportError as error:
+            raise Unavailable(f"the driver of the database is missing: {error}") from None
+        name = f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
+        try:
+            with engine.connect() as connection:
+                reader = _Reader(connection, Catalog(self.metalake, self.catalog), name, system)
+                rows = list(reader.rows(self, progress))
+                return rows, reader.not_read, name
+        except SQLAlchemyError as error:
+            raise Unavailable(f"`{name}` cannot be read: {_reason(error)}") from None
+        finally:
+            engine.dispose()
+
+
+def _reason(error: Exception) -> str:
+    """The driver's own words, on one line; never the URL."""
+    text = str(error.orig if isinstance(error, DBAPIError) else error)
+    return text.strip().splitlines()[0].lower() if text.strip() else type(error).__name__
+
+
+class _Reader:
+    """One reading of one database."""
+
+    def __init__(
+        self, connection: sa.Connection, catalog: Catalog, name: str, system: System
+    ) -> None:
+        self._connection = connection
+        self._catalog = catalog
+        self._name = name
+        self._model = system.model
+        self._leaves: dict[tuple[str, str], str] = {}
+        self._schemas: list[str] = []
+        self.not_read: list[str] = []
+
+    def rows(self, options: Sql, progress: Progress) -> Iterator[Row]:
+        dialect = self._connection.dialect.name
+        if dialect == _POSTGRES:
+            self._connection.execute(
+                sa.text("set transaction isolation level repeatable read, read only")
+            )
+        yield from self._entities(progress)
+        grants = Grants(self._catalog, self._model, self._name)
+        if dialect == _POSTGRES:
+            found = postgres_catalog.read(self._ask, self._name)
+            postgres.read(found, grants, takes_data_for_modify=options.takes_data_for_modify)
+        elif dialect in _MYSQL:
+            server = mysql_catalog.read(self._ask, self._name, self._schemas, self._leaves)
+            mysql.read(server, grants, takes_granted_roles=options.takes_granted_roles)
+        else:
+            self.not_read.append(f"roles and grants of {dialect}")
+        yield from grants.rows()
+
+    def _entities(self, progress: Progress) -> Iterator[Row]:
+        inspector = sa.inspect(self._connection)
+        self._schemas = [s for s in inspector.get_schema_names() if s not in mysql.SYSTEM_SCHEMAS]
+        yield from self._catalog.root_rows(self._name)
+        for done, schema in enumerate(sorted(self._schemas), 1):
+            yield from stored(self._catalog.schema(schema), self._name)
+            yield from self._leaf_rows(inspector, schema)
+            progress("read", done, len(self._schemas) + 1, f"schema {schema}")
+
+    def _leaf_rows(self, inspector: sa.Inspector, schema: str) -> Iterator[Row]:
+        views = [*inspector.get_view_names(schema), *_optional(inspector, "materialized", schema)]
+        tables = [*inspector.get_table_names(schema), *_optional(inspector, "foreign", schema)]
+        for view in views:
+            self._leaves[schema, view] = "view"
+            yield from stored(self._catalog.leaf("view", schema, view), self._name)
+        with warnings.catch_warnings():
+            # Columns of types that SQLAlchemy does not know are columns all the same.
+            warnings.simplefilter("ignore", SAWarning)
+            columns = inspector.get_multi_columns(schema, filter_names=tables) if tables else {}
+        for table in tables:
+            self._leaves[schema, table] = "table"
+            leaf = self._catalog.leaf("table", schema, table)
+            yield from stored(leaf, self._name)
+            for column in columns.get((schema, table), ()):
+                entity = self._catalog.column(schema, table, column["name"])
+                yield from stored(entity, self._name, inside=leaf)
+
+    def _ask(self, question: str) -> Sequence[Mapping[str, Any]]:
+        return [dict(row) for row in self._connection.execute(sa.text(question)).mappings()]
+
+
+def _optional(inspector: sa.Inspector, kind: str, schema: str) -> list[str]:
+    """Names that only some dialects can list: `materialized` views, `foreign` tables."""
+    noun = "view" if kind == "materialized" else "table"
+    method: Callable[[str], list[str]] | None = getattr(inspector, f"get_{kind}_{noun}_names", None)
+    if method is None:
+        return []
+    try:
+        return list(partial(method, schema)())
+    except NotImplementedError:
+        return []

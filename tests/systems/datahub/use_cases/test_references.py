@@ -1,0 +1,75 @@
+"""What refers to an entity: found in every form, and gone when it is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.realm import Realm
+from lakewarden.service.realms import establish
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspects import Write
+from lakewarden.systems.datahub.use_cases.references import forget, references
+from tests.service.opened_services import opened
+
+HUB = "datahub"
+ORDERS = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
+ANA = Entity("corpuser", "urn:li:corpuser:ana")
+STAFF = Entity("corpGroup", "urn:li:corpGroup:staff")
+SHOP = Entity("domain", "urn:li:domain:shop")
+EU = Entity("domain", "urn:li:domain:eu")
+NODE = Entity("glossaryNode", "urn:li:glossaryNode:n")
+TERM = Entity("glossaryTerm", "urn:li:glossaryTerm:t")
+BOX = Entity("container", "urn:li:container:box")
+PRODUCT = Entity("dataProduct", "urn:li:dataProduct:p")
+READER = Entity("dataHubRole", "urn:li:dataHubRole:Reader")
+
+STATED: list[tuple[Entity, Entity, str, dict[str, Any]]] = [
+    (SHOP, ORDERS, "domains", {"domains": [SHOP.name]}),
+    (SHOP, EU, "domainProperties", {"name": "EU", "parentDomain": SHOP.name}),
+    (NODE, TERM, "glossaryTermInfo", {"definition": "", "parentNode": NODE.name}),
+    (TERM, ORDERS, "glossaryTerms", {"terms": [{"urn": TERM.name}]}),
+    (BOX, ORDERS, "container", {"container": BOX.name}),
+    (ORDERS, PRODUCT, "dataProductProperties", {"assets": [{"destinationUrn": ORDERS.name}]}),
+    (STAFF, ORDERS, "ownership", {"owners": [{"owner": STAFF.name, "type": "NONE"}]}),
+    (STAFF, ANA, "groupMembership", {"groups": [STAFF.name]}),
+]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[DecisionService]:
+    with opened(tmp_path) as service:
+        service.write(SYSTEM, lambda transaction: establish(transaction, Realm(HUB, "datahub")))
+        yield service
+
+
+def put(service: DecisionService, entity: Entity, aspect: str, value: dict[str, Any]) -> None:
+    write = Write(entity, aspect, value)
+    service.write(SYSTEM, lambda transaction: aspects.write(transaction, HUB, [write], ANA.name))
+
+
+@pytest.mark.parametrize(("target", "source", "aspect", "value"), STATED)
+def test_a_reference_is_found_and_forgotten(
+    service: DecisionService, target: Entity, source: Entity, aspect: str, value: dict[str, Any]
+) -> None:
+    put(service, target, "status", {"removed": False})
+    put(service, source, aspect, value)
+    snapshot = service.state.realm(HUB).matrix.snapshot
+    assert [(one.source, one.aspect) for one in references(snapshot, target)] == [(source, aspect)]
+    service.write(SYSTEM, lambda transaction: forget(transaction, HUB, target))
+    assert references(service.state.realm(HUB).matrix.snapshot, target) == []
+    with service.reading() as reading:
+        found = aspects.read(reading, service.state.realm(HUB), [source])[source]
+    assert aspect not in found or target.name not in str(found[aspect].value)
+
+
+def test_roles_are_not_among_them(service: DecisionService) -> None:
+    put(service, ANA, "roleMembership", {"roles": [READER.name]})
+    put(service, READER, "dataHubRoleInfo", {"name": "Reader"})
+    assert references(service.state.realm(HUB).matrix.snapshot, READER) == []

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from lakewarden import registry
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.registry import GROUP, SystemDefinition, found
+
+SHELF = SystemDefinition(
+    name="shelf",
+    package="shelf_system",
+    models={"shelf": "model.toml"},
+    spellings={"shelf": "names"},
+    sources={"shelf-file": "ingest:SOURCE"},
+)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package that holds definitions, as an installed one does."""
+    folder = tmp_path / "shelf_system"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "model.toml").write_text("[model]\n")
+    (folder / "names.py").write_text("HELLO = 1\n")
+    (folder / "broken.py").write_text("raise RuntimeError('out of order')\n")
+    (folder / "system.py").write_text(
+        "from lakewarden.registry import SystemDefinition\n"
+        "def make(name, **given):\n"
+        "    return SystemDefinition(name=name, package='shelf_system', models={}, **given)\n"
+        "SYSTEM = make('shelf')\n"
+        "TWIN = make('twin', sources={'books': 'x'})\n"
+        "OTHER = make('other', sources={'books': 'y'})\n"
+        "THIEF = make('gravitino')\n"
+        "NOTHING = 7\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield folder
+    for name in [name for name in sys.modules if name.startswith("shelf_system")]:
+        del sys.modules[name]
+
+
+def plugin(name: str, value: str) -> EntryPoint:
+    return EntryPoint(name, f"shelf_system.{value}", GROUP)
+
+
+def own() -> list[SystemDefinition]:
+    return [one for one in registry.registry().systems.values() if one.package.startswith(GROUP)]
+
+
+def test_our_own_systems_are_found_by_their_folders() -> None:
+    systems = registry.registry().systems
+    assert list(systems)[:3] == ["gravitino", "datahub", "cdap"]
+    assert "control" in systems
+    assert not registry.registry().problems
+
+
+@pytest.mark.usefixtures("package")
+def test_a_system_of_another_package_is_found() -> None:
+    both = found(own(), [plugin("shelf", "system:SYSTEM")])
+    assert both.systems["shelf"].name == "shelf"
+    assert not both.problems
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("broken:SYSTEM", "cannot be loaded: out of order"),
+        ("missing:SYSTEM", "cannot be loaded: No module named"),
+        ("system:NOBODY", "cannot be loaded: module"),
+        ("system:NOTHING", "is no SystemDefinition"),
+    ],
+)
+def test_a_broken_one_is_named_and_stops_no_other(value: str, why: str) -> None:
+    several = found(own(), [plugin("bad", value), plugin("shelf", "system:SYSTEM")])
+    assert set(several.problems) == {"bad"}
+    assert why in several.problems["bad"]
+    assert {"shelf", "gravitino"} <= set(several.systems)
+
+
+@pytest.mark.usefixtures("package")
+def test_two_that_claim_one_name_are_both_refused_and_ours_stays() -> None:
+    plugins = [plugin(name, f"system:{name.upper()}") for name in ("twin", "other", "thief")]
+    several = found(own(), plugins)
+    assert several.problems == {
+        "twin": "the source `books` is claimed by several systems",
+        "other": "the source `books` is claimed by several systems",
+        "gravitino": "the system `gravitino` is claimed by several systems",
+    }
+    assert several.systems["gravitino"].package == "lakewarden.systems.gravitino"
+    assert not {"twin", "other"} & set(several.systems)
+
+
+def test_what_a_definition_refers_to_is_loaded_when_it_is_asked_for(package: Path) -> None:
+    assert SHELF.model_text("shelf") == "[model]\n"
+    assert SHELF.load("names").HELLO == 1
+    assert SHELF.load("names:HELLO") == 1
+    assert (package / "names.py").exists()
+    for reference in ("names:NOBODY", "nowhere:X"):
+        with pytest.raises(BadInput, match=f"shelf: `{reference}` cannot be loaded"):
+            SHELF.load(reference)
+
+
+@pytest.mark.usefixtures("package")
+def test_a_part_that_cannot_be_loaded_is_a_problem_of_that_system_alone() -> None:
+    both = found(own(), [plugin("shelf", "system:SYSTEM")])
+    systems = {**both.systems, "shelf": replace(SHELF, dialect="nowhere:X")}
+    several = registry.Registry(systems, {})
+    assert {system.name for system, _ in several.having("dialect")} == {
+        "gravitino",
+        "datahub",
+        "cdap",
+    }
+    assert "nowhere:X" in several.problems["shelf"]
+
+
+def test_models_and_spellings_are_known_by_their_names() -> None:
+    known = registry.registry()
+    assert known.of_model("cdap_parent_write").name == "cdap"
+    with pytest.raises(Unknown):
+        known.of_model("nothing")
+    assert known.spelling("nothing") is None
+    assert {"cdap", "datahub", "gravitino"} <= set(known.spellings())

@@ -34,16 +34,25 @@ class SystemDefinition:
     files by the names of the models, the usual one first; `spellings` the modules of its
     spellings (`lakewarden.kernel.entity.Spelling`) by their names in model files.
 
-    The others are references, or "" where the system has nothing of the kind: `settings` (a
-    `lakewarden.config.system_settings.SystemSettings`), `dialect` (a function of these settings
-    that returns a `lakewarden.http.exchange.Dialect`), `first_start` (a
-    `lakewarden.app.first_start.FirstStart`), `extractor` (a
-    `lakewarden.pipeline.extract.extractor.Extractor`), `datasets` (a
-    `lakewarden.pipeline.ingest.datasets.DatasetNames`) and `sample` (a
-    `lakewarden.sample.part.SamplePart`). `sources` are `lakewarden.pipeline.ingest.source.Opener`
-    by the names that `pipeline ingest --source` takes. `single_headers` are the request headers, in
-    lower case, that decide something, so that no request may have two of them. Systems stand in
-    the order of their `precedence`, lower ones first: it counts where two could have a path.
+    The others are references, or "" where the system has nothing of the kind:
+
+    - `settings`: a `lakewarden.config.system_settings.SystemSettings`
+    - `dialect`: a function of these settings that returns a `lakewarden.http.exchange.Dialect`
+    - `first_start`: a `lakewarden.config.first_start.FirstStart`
+    - `extractor`: a `lakewarden.pipeline.extract.extractor.Extractor`
+    - `sample`: a `lakewarden.sample.part.SamplePart`
+    - `search`: a `lakewarden.service.search_terms.SearchTerms`
+    - `dbt`: a `lakewarden.pipeline.ingest.dbt_file.DbtReader`
+    - `owner_rules`: a `lakewarden.pipeline.ingest.owner_rules.OwnerRulesReader`
+    - `passwords`: a module with the passwords of users (`lakewarden.cli.user_password`)
+    - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
+      `pipeline ingest --source` takes
+
+    `single_headers` are the request headers, in lower case, that decide something, so that no
+    request may have two of them. `internal_users` are accounts of the system itself, which nobody
+    may be; `operator_users` are whoever the operator makes a token for, and nobody whom an
+    identity provider names. Systems stand in the order of their `precedence`, lower ones first:
+    it counts where two could have a path.
     """
 
     name: str
@@ -56,10 +65,15 @@ class SystemDefinition:
     dialect: str = ""
     first_start: str = ""
     extractor: str = ""
-    datasets: str = ""
     sample: str = ""
+    search: str = ""
+    dbt: str = ""
+    owner_rules: str = ""
+    passwords: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()
+    internal_users: frozenset[str] = frozenset()
+    operator_users: frozenset[str] = frozenset()
     precedence: int = 100
 
     def load(self, reference: str) -> Any:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from lakewarden.systems.gravitino.ingest.sql import Sql
 
 from lakewarden.cli.ingest_sources import Database, Kind, show_result, source_of
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory_manifest import Content, Manifest
 from lakewarden.pipeline.ingest.report import Note, Quality, Report, Rows, Share
 from lakewarden.pipeline.ingest.run import Result
+from lakewarden.systems.gravitino.ingest.sql import Sql
 from tests.cli.realms import Cli
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -186,8 +186,9 @@ def test_another_process_at_work_could_not_be_waited_for(
 def test_what_spark_fails_at_could_not_be_found_out(
     cli: Cli, tmp_path: Path, export: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lakewarden.systems.datahub.ingest.file import DatahubFile
     from pyspark.errors import PySparkRuntimeError
+
+    from lakewarden.systems.datahub.ingest.file import DatahubFile
 
     def fail(*_: object) -> None:
         raise PySparkRuntimeError("the cluster is gone\nand much more")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lakewarden.systems.datahub.ingest.file import SUFFIXES
 
 import lakewarden
 from lakewarden.kernel.principal import GROUP, ROLE
-from lakewarden.kernel.relations import TABLES
+from lakewarden.kernel.relations import REMOVED, TABLES
 from lakewarden.pipeline import check
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service import source_row
 from lakewarden.systems.datahub.aspects import meaning
 from lakewarden.systems.datahub.aspects.change import CHANGES
-from lakewarden.systems.datahub.ingest.file import ownership
+from lakewarden.systems.datahub.ingest import ownership
+from lakewarden.systems.datahub.ingest.file import SUFFIXES
 
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "pipeline.md"
 
@@ -36,7 +36,7 @@ NAMED = [
     *(f"`{word}`" for word in CHANGES),
     *(f"`{suffix}`" for suffix in SUFFIXES),
     *(f"`{table}.csv`" for table in TABLES),
-    *(ownership.OVERWRITE, ownership.PATCH, QUARANTINE, meaning.REMOVED),
+    *(ownership.OVERWRITE, ownership.PATCH, QUARANTINE, REMOVED),
     f"more than {check.MAX_LEVELS} levels",
 ]
 

@@ -56,7 +56,6 @@ from lakewarden.service.ports import Store
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
 from lakewarden.store.secrets import Keys
-from lakewarden.systems.datahub.search.warmth import prepare
 
 _OWN_THREADS: Final = 2
 """Beside those of handlers: what the server asks for itself does not wait for them."""
@@ -344,7 +343,8 @@ class Application:
     def _prepare_search(self) -> None:
         """Saves the first search the work; without it, that search does it."""
         try:
-            prepare(self.parts.service)
+            for _, start in registry().having("first_start"):
+                start.ready(self.parts.service)
         except Exception as error:  # noqa: BLE001 — the server serves all the same
             log.get().warning("search not prepared", exc_info=error)
 

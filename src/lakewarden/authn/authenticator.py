@@ -35,6 +35,7 @@ from lakewarden.authn.header import (
 from lakewarden.authn.oidc import Forged, Verifier
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
+from lakewarden.registry import registry
 from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.realm import DIRECTORY, Realm, Token
 from lakewarden.service.session import CREDENTIAL, is_session
@@ -187,7 +188,7 @@ class Authenticator:
         except BadInput as error:
             return Unauthenticated("the token is not valid", str(error))
         if identity.user.casefold().startswith(_URNS):
-            # DataHub takes a URN for the name in it, which may be somebody else's.
+            # Some systems take a URN for the name in it, which may be somebody else's.
             return Unauthenticated("the token is not valid", "the user's name begins as a URN does")
         listed = {identity.user, identity.account} & set(self.oidc_admins)
         if identity.user == self.admin.removeprefix(_URN) and not listed:
@@ -199,18 +200,20 @@ class Authenticator:
 
 _URN = "urn:li:corpuser:"
 _URNS = "urn:"
-_ITSELF = "__datahub_system"
-_ROOT = "datahub"
 
 
 def _has_built_in_power(actor: Actor) -> bool:
     """Whether the name has power that no credential of this kind may carry.
 
-    DataHub's own account is nobody's. Its root user is whoever the operator made a token for,
-    or whom `simple` mode believes; an identity provider does not hand it out.
+    The account of a system itself is nobody's. Its operators are whoever the operator of this
+    server made a token for, or whom `simple` mode believes; an identity provider hands out none.
     """
     name = actor.user.removeprefix(_URN)
-    return name == _ITSELF or (name == _ROOT and actor.credential == "oidc")
+    return any(
+        name in system.internal_users
+        or (name in system.operator_users and actor.credential == "oidc")
+        for system in registry().systems.values()
+    )
 
 
 def _is_good(token: Token, now: float) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
@@ -13,7 +13,8 @@ from cyclopts import Parameter
 from lakewarden import models
 from lakewarden.cli.outcome import show, show_table
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.ingest.opener import opener_of, openers
+from lakewarden.pipeline.ingest.dbt_file import DbtFile, readers
+from lakewarden.pipeline.ingest.opener import Options, opener_of, openers
 from lakewarden.pipeline.ingest.source import Source
 from lakewarden.registry import registry
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.report import Quality, Report
     from lakewarden.pipeline.ingest.run import Result
 
-_FORMATS: Final = ("ranger-file", "dbt-file", "csv", "parquet", "sql", "store")
+_FORMATS: Final = ("dbt-file", "csv", "parquet", "store")
 """Sources that several systems share."""
 
 RUNNING: Final = tuple(one.name for one in registry().systems.values() if one.extractor)
@@ -35,22 +36,6 @@ else:
 NOTES_SHOWN = 5
 
 _ENVIRONMENT = "env:"
-_DBT_MODELS = ("datahub", "gravitino")
-_PLACED: Final = ("sql", "ranger-file", "dbt-file")
-"""Sources that are put into a metalake that they do not name themselves."""
-
-_TAKEN_BY: Final[Mapping[str, tuple[str, ...]]] = {
-    "--metalake": _PLACED,
-    "--catalog": _PLACED,
-    "--takes-data-for-modify": ("sql",),
-    "--takes-granted-roles": ("sql",),
-    "--service": ("ranger-file",),
-    "--takes-untagged": ("ranger-file",),
-    "--platform": ("dbt-file",),
-    "--environment": ("dbt-file",),
-    "--revision": ("store",),
-}
-"""The options that only some sources take."""
 
 
 @Parameter("*")
@@ -114,12 +99,10 @@ class Database:
         int | None, Parameter(help="For `store`: as of which revision; default: the newest.")
     ] = None
 
-    def given(self) -> Iterator[str]:
-        """The options that were given."""
-        for option in _TAKEN_BY:
-            value = getattr(self, option.removeprefix("--").replace("-", "_"))
-            if value is not None and value is not False:
-                yield option
+    def given(self) -> Options:
+        """The options that were given, by name."""
+        values = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: value for name, value in values if value is not None and value is not False}
 
 
 LOCAL = Spark()
@@ -131,23 +114,19 @@ def source_of(
 ) -> Source:
     """The source that the command line names; raises `BadInput` for what does not go together."""
     check_options(kind, model, database)
-    if kind == "sql":
-        return _database(text, database)
-    path = Path(text)
-    if not path.exists():
+    is_url = kind in openers() and opener_of(kind).is_url
+    if not is_url and not Path(text).exists():
         raise BadInput("no such file or folder", where=text)
     if kind in openers():
         opener = opener_of(kind)
-        return opener.open(path, model or opener.models[0])
-    match kind:
-        case "ranger-file":
-            return _ranger(path, database)
-        case "dbt-file":
-            return _dbt(path, model or _DBT_MODELS[0], database)
-        case _:
-            from lakewarden.pipeline.ingest.tabular import Tabular
+        place = url_of(text, kind) if is_url else text
+        return opener.open(place, model or opener.models[0], database.given())
+    if kind == "dbt-file":
+        return DbtFile(Path(text), model or next(iter(readers())), database.given())
 
-            return Tabular(path, "csv" if kind == "csv" else "parquet", model or "")
+    from lakewarden.pipeline.ingest.tabular import Tabular
+
+    return Tabular(Path(text), "csv" if kind == "csv" else "parquet", model or "")
 
 
 def check_options(kind: Kind, model: str | None, database: Database) -> None:
@@ -157,7 +136,7 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
     if len(several) > 1:
         expected = several
     elif kind == "dbt-file":
-        expected = _DBT_MODELS
+        expected = tuple(readers())
     elif kind in ("csv", "parquet"):
         expected = tuple(models.names())
         if model is None:
@@ -166,11 +145,30 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
     if model is not None and model not in expected:
         known = f"one of: {', '.join(expected)}" if expected else "no model"
         raise BadInput(f"`--source {kind}` takes {known}; got `{model}`", where="--model")
-    for option in database.given():
-        if kind not in _TAKEN_BY[option]:
-            taking = " and ".join(f"`--source {one}`" for one in _TAKEN_BY[option])
-            raise BadInput(f"only {taking} takes it, not `--source {kind}`", where=option)
-    _check_placed(kind, model, database)
+    given = database.given()
+    for name in given:
+        if kind not in _takers(name):
+            taking = " and ".join(f"`--source {one}`" for one in _takers(name))
+            raise BadInput(f"only {taking} takes it, not `--source {kind}`", where=_option(name))
+    if kind == "dbt-file":
+        _check_dbt(model or next(iter(readers())), given)
+    for name in opener_of(kind).required if kind in openers() else ():
+        if name not in given or not given[name]:
+            raise BadInput(f"`--source {kind}` needs a name", where=_option(name))
+
+
+def _option(name: str) -> str:
+    """An option as the command line spells it."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _takers(name: str) -> tuple[str, ...]:
+    """The kinds of sources that take an option."""
+    if name == "revision":
+        return ("store",)
+    by_opener = [kind for kind in openers() if name in opener_of(kind).options]
+    by_dbt = ["dbt-file"] if any(name in one.options for one in readers().values()) else []
+    return (*by_opener, *by_dbt)
 
 
 def _models_of(kind: Kind) -> tuple[str, ...]:
@@ -180,19 +178,15 @@ def _models_of(kind: Kind) -> tuple[str, ...]:
     return opener_of(kind).models if kind in openers() else ()
 
 
-def _check_placed(kind: Kind, model: str | None, database: Database) -> None:
-    """Refuses a missing name, and names that nothing bears under the model."""
-    is_dbt, in_lake = kind == "dbt-file", model == "gravitino"
-    needed = [("--metalake", database.metalake)] if kind in _PLACED else []
-    if kind == "sql":
-        needed.append(("--catalog", database.catalog))
-    for option, value in needed:
-        if not value and (in_lake or not is_dbt):
-            raise BadInput(f"`--source {kind}` needs a name", where=option)
-    if is_dbt and not in_lake and (database.metalake or database.catalog):
-        raise BadInput("only under `--model gravitino` is there a metalake", where="--metalake")
-    if is_dbt and in_lake and (database.platform or database.environment):
-        raise BadInput("only DataHub's model has platforms and environments", where="--platform")
+def _check_dbt(model: str, given: Options) -> None:
+    """Refuses options that mean nothing under the model, and a required one that is missing."""
+    reader = readers()[model]
+    for name in given:
+        if name not in reader.options:
+            raise BadInput(f"`--model {model}` has no {name}", where=_option(name))
+    for name in reader.required:
+        if not given.get(name):
+            raise BadInput("`--source dbt-file` needs a name", where=_option(name))
 
 
 def url_of(text: str, kind: Kind) -> str:
@@ -204,43 +198,6 @@ def url_of(text: str, kind: Kind) -> str:
     if not url:
         raise BadInput(f"the environment variable `{name}` is not set", where=kind)
     return url
-
-
-def _database(text: str, database: Database) -> Source:
-    from lakewarden.systems.gravitino.ingest.sql import Sql
-
-    return Sql(
-        url_of(text, "sql"),
-        database.metalake or "",
-        database.catalog or "",
-        database.takes_data_for_modify,
-        database.takes_granted_roles,
-    )
-
-
-def _ranger(path: Path, database: Database) -> Source:
-    from lakewarden.systems.gravitino.ingest.ranger_file import RangerFile
-
-    return RangerFile(
-        path,
-        database.metalake or "",
-        database.catalog or "",
-        database.service or "",
-        database.takes_untagged,
-    )
-
-
-def _dbt(path: Path, model: str, database: Database) -> Source:
-    from lakewarden.pipeline.ingest.dbt_file import DbtFile
-
-    return DbtFile(
-        path,
-        model,
-        database.metalake or "",
-        database.catalog or "",
-        database.platform or "",
-        database.environment or "PROD",
-    )
 
 
 def show_result(result: Result, out: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from getpass import getpass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -39,23 +39,27 @@ def password(
         lakewarden user password datahub --database sqlite:///estate.db
     """
     from lakewarden.authn.password import Passwords
+    from lakewarden.registry import registry
     from lakewarden.service import throttle
     from lakewarden.service.decision_service import DecisionService
     from lakewarden.service.password import check_strength
-    from lakewarden.systems.datahub.use_cases import native_user
+    from lakewarden.service.state import RealmState
 
-    def check(service: DecisionService) -> str:
+    def check(service: DecisionService) -> tuple[RealmState, Any]:
         found = service.state.realm(realm)
-        if found.realm.model != "datahub":
-            raise BadInput(f"`{realm}` is no realm of DataHub")
-        return native_user.known(found, name)
+        system = registry().of_model(found.realm.model)
+        if not system.passwords:
+            titles = " or ".join(one.title for one, _ in registry().having("passwords"))
+            raise BadInput(f"`{realm}` is no realm of {titles}")
+        return found, system.load(system.passwords)
 
     with opened(database) as service:
-        user = check(service)
+        found, passwords = check(service)
+        user = passwords.known(found, name)
         if remove:
             gone = service.write(
                 operator(service),
-                lambda transaction: native_user.forget(transaction, realm, user, "operator"),
+                lambda transaction: passwords.forget(transaction, realm, user, "operator"),
             )
             return YES if gone else NO
         text = _read(file)
@@ -63,7 +67,7 @@ def password(
         hashed = Passwords().hash(text)
         service.write(
             operator(service),
-            lambda transaction: native_user.put(transaction, realm, user, hashed, "operator"),
+            lambda transaction: passwords.put(transaction, realm, user, hashed, "operator"),
         )
         throttle.forget(service.store, realm, user)
     return YES

@@ -42,3 +42,6 @@ class FirstStart:
 
     def opened(self, service: DecisionService, settings: Settings, hashing: Hashing) -> None:
         """What is left to do once the realms are there; raises `WardenError`."""
+
+    def ready(self, service: DecisionService) -> None:
+        """Work that is saved to the first requests; the server answers meanwhile."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias, overload
+from typing import Final, NamedTuple, TypeAlias, overload
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
@@ -198,3 +198,6 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
 }
 """Columns of each table, in order. Statements are kept as files beside the tables."""
+
+REMOVED: Final = "status.removed"
+"""The attribute that marks an entity as removed, which stays stored (`true`)."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
+from lakewarden.names.canonical import check_text
 
 URN: Final = "urn:li:"
 """How every URN begins."""
@@ -66,6 +67,10 @@ class Identities:
     def person(self, principal: Principal) -> str:
         """A user as the directory calls the person; a name that it does not know, as it is."""
         return principal.name
+
+    def check(self, principal: Principal) -> None:
+        """Raises `BadInput` for a principal that the system cannot have."""
+        check_text(principal.name)
 
     def is_possible(self, type: str, look: Look) -> bool:
         """Whether an id of that look can name an entity of that type at all."""

@@ -11,10 +11,14 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from unicodedata import normalize
 
 from lakewarden.kernel.errors import BadInput
+
+if TYPE_CHECKING:
+    from lakewarden.kernel.entity import Entity
+    from lakewarden.service.effect import Document
 
 LONGEST: Final = 64
 """Characters of a word that count."""
@@ -24,6 +28,25 @@ MOST: Final = 64
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _PREFIX: Final = "*"
+
+
+class Indexed(NamedTuple):
+    """An entity as an index keeps it: its name, and its terms with spaces between."""
+
+    name: str
+    terms: str
+
+
+class SearchTerms(Protocol):
+    """What the entities of a system are found by."""
+
+    def is_searched(self, entity: Entity) -> bool:
+        """Whether a search may ever show the entity."""
+        ...
+
+    def terms(self, entity: Entity, document: Document | None) -> Indexed:
+        """What an entity is found by, with its document (None: it has none)."""
+        ...
 
 
 class Kind(StrEnum):

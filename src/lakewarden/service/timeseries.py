@@ -21,7 +21,6 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.service.effect import Effect, ValueChanged, ValuePlace, ValueRow
 from lakewarden.service.ports import Reading
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.systems.datahub.aspects.record_names import TIMESERIES
 
 Value = Mapping[str, Any]
 
@@ -57,11 +56,6 @@ class Timed(NamedTuple):
     mark: str
     value: Value
     system: Value
-
-
-def is_timed(aspect: str) -> bool:
-    """Whether the aspect is a row of values in time."""
-    return aspect in TIMESERIES
 
 
 def written(

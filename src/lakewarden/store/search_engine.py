@@ -2,8 +2,8 @@
 
 SQLite keeps it as an FTS5 table, PostgreSQL as text vectors with an inverted index. Neither
 engine's own idea of words is used: what it is given are terms, ready made, and it compares them
-byte for byte (`lakewarden.service.search_terms`). A row bears the id of its entity. The index follows
-from the other tables: it is in no backup, and made anew where one is brought in.
+byte for byte (`lakewarden.service.search_terms`). A row bears the id of its entity. The index
+follows from the other tables: it is in no backup, and made anew where one is brought in.
 """
 
 from __future__ import annotations

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import sqlalchemy as sa
 
 from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
+from lakewarden.registry import registry
 from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged
+from lakewarden.service.search_terms import Indexed, SearchTerms
 from lakewarden.store import schema, search_engine
 from lakewarden.store.key import ENTITY, key
 from lakewarden.store.search_engine import Put
-from lakewarden.systems.datahub.aspects.searched import Indexed, by_name, indexed, is_searched
-from lakewarden.systems.datahub.use_cases.aspects import kept_in
 
 FILL_ROWS: Final = 5_000
 """Entities that are taken up at a time where the index is made anew."""
@@ -87,20 +88,31 @@ class Changed:
         rows = []
         for entity, known in self._known.items():
             body = documents.get(entity, _NAME) if known is _KEPT else known
-            found = by_name(entity) if body is _NAME else terms_of(entity, body)
-            rows.append(Put(self._scope, key(*entity), *found, entity in self._fresh))
+            found = terms_of(entity, None if body is _NAME else cast("Document", body))
+            if found is not None:
+                rows.append(Put(self._scope, key(*entity), *found, entity in self._fresh))
         search_engine.put(connection, rows)
 
 
 _CONCERNED: Final = (EntityAdded, DocumentChanged, EntityDropped, EntityRenamed, RealmChanged)
 
 
-def terms_of(entity: Entity, body: Any) -> Indexed:
-    """What an entity with a document is found by."""
-    aspects: dict[str, Any] = {name: one.value for name, one in kept_in(body).items()}
-    return indexed(
-        entity, {name: value for name, value in aspects.items() if isinstance(value, dict)}
-    )
+def terms_of(entity: Entity, document: Document | None) -> Indexed | None:
+    """What an entity with a document is found by; None: no search shows it."""
+    for terms in _searching():
+        if terms.is_searched(entity):
+            return terms.terms(entity, document)
+    return None
+
+
+def is_searched(entity: Entity) -> bool:
+    """Whether the search of any system may show the entity."""
+    return any(terms.is_searched(entity) for terms in _searching())
+
+
+@cache
+def _searching() -> tuple[SearchTerms, ...]:
+    return tuple(terms for _, terms in registry().having("search"))
 
 
 def _documents(
@@ -144,6 +156,6 @@ def fill(connection: sa.Connection) -> int:
 def _filled(rows: Iterable[Any]) -> Iterator[Put]:
     for row in rows:
         entity = Entity(row.type, row.name)
-        if is_searched(entity):
-            found = by_name(entity) if row.body is None else terms_of(entity, json.loads(row.body))
+        found = terms_of(entity, None if row.body is None else json.loads(row.body))
+        if found is not None:
             yield Put(row.scope, bytes(row.key), *found, True)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lakewarden.systems.gravitino.ingest.ranger_file import RangerFile
-from lakewarden.systems.gravitino.ingest.ranger_policy import Ranger
-
 from lakewarden.service.source_row import Row
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
+from lakewarden.systems.gravitino.ingest.ranger_file import RangerFile
+from lakewarden.systems.gravitino.ingest.ranger_policy import Ranger
 from tests.pipeline.ingest.believed import warden_of
 
 SYSTEM = load_system("gravitino")

@@ -13,7 +13,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import OwnerRow, RelationRow
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.ingest.dbt_file import DbtFile
+from lakewarden.pipeline.ingest.dbt_file import DbtFile, readers
 from lakewarden.pipeline.ingest.dbt_manifest import read
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.service.source_row import NOTES, Row
@@ -76,7 +76,9 @@ def meant(folder: Path, found: object, **options: str) -> list[Row]:
     """The rows of a manifest, through a file."""
     file = folder / "manifest.json"
     file.write_text(json.dumps(found), "utf-8")
-    return list(DbtFile(file, **options).meaning(read(file, file.name)).rows())
+    source = DbtFile(file, options.pop("model", "datahub"), options)
+    meaning = readers()[source.model].read(read(file, file.name), source.options)
+    return list(meaning.rows())
 
 
 def dbt(name: str) -> str:
@@ -227,7 +229,7 @@ def test_a_name_that_cannot_be_is_set_aside(tmp_path: Path) -> None:
 
 def test_a_project_is_ingested_with_its_quality(unstarted: SparkSession, tmp_path: Path) -> None:
     meant(tmp_path, SHOP)
-    source = DbtFile(tmp_path / "manifest.json")
+    source = DbtFile(tmp_path / "manifest.json", "datahub")
     result = ingest(source, tmp_path / "out", spark=unstarted)
     assert result.report.quarantined == {}
     assert result.report.ignored == {

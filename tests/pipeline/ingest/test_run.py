@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-from lakewarden.systems.datahub.ingest.file import DatahubFile
 
 import lakewarden
 from lakewarden.kernel.entity import Entity
@@ -25,6 +24,7 @@ from lakewarden.pipeline.ingest.source import STAGES
 from lakewarden.pipeline.ingest.version import Draft, draft
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.warden import Warden
+from lakewarden.systems.datahub.ingest.file import DatahubFile
 from tests.pipeline.directories import write_directory
 
 if TYPE_CHECKING:

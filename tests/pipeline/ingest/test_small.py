@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from lakewarden.systems.datahub.ingest.file import DatahubFile
-from lakewarden.systems.gravitino.ingest.file import GravitinoFile
 
 from lakewarden import sample
 from lakewarden.pipeline import local_mode
@@ -18,6 +16,8 @@ from lakewarden.pipeline.ingest.source import Source
 from lakewarden.pipeline.ingest.tabular import Tabular
 from lakewarden.pipeline.session import Deferred
 from lakewarden.systems.cdap.ingest import CdapFile
+from lakewarden.systems.datahub.ingest.file import DatahubFile
+from lakewarden.systems.gravitino.ingest.file import GravitinoFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

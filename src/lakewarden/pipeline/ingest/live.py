@@ -109,7 +109,9 @@ class Live:
     def copied(self, folder: Path, missing: Sequence[str]) -> Source:
         """See `Distant`."""
         opener = opener_of(self._extractor.files)
-        return Copied(self.kind, self.address, opener.open(folder, self.model), folder, missing)
+        return Copied(
+            self.kind, self.address, opener.open(str(folder), self.model, {}), folder, missing
+        )
 
 
 @dataclass(frozen=True, slots=True)

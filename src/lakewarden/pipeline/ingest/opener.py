@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from lakewarden.kernel.errors import Unknown
 from lakewarden.pipeline.ingest.source import Source
 from lakewarden.registry import registry
 
+Options = Mapping[str, Any]
+"""Options of the command line by name (`_` for `-`), as far as they were given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """Opens a file or folder under one of the `models` of the system, the usual one first."""
+    """A kind of source that a system brings.
+
+    `open` takes where it is (a path, or with `is_url` a URL), one of the `models`, the usual one
+    first, and the options. `options` are the names of those that it takes; it cannot do without
+    those that are `required`.
+    """
 
     models: tuple[str, ...]
-    open: Callable[[Path, str], Source]
+    open: Callable[[str, str, Options], Source]
+    options: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    is_url: bool = False
 
 
 def openers() -> dict[str, str]:

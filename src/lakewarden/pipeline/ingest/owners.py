@@ -16,6 +16,11 @@ from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
 from lakewarden.pipeline.directory_table import content_of
+from lakewarden.pipeline.ingest.owner_rules import (
+    OwnerRules,
+    check_has_owner_rules,
+    read_owner_rules,
+)
 from lakewarden.pipeline.ingest.report import Report, Rows
 from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.source import Progress, silent
@@ -23,7 +28,6 @@ from lakewarden.pipeline.ingest.stages import Found, Stages, digest
 from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.system import load_system
-from lakewarden.systems.datahub.ingest.file import ownership as owning
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,11 +54,8 @@ def own(
     """
     before = read_manifest(directory)
     system = load_system(before.model, before.settings)
-    if system.model.spelling != "datahub":
-        message = f"owners by pattern are for datasets of DataHub, not for {system.model.title}"
-        raise BadInput(message, where=str(directory))
-    ownership = owning.read(rules, semantics)
-    owning.check_in_java(spark, ownership, str(rules))
+    check_has_owner_rules(system, str(directory))
+    ownership = read_owner_rules(system, rules, spark, semantics)
     ruled = hashlib.sha256(rules.read_bytes()).hexdigest()
     options = {"ownership": ruled, "semantics": ownership.semantics}
     with draft(out, fresh=fresh) as one:
@@ -101,7 +102,7 @@ def own(
 def _given(
     version: Path,
     before: Manifest,
-    ownership: owning.Ownership,
+    ownership: OwnerRules,
     folder: Path,
     spark: SparkSession,
 ) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def _given(
         return spark.read.schema(spark_schema(name)).parquet(read_from(version / name))
 
     owners, place = table("owners"), folder / "rows"
-    owning.apply(owners, table("entities"), ownership).write.parquet(written_to(place))
+    ownership.apply(owners, table("entities")).write.parquet(written_to(place))
     after = spark.read.schema(spark_schema("owners")).parquet(read_from(place))
     return {
         "total": after.count(),

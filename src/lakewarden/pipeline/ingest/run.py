@@ -22,6 +22,7 @@ from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.files import refuse_errors
 from lakewarden.pipeline.ingest.local import Local, local
+from lakewarden.pipeline.ingest.owner_rules import OwnerRules, read_owner_rules
 from lakewarden.pipeline.ingest.quality import named_only, quality
 from lakewarden.pipeline.ingest.report import MAX_NOTES, Report
 from lakewarden.pipeline.ingest.report import Rows as Counted
@@ -34,7 +35,6 @@ from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, write
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.source_row import COUNTED, DELETED, ERRORS, NOTES, Row
 from lakewarden.service.system import System, load_system
-from lakewarden.systems.datahub.ingest.file import ownership as owning
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,9 +89,9 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     """Reads a source into the directory `out`, as its next version.
 
     `realm` is the realm's name (default: the model's), `settings` those of the model,
-    `ownership` a file of rules (see `lakewarden.systems.datahub.ingest.ownership`). `fresh`: nothing is taken
-    over from a run that was cut short. Spark has to reach the files and `out` under the paths
-    that are valid here.
+    `ownership` a file of rules (`owner_rules`). `fresh`: nothing is taken over from a run
+    that was cut short. Spark has to reach the files and `out` under the paths that are
+    valid here.
 
     Raises `BadInput` for any error in what is read or configured, with its place, `Conflict`
     when another process works on `out`, `Unavailable` when the source cannot be reached;
@@ -100,7 +100,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     system = load_system(source.model, settings)
     rules, ruled = None, {}
     if ownership is not None:
-        rules = _rules(ownership, spark, system)
+        rules = read_owner_rules(system, ownership, spark)
         ruled = {"ownership": hashlib.sha256(ownership.read_bytes()).hexdigest()}
     with draft(out, fresh=fresh) as one:
         if one.previous is not None and one.previous.model != system.model.name:
@@ -130,15 +130,6 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
     return Result(manifest, is_new, report)
-
-
-def _rules(file: Path, spark: SparkSession, system: System) -> owning.Ownership:
-    if system.model.spelling != "datahub":
-        message = f"owners by pattern are for datasets of DataHub, not for {system.model.title}"
-        raise BadInput(message, where=str(file))
-    rules = owning.read(file)
-    owning.check_in_java(spark, rules, str(file))
-    return rules
 
 
 def _fetched(source: Source | Distant, run: _Run) -> Source:
@@ -252,7 +243,7 @@ def _check(read: _Read, run: _Run) -> Checked:
     return Checked(rows, found["passed"], found["failed"], found["reasons"])
 
 
-def _own(checked: Checked, rules: owning.Ownership | None, key: str, run: _Run) -> Owned:
+def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Owned:
     if rules is None:
         run.stages.seconds["own"] = 0.0
         return Owned(checked.rows, checked.passed.get("owners", 0))
@@ -262,7 +253,7 @@ def _own(checked: Checked, rules: owning.Ownership | None, key: str, run: _Run) 
     place = run.draft.scratch / "own" / "rows"
 
     def own(_: Path) -> Found:
-        owning.apply(before, rows.table("entities"), rules).write.parquet(written_to(place))
+        rules.apply(before, rows.table("entities")).write.parquet(written_to(place))
         after = run.spark.read.schema(schema).parquet(read_from(place))
         added = after.join(before, before.columns, "left_anti").count()
         removed = before.join(after, before.columns, "left_anti").count()

@@ -30,7 +30,7 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.relations import TABLES
 from lakewarden.kernel.statement_file import read_principal, read_statements
-from lakewarden.names.canonical import check_text, quoted
+from lakewarden.names.canonical import quoted
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES
@@ -62,7 +62,6 @@ from lakewarden.service.source_row import (
     statement_row,
 )
 from lakewarden.service.system import System, load_system
-from lakewarden.systems.datahub import names as datahub
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -390,14 +389,10 @@ class _Line:
         if principal.kind == IMPLIED:
             if read_principal(principal.name).kind != IMPLIED:
                 raise BadInput(f"expected the name of an implied set, got {quoted(principal.name)}")
-        elif self.system.spelling is datahub:
-            if datahub.actor(principal.name) != principal:
-                message = f"expected the URN of a {principal.kind}, got {quoted(principal.name)}"
-                raise BadInput(message)
         elif principal.kind == ROLE and ROLE in self.system.model.types:
             self.system.spelling.parse(ROLE, principal.name)
         else:
-            check_text(principal.name)
+            self.system.identities.check(principal)
 
 
 def _judged(row: Row, *problems: str) -> Row:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lakewarden.kernel.relations import REMOVED
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.review.audience import Audience
@@ -16,7 +17,6 @@ from lakewarden.pipeline.review.question import Agenda
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.residue import NOBODY
 from lakewarden.pipeline.review.row import ASSET, GONE, batch, lists
-from lakewarden.systems.datahub.aspects.meaning import REMOVED
 
 Ids = NDArray[np.int32]
 

@@ -347,4 +347,6 @@ def _privilege(holder: Principal, item: Section) -> Iterator[Row]:
         yield Row(_PRIVILEGES, (*holder, key, cdap.format_id(scope), one), item.where)
 
 
-SOURCE: Final = Opener(("cdap", "cdap_parent_write"), CdapFile)
+SOURCE: Final = Opener(
+    ("cdap", "cdap_parent_write"), lambda place, model, _: CdapFile(Path(place), model)
+)

@@ -10,6 +10,7 @@ from lakewarden.config.settings import Settings
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.service.realm import Realm
 from lakewarden.systems.datahub.root_password import REALM, set_root_password
+from lakewarden.systems.datahub.search.warmth import prepare
 from lakewarden.systems.datahub.settings import DataHubSettings
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class _FirstStart(FirstStart):
 
     def opened(self, service: DecisionService, settings: Settings, hashing: Hashing) -> None:
         set_root_password(service, settings.of(DataHubSettings), hashing)
+
+    def ready(self, service: DecisionService) -> None:
+        prepare(service)
 
 
 FIRST_START: Final = _FirstStart()

@@ -320,6 +320,11 @@ class _Urns(Identities):
         except BadInput:
             return principal.name
 
+    def check(self, principal: Principal) -> None:
+        if actor(principal.name) != principal:
+            message = f"expected the URN of a {principal.kind}, got {quoted(principal.name)}"
+            raise BadInput(message)
+
     def is_possible(self, type: str, look: Look) -> bool:
         return look is Look.URN
 

@@ -16,9 +16,13 @@ SYSTEM: Final = SystemDefinition(
     dialect="http:Gravitino",
     first_start="first_start:FIRST_START",
     extractor="extract:EXTRACTOR",
-    datasets="dataset_names:DATASETS",
+    dbt="ingest.dbt:DBT",
     sample="sample:SAMPLE",
-    sources={"gravitino-file": "ingest:SOURCE"},
+    sources={
+        "gravitino-file": "ingest.file:SOURCE",
+        "ranger-file": "ingest.ranger_file:SOURCE",
+        "sql": "ingest.sql:SOURCE",
+    },
     single_headers=("x-gravitino-active-roles",),
     precedence=1,
 )

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.pipeline.tables import spark_schema
 from lakewarden.systems.datahub.ingest.ownership import (
     OVERWRITE,
     PATCH,
@@ -18,10 +22,6 @@ from lakewarden.systems.datahub.ingest.ownership import (
     owners_expression,
     read,
 )
-
-from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.principal import Principal
-from lakewarden.pipeline.tables import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

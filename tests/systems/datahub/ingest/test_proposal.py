@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from lakewarden.systems.datahub.ingest.proposal import USAGE, Write, writes
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.json_file import Record
 from lakewarden.service.system import load_system
 from lakewarden.systems.datahub.aspects.change import CHANGES, Change
 from lakewarden.systems.datahub.aspects.record_names import aspect_name
+from lakewarden.systems.datahub.ingest.proposal import USAGE, Write, writes
 
 MODEL = load_system("datahub").model
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"

@@ -7,13 +7,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lakewarden.systems.datahub.ingest.proposal import Write
-from lakewarden.systems.datahub.ingest.replay import rows
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.source_row import BAD_NAME, Row
 from lakewarden.service.system import load_system
 from lakewarden.systems.datahub.aspects.change import Change
+from lakewarden.systems.datahub.ingest.proposal import Write
+from lakewarden.systems.datahub.ingest.replay import rows
 
 MODEL = load_system("datahub").model
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"

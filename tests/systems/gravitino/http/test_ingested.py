@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from lakewarden.systems.gravitino.ingest.file import rows
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -21,6 +20,7 @@ from lakewarden.pipeline.ingest.exchange import Exchange
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.load import gap
 from lakewarden.service.system import load_system
+from lakewarden.systems.gravitino.ingest.file import rows
 from tests.systems.gravitino.http.court import (
     CATALOG,
     ML,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from lakewarden.systems.gravitino.ingest.file import NOT_STORED, GravitinoFile, rows
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory import load
@@ -16,6 +15,7 @@ from lakewarden.pipeline.ingest.exchange import IGNORED, Exchange
 from lakewarden.service.source_row import BAD_NAME, BAD_STATEMENT, Row
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
+from lakewarden.systems.gravitino.ingest.file import NOT_STORED, GravitinoFile, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,6 +7,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import pytest
+
+from lakewarden.service.source_row import Row
+from lakewarden.service.system import load_system
 from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants
 from lakewarden.systems.gravitino.ingest.mysql_grants import (
     Account,
@@ -20,9 +23,6 @@ from lakewarden.systems.gravitino.ingest.mysql_grants import (
     role_name,
     user_name,
 )
-
-from lakewarden.service.source_row import Row
-from lakewarden.service.system import load_system
 
 MODEL = load_system("gravitino").model
 ANA = Account("ana", "%")

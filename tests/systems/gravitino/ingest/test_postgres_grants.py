@@ -8,6 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
+from lakewarden.service.source_row import BAD_NAME, BAD_STATEMENT, Row
+from lakewarden.service.system import load_system
 from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants
 from lakewarden.systems.gravitino.ingest.postgres_grants import (
     Item,
@@ -18,9 +21,6 @@ from lakewarden.systems.gravitino.ingest.postgres_grants import (
     Schema,
     read,
 )
-
-from lakewarden.service.source_row import BAD_NAME, BAD_STATEMENT, Row
-from lakewarden.service.system import load_system
 
 MODEL = load_system("gravitino").model
 EMPTY = Postgres(owner="boss", items=(), roles=(), memberships=(), schemas=(), relations=())

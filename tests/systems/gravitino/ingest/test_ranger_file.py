@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from lakewarden.systems.gravitino.ingest.ranger_file import RangerFile
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.service.source_row import NOTES, Row
 from lakewarden.service.warden import Warden
+from lakewarden.systems.gravitino.ingest.ranger_file import RangerFile
 from tests.pipeline.ingest.ranger_policies import Policy, item, meant, policy, users
 
 if TYPE_CHECKING:

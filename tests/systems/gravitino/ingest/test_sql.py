@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from lakewarden.systems.gravitino.ingest.sql import Sql
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unavailable
@@ -26,6 +25,7 @@ from lakewarden.pipeline.ingest.source import silent
 from lakewarden.service.source_row import Row
 from lakewarden.service.system import load_system
 from lakewarden.service.warden import Warden
+from lakewarden.systems.gravitino.ingest.sql import Sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

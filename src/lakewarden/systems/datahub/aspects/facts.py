@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import GROUP, ROLE, Principal
-from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.relations import REMOVED, AttributeRow, MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
@@ -167,7 +167,7 @@ _FINDERS: Final[Mapping[str, Finder]] = {
     "ownership": _owned,
     "querySubjects": _related("subject"),
     "roleMembership": _acting(ROLE),
-    "status": _attributes(lambda name: name == meaning.REMOVED),
+    "status": _attributes(lambda name: name == REMOVED),
     "structuredProperties": _attributes(lambda name: name.startswith(PROPERTY)),
 }
 

@@ -18,6 +18,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.relations import REMOVED
 from lakewarden.names.canonical import quoted
 from lakewarden.service.source_row import (
     BAD_NAME,
@@ -35,7 +36,6 @@ from lakewarden.systems.datahub.aspects.policy import policy
 
 Reader = Callable[[Entity, Fields, At], Iterator[Row]]
 
-REMOVED: Final = "status.removed"
 """The attribute of an entity that is deleted softly; its value is `true`."""
 
 _KIND_WORDS = {USER: "user", GROUP: "group", ROLE: "role"}

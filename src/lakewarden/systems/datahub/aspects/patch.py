@@ -1,11 +1,10 @@
 """Patches of aspects: JSON Patch, whose paths name the members of lists by their keys.
 
-`/owners/URN/TYPE` is the owner with that URN and type, `/tags/URN` the tag with that URN.
-Of several keys the first ones are enough: they then mean every member that has them. The
-value of a member is the member, or a list of members; what a path says after the keys lies
-inside the member. Edges between columns have paths of their own
-(`lakewarden.systems.datahub.aspects.column_edges`). What is missing on the way to a value is made: a list where
-its name is known, else an object.
+`/owners/URN/TYPE` is the owner with that URN and type, `/tags/URN` the tag with that URN. Of
+several keys the first ones are enough: they then mean every member that has them. The value of a
+member is the member, or a list of members; what a path says after the keys lies inside the member.
+Edges between columns have paths of their own (`lakewarden.systems.datahub.aspects.column_edges`).
+What is missing on the way to a value is made: a list where its name is known, else an object.
 
 A patch may also come as an object. With `arrayPrimaryKeys`, or with `forceGenericPatch`, the keys
 are those that it names and no others: members of other lists are named by their places.

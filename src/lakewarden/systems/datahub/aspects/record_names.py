@@ -247,3 +247,8 @@ def aspect_name(class_name: str) -> str:
     """
     known = _BY_RECORD.get(class_name)
     return known or _FIRST_WORD.sub(lambda found: found[0].lower(), class_name)
+
+
+def is_timed(aspect: str) -> bool:
+    """Whether the aspect is a row of values in time."""
+    return aspect in TIMESERIES

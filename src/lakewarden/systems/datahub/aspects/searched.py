@@ -2,9 +2,9 @@
 
 Texts are names, descriptions, field paths and what is said of fields, tags and terms, custom
 properties and subtypes; the first name that an aspect gives is the name that people see. What its
-edges lead to is among the terms too (`lakewarden.systems.datahub.aspects.edges`), those of columns last. An entity
-without aspects has the name that is in its URN. Entities that hold power or secrets (`UNSEARCHED`)
-are found by nothing.
+edges lead to is among the terms too (`lakewarden.systems.datahub.aspects.edges`), those of columns
+last. An entity without aspects has the name that is in its URN. Entities that hold power or
+secrets (`UNSEARCHED`) are found by nothing.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search_terms import field_term, value_term, whole, whole_of, words
+from lakewarden.service.search_terms import Indexed, field_term, value_term, whole, whole_of, words
 from lakewarden.systems.datahub.aspects import edges
 from lakewarden.systems.datahub.aspects.fields import untagged
 
@@ -72,13 +72,6 @@ FIELDS: Final = frozenset(
 
 Values = Mapping[str, Mapping[str, Any]]
 """Aspects by name."""
-
-
-class Indexed(NamedTuple):
-    """An entity as an index keeps it: its name, and its terms with spaces between."""
-
-    name: str
-    terms: str
 
 
 def is_searched(entity: Entity) -> bool:

@@ -2,8 +2,8 @@
 
 Told are the relations that decide: owners, tags, terms, domains, containers, memberships, data
 products, subjects of queries and logical parents; and what aspects state beside them, lineage
-above all (`lakewarden.systems.datahub.aspects.edges`). Of the others at their ends those that the caller may
-read. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
+above all (`lakewarden.systems.datahub.aspects.edges`). Of the others at their ends those that the
+caller may read. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
 com.linkedin.lineage.relationships.restspec.json@1d4c082b; RelationshipController of its OpenAPI.
 """
 

@@ -21,6 +21,7 @@ from lakewarden.service.effect import ValuePlace
 from lakewarden.service.timeseries import FIRST, LAST, Timed, Window
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects.fields import Fields
+from lakewarden.systems.datahub.aspects.record_names import is_timed
 from lakewarden.systems.datahub.http.actions import Actions
 from lakewarden.systems.datahub.http.authorization import act, allow, related
 from lakewarden.systems.datahub.http.bodies import entity, fields, number, ok, value, whole
@@ -73,7 +74,7 @@ def _enveloped(one: Timed) -> dict[str, object]:
 def scroll(exchange: Exchange) -> Reply:
     """A page of the values of all entities of a type, of those that the caller may read."""
     type, name = exchange.params["type"], exchange.params["aspect"]
-    if not timeseries.is_timed(name):
+    if not is_timed(name):
         raise BadInput(f"{quoted(name)} is not an aspect of values in time", where="aspect")
     count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
     given = Fields({key: _sent(exchange, key) for key in _TIMES}, "query")
@@ -147,7 +148,7 @@ def _place(scroll_id: str) -> ValuePlace | None:
 
 def delete(exchange: Exchange, found: Entity, name: str, body: Fields) -> Reply:
     """Takes the values of an aspect of an entity away, those in a window."""
-    if not timeseries.is_timed(name):
+    if not is_timed(name):
         message = f"{quoted(name)} is not an aspect of values in time"
         raise BadInput(message, where=body.at("aspectName"))
     window = _window(body)
@@ -194,7 +195,7 @@ def truncate(exchange: Exchange) -> Reply:
     """
     body = fields(exchange)
     type, name = body.text("entityType"), body.text("aspect")
-    if not timeseries.is_timed(name):
+    if not is_timed(name):
         message = f"{quoted(name)} is not an aspect of values in time"
         raise BadInput(message, where=body.at("aspect"))
     window = Window(FIRST, _time(body, "endTimeMillis", LAST))

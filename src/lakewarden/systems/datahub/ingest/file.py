@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
-from lakewarden.systems.datahub.ingest.proposal import Write, writes
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
@@ -38,7 +37,8 @@ from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.service.source_row import Row, error_row
 from lakewarden.service.system import System, load_system
 from lakewarden.systems.datahub.aspects.change import Change
-from lakewarden.systems.datahub.ingest.file import replay
+from lakewarden.systems.datahub.ingest import replay
+from lakewarden.systems.datahub.ingest.proposal import Write, writes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -250,4 +250,4 @@ def _replayed(groups: Iterable[Sequence[Mapping[str, Any]]], model: Model) -> It
             yield error_row(error.message, error.where)
 
 
-SOURCE: Final = Opener(("datahub",), lambda path, _: DatahubFile(path))
+SOURCE: Final = Opener(("datahub",), lambda place, _, __: DatahubFile(Path(place)))

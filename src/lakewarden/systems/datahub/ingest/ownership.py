@@ -89,6 +89,17 @@ class Ownership:
                 return rule.owners
         return ()
 
+    def apply(self, owners: DataFrame, entities: DataFrame) -> DataFrame:
+        """See `OwnerRules`."""
+        return apply(owners, entities, self)
+
+
+def rules_of(file: Path, spark: SparkSession, semantics: str | None) -> Ownership:
+    """See `OwnerRulesReader`."""
+    ownership = read(file, semantics)
+    check_in_java(spark, ownership, str(file))
+    return ownership
+
 
 def read(path: Path, semantics: str | None = None) -> Ownership:
     """The rules in a file; `semantics` counts instead of what it says.

@@ -12,11 +12,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from lakewarden.systems.datahub.ingest.proposal import Write
-
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import REMOVED
 from lakewarden.service.source_row import (
     BAD_NAME,
     DELETED,
@@ -31,6 +30,7 @@ from lakewarden.systems.datahub.aspects import meaning, patch
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.aspects.policy import inactive
+from lakewarden.systems.datahub.ingest.proposal import Write
 
 _POLICY = "dataHubPolicy"
 
@@ -104,7 +104,7 @@ def _living(entity: Entity, state: dict[str, _Aspect], place: str, model: Model)
         for row in meaning.rows(entity, name, Fields(value, at), at, model)
     ]
     # A policy that is deleted softly is found by nobody, the original's engine included.
-    removed = any(row.table == "attributes" and row.cells[2] == meaning.REMOVED for row in found)
+    removed = any(row.table == "attributes" and row.cells[2] == REMOVED for row in found)
     for row in found:
         yield inactive(row) if removed and row.table == STATEMENTS else row
     if removed and entity.type == _POLICY:

@@ -8,8 +8,8 @@ from typing import Final
 
 from pyroaring import BitMap
 
+from lakewarden.kernel.relations import REMOVED
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.systems.datahub.aspects.meaning import REMOVED
 from lakewarden.systems.datahub.aspects.searched import UNSEARCHED
 from lakewarden.systems.datahub.search.links import LINKS, Links
 from lakewarden.systems.datahub.search.ranks import Ranks

@@ -37,6 +37,7 @@ from lakewarden.systems.datahub.aspects import keys, rendering
 from lakewarden.systems.datahub.aspects.facts import SHARED, Fact, Placed, stated, stored
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.meaning import READERS
+from lakewarden.systems.datahub.aspects.record_names import is_timed
 
 Value = dict[str, Any]
 
@@ -167,11 +168,11 @@ def write(
     batch = _Batch(transaction, realm, actor)
     for entity, own in by_entity.items():
         batch.add(entity)
-        plain = [one for one in own if not timeseries.is_timed(one.aspect)]
+        plain = [one for one in own if not is_timed(one.aspect)]
         if plain:
             batch.write(entity, documents.get(entity), plain)
     batch.flush()
-    in_time = [one for own in by_entity.values() for one in own if timeseries.is_timed(one.aspect)]
+    in_time = [one for own in by_entity.values() for one in own if is_timed(one.aspect)]
     _write_in_time(transaction, realm, in_time, values)
 
 

@@ -1,7 +1,7 @@
 """Logical parents of DataHub's datasets: set with their columns, and cleared, as one act.
 
-What can be a parent is said in `lakewarden.systems.datahub.use_cases.logical_parent`. SOURCE: datahub reference 5.1
-and 6.9.
+What can be a parent is said in `lakewarden.systems.datahub.use_cases.logical_parent`. SOURCE:
+datahub reference 5.1 and 6.9.
 """
 
 from __future__ import annotations

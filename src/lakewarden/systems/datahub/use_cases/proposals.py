@@ -1,8 +1,8 @@
 """Proposed changes of DataHub's metadata: decided by what they touch, then written, or not at all.
 
 The one way by which an aspect can be written as such. A change takes the right to create or to
-change the entity, and beside that what `lakewarden.systems.datahub.use_cases.aspect_guard` asks for the aspect.
-The entity's type is that of its URN.
+change the entity, and beside that what `lakewarden.systems.datahub.use_cases.aspect_guard` asks
+for the aspect. The entity's type is that of its URN.
 
 SOURCE: datahub reference 3.6, 5.1, 5.4, 6.9.
 """
@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.service import timeseries
 from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import people_of
 from lakewarden.service.write_transaction import WriteTransaction
@@ -24,7 +23,7 @@ from lakewarden.systems.datahub.aspects import domains, keys
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.empty_records import begun
 from lakewarden.systems.datahub.aspects.patch import Begin, Patched
-from lakewarden.systems.datahub.aspects.record_names import check_name, is_known
+from lakewarden.systems.datahub.aspects.record_names import check_name, is_known, is_timed
 from lakewarden.systems.datahub.use_cases import (
     account_status,
     aspects,
@@ -236,7 +235,7 @@ class _Guarded:
                     raise
 
     def _apply_all(self, aspect: str, proposals: Sequence[Proposal]) -> None:
-        if timeseries.is_timed(aspect):
+        if is_timed(aspect):
             for one in proposals:
                 left = _left([one], None, self._begin, self._switches.patch_operations)
                 self._in_time.append(Write(self.entity, aspect, left, one.system))

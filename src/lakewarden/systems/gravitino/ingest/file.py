@@ -409,4 +409,4 @@ def _refused(entity: Entity, owner: Principal, system: System) -> str:
     return ""
 
 
-SOURCE: Final = Opener(("gravitino",), lambda path, _: GravitinoFile(path))
+SOURCE: Final = Opener(("gravitino",), lambda place, _, __: GravitinoFile(Path(place)))

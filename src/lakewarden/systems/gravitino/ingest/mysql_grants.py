@@ -39,6 +39,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import ROLE, USER, Principal
 from lakewarden.systems.gravitino.ingest.grants import (
     MODIFIED,
     WRITES,
@@ -48,9 +50,6 @@ from lakewarden.systems.gravitino.ingest.grants import (
     closure,
     listed,
 )
-
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.principal import ROLE, USER, Principal
 
 PUBLIC: Final = "PUBLIC"
 

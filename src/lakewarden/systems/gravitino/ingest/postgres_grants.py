@@ -27,6 +27,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.systems.gravitino.ingest.grants import (
     MODIFIED,
     WRITES,
@@ -35,9 +37,6 @@ from lakewarden.systems.gravitino.ingest.grants import (
     closure,
     listed,
 )
-
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.principal import USER, Principal
 
 PUBLIC: Final = ""
 """The grantee that stands for everybody."""

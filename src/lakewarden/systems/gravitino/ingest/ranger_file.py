@@ -28,6 +28,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest.files import find, inputs_of
+from lakewarden.pipeline.ingest.json_file import records
+from lakewarden.pipeline.ingest.opener import Opener, Options
+from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.source_row import Row, note_row, statement_row
+from lakewarden.service.system import System
+from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.ingest.grants import stored
 from lakewarden.systems.gravitino.ingest.ranger_people import MACROS, PUBLIC, People
 from lakewarden.systems.gravitino.ingest.ranger_policy import (
@@ -40,18 +52,6 @@ from lakewarden.systems.gravitino.ingest.ranger_policy import (
     Window,
 )
 from lakewarden.systems.gravitino.ingest.ranger_scope import SERVICES, Place, Scopes
-
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.statement_file import principal_text
-from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.ingest.files import find, inputs_of
-from lakewarden.pipeline.ingest.json_file import records
-from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.service.source_row import Row, note_row, statement_row
-from lakewarden.service.system import System
-from lakewarden.systems.gravitino import names as gravitino
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -340,3 +340,15 @@ def _told(resource: Resource) -> str:
         values = ", ".join(level.values[:3]) + (", …" if len(level.values) > 3 else "")
         parts.append(f"{name} {'other than ' if level.excludes else ''}{values}")
     return " and ".join(parts)
+
+
+def _open(place: str, _: str, options: Options) -> RangerFile:
+    return RangerFile(Path(place), **options)
+
+
+SOURCE: Final = Opener(
+    ("gravitino",),
+    _open,
+    options=("metalake", "catalog", "service", "takes_untagged"),
+    required=("metalake",),
+)

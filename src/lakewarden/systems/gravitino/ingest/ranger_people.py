@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from lakewarden.systems.gravitino.ingest.grants import stored
-from lakewarden.systems.gravitino.ingest.ranger_policy import Item, Ranger
-
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
 from lakewarden.service.source_row import Row, membership_row, principal_row
 from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.ingest.grants import stored
+from lakewarden.systems.gravitino.ingest.ranger_policy import Item, Ranger
 
 PUBLIC: Final = "public"
 """Ranger's group of everybody."""

@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from itertools import product, takewhile
 from typing import Final, NamedTuple
 
-from lakewarden.systems.gravitino.ingest.ranger_policy import Level, Resource
-
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.ingest.ranger_policy import Level, Resource
 
 TYPES: Final = ("metalake", "catalog", "schema", "table", "column")
 

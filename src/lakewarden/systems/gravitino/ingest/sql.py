@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
-from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants, stored
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -28,6 +27,7 @@ from sqlalchemy.exc import (
 
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.source_row import Row
 from lakewarden.service.system import System
@@ -35,6 +35,7 @@ from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.ingest import mysql_catalog, postgres_catalog
 from lakewarden.systems.gravitino.ingest import mysql_grants as mysql
 from lakewarden.systems.gravitino.ingest import postgres_grants as postgres
+from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants, stored
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -192,3 +193,16 @@ def _optional(inspector: sa.Inspector, kind: str, schema: str) -> list[str]:
         return list(partial(method, schema)())
     except NotImplementedError:
         return []
+
+
+def _open(url: str, _: str, options: Options) -> Sql:
+    return Sql(url, **options)
+
+
+SOURCE: Final = Opener(
+    ("gravitino",),
+    _open,
+    options=("metalake", "catalog", "takes_data_for_modify", "takes_granted_roles"),
+    required=("metalake", "catalog"),
+    is_url=True,
+)

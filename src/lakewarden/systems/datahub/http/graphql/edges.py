@@ -13,9 +13,10 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.relations import REMOVED
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.systems.datahub.aspects import edges as stating
-from lakewarden.systems.datahub.aspects.meaning import REMOVED, target
+from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call

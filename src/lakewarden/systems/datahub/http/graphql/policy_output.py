@@ -1,7 +1,8 @@
 """A stored policy as the schema shows it.
 
-An aspect may have been written in either spelling of JSON (`lakewarden.systems.datahub.aspects.fields`), and may
-hold words that the schema has not; these are shown as what they count for.
+An aspect may have been written in either spelling of JSON
+(`lakewarden.systems.datahub.aspects.fields`), and may hold words that the schema has not; these
+are shown as what they count for.
 """
 
 from __future__ import annotations

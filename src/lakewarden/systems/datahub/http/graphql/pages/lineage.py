@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.kernel.relations import REMOVED
 from lakewarden.service.state import RealmState
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import edges
 from lakewarden.systems.datahub.aspects.edges import Lineage
 from lakewarden.systems.datahub.aspects.fields import untagged
-from lakewarden.systems.datahub.aspects.meaning import REMOVED, target
+from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call

@@ -1,0 +1,50 @@
+"""Owners by pattern: rules of a file that say who owns what, for systems that have them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.registry import registry
+from lakewarden.service.system import System
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class OwnerRules(Protocol):
+    """The rules of a file."""
+
+    @property
+    def semantics(self) -> str:
+        """What becomes of the owners that are there already: a word of the system's own."""
+        ...
+
+    def apply(self, owners: DataFrame, entities: DataFrame) -> DataFrame:
+        """The rows of `owners` after the rules, each once; both frames are tables of a version."""
+        ...
+
+
+class OwnerRulesReader(Protocol):
+    """Reads a file of rules; raises `BadInput` with file, field and expectation."""
+
+    def __call__(self, file: Path, spark: SparkSession, semantics: str | None) -> OwnerRules: ...
+
+
+def check_has_owner_rules(system: System, where: str) -> None:
+    """Raises `BadInput` for a realm of a system that has no owners by pattern."""
+    if not registry().of_model(system.model.name).owner_rules:
+        titles = " or ".join(one.title for one, _ in registry().having("owner_rules"))
+        message = f"owners by pattern are for datasets of {titles}, not for {system.model.title}"
+        raise BadInput(message, where=where)
+
+
+def read_owner_rules(
+    system: System, file: Path, spark: SparkSession, semantics: str | None = None
+) -> OwnerRules:
+    """The rules of a file; `semantics` counts instead of what it says."""
+    check_has_owner_rules(system, str(file))
+    definition = registry().of_model(system.model.name)
+    reader: OwnerRulesReader = definition.load(definition.owner_rules)
+    return reader(file, spark, semantics)

@@ -1,0 +1,137 @@
+"""A dbt project as tables and views of a Gravitino catalog.
+
+Each relation is a table or view of the catalog that its database is. A grant of SELECT is a
+statement on it, to a role unless the grantee says `user:` or `group:` (BigQuery); it opens
+nothing without the right to use catalog and schema, which dbt does not grant. An owner here may
+drop a table, which who answers for a model may not: owners have no counterpart.
+
+SOURCE: gravitino reference 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.pipeline.ingest.dbt_file import DbtReader
+from lakewarden.pipeline.ingest.dbt_manifest import Dbt, Node
+from lakewarden.service.source_row import (
+    BAD_NAME,
+    Row,
+    membership_row,
+    note_row,
+    principal_row,
+    relation_row,
+    statement_row,
+)
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.ingest.grants import stored
+
+_READING: Final = frozenset({"select", "roles/bigquery.dataviewer"})
+"""Grants that mean reading a table or view, and nothing less."""
+
+
+@dataclass(slots=True)
+class InGravitino:
+    """The rows of a project in Gravitino; `catalog` is what has no database."""
+
+    manifest: Dbt
+    metalake: str
+    catalog: str
+    described: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def rows(self) -> Iterator[Row]:
+        """Everything, some of it more than once."""
+        yield from stored(Entity("metalake", self.metalake), "")
+        for node in self.manifest.nodes:
+            yield from self._node(node)
+        yield from (note_row(*note) for note in self.manifest.notes)
+        for type in ("table", "view"):
+            of = [node for node in self.manifest.nodes if node.is_view is (type == "view")]
+            if of:
+                self.described[type] = (sum(node.is_described for node in of), len(of))
+
+    def _node(self, node: Node) -> Iterator[Row]:
+        lake, catalog = self.metalake, node.database or self.catalog
+        schema = f"{lake}:{catalog}.{node.schema}"
+        entity = Entity("view" if node.is_view else "table", f"{schema}.{node.identifier}")
+        for one in (Entity("catalog", f"{lake}:{catalog}"), Entity("schema", schema), entity):
+            yield from stored(one, node.where)
+        yield from self._tagged(entity, node.tags, node)
+        for column in node.columns:
+            if not node.is_view:
+                inner = Entity("column", f"{entity.name}.{column.name}")
+                yield from stored(inner, node.where, inside=entity)
+                yield from self._tagged(inner, column.tags, node)
+            elif column.tags:
+                yield note_row(node.id, f"tags of the column {column.name} of a view")
+        for owner in node.owners:
+            yield note_row(
+                node.id, f"the owner {owner.name}: answers for it, does not own it there"
+            )
+        yield from self._granted(entity, node)
+
+    def _tagged(self, entity: Entity, tags: Sequence[str], node: Node) -> Iterator[Row]:
+        for name in tags:
+            tag = Entity("tag", f"{self.metalake}:{name}")
+            yield from stored(tag, node.where)
+            yield relation_row("tag", entity, tag, node.where)
+
+    def _granted(self, entity: Entity, node: Node) -> Iterator[Row]:
+        readers: dict[Principal, None] = {}
+        for privilege, grantees in node.grants.items():
+            if privilege in _READING:
+                readers |= dict.fromkeys(map(self._grantee, grantees))
+            elif grantees:
+                yield note_row(node.id, f"grant of {privilege} to {', '.join(grantees)}")
+        for principal in readers:
+            yield from self._principal(principal, node)
+        if readers:
+            table: dict[str, object] = {
+                "id": f"dbt {node.id}: grants on {entity.type}:{entity.name}",
+                "effect": "allow",
+                "title": f"grants of {node.id}",
+                "privileges": ["SELECT_VIEW" if entity.type == "view" else "SELECT_TABLE"],
+                "to": sorted(principal_text(principal) for principal in readers),
+                "on": f"{entity.type}:{entity.name}",
+            }
+            yield _told(statement_row(table, node.where), entity)
+
+    def _grantee(self, text: str) -> Principal:
+        kind, colon, name = text.partition(":")
+        if colon and kind in ("user", "serviceAccount"):
+            return Principal(USER, name)
+        if colon and kind == "group":
+            return Principal(GROUP, name)
+        return Principal(ROLE, f"{self.metalake}:{text}")
+
+    def _principal(self, principal: Principal, node: Node) -> Iterator[Row]:
+        lake = self.metalake
+        name = principal.name if principal.kind == ROLE else f"{lake}:{principal.name}"
+        yield from stored(Entity(principal.kind, name), node.where)
+        yield principal_row(principal, node.where)
+        if principal.kind == USER:
+            yield membership_row(principal, members_of(lake), node.where)
+
+
+def _told(row: Row, entity: Entity) -> Row:
+    """The row of a statement, rejected when Gravitino could not have what it is about."""
+    try:
+        gravitino.parse(*entity)
+    except BadInput as error:
+        return row.rejected(BAD_NAME, error.message)
+    return row
+
+
+def _read(manifest: Dbt, options: Mapping[str, str]) -> InGravitino:
+    metalake = options.get("metalake", "")
+    gravitino.parse("metalake", metalake)
+    return InGravitino(manifest, metalake, options.get("catalog") or manifest.adapter)
+
+
+DBT: Final = DbtReader(_read, options={"metalake": "", "catalog": ""}, required=("metalake",))

@@ -18,10 +18,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
 from lakewarden.service.timeseries import values
-from lakewarden.systems.datahub.aspects.record_names import is_timed
 from lakewarden.systems.datahub.aspects import keys
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
+from lakewarden.systems.datahub.aspects.record_names import is_timed
 from lakewarden.systems.datahub.http.authorization import (
     allow,
     check_open,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -112,3 +113,48 @@ def test_the_package_lists_its_public_names_and_refuses_others() -> None:
     assert dir(lakewarden) == sorted(lakewarden.__all__)
     with pytest.raises(AttributeError, match="has no attribute `nonsense`"):
         _ = lakewarden.nonsense
+
+
+SYSTEMS = re.compile("gravitino|datahub|cdap", re.IGNORECASE)
+NAMES_OF_SYSTEMS = {
+    "analysis/lint/rules": "a rule cites where its pattern comes from",
+    "cli/importing.py": "help of options that single systems take",
+    "cli/ingest_sources.py": "help of options that single systems take",
+    "cli/pipeline/ingest.py": "help and examples",
+    "cli/pipeline/ownership.py": "help and examples",
+    "cli/question.py": "help of the asking verbs",
+    "cli/realm.py": "help and examples",
+    "cli/serve.py": "the option `--cdap-profile`, and help",
+    "cli/user_password.py": "the realm that has passwords unless another one is named",
+    "service/password.py": "passwords that are guessed first",
+}
+"""Where the core may name a system, and why."""
+
+
+def _words(tree: ast.AST) -> Iterator[str]:
+    """Names of all kinds and texts, without docstrings."""
+    docs = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str() as text) if id(node) not in docs:
+                yield text
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.keyword(arg=str() as name) | ast.ImportFrom(module=str() as name):
+                yield name
+
+
+def test_the_core_names_no_system() -> None:
+    naming = {}
+    for path in ROOT.rglob("*.py"):
+        place = path.relative_to(ROOT).as_posix()
+        words = [one for one in _words(ast.parse(path.read_text("utf-8"))) if SYSTEMS.search(one)]
+        if (words or SYSTEMS.search(place)) and not place.startswith("systems/"):
+            naming[place] = words
+    excused = {
+        place: next((e for e in NAMES_OF_SYSTEMS if place.startswith(e)), "") for place in naming
+    }
+    assert {place: naming[place] for place, by in excused.items() if not by} == {}
+    assert set(NAMES_OF_SYSTEMS) == set(excused.values())

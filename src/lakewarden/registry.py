@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module, resources
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, version
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -24,6 +24,13 @@ from lakewarden.kernel.errors import BadInput, Unknown
 
 GROUP: Final = "lakewarden.systems"
 """The entry point group of systems of other packages, and the package of our own."""
+
+
+PARTS: Final = (
+    *("settings", "dialect", "first_start", "extractor", "sample"),
+    *("search", "dbt", "owner_rules", "passwords"),
+)
+"""The parts of a system that are one reference each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +96,12 @@ class SystemDefinition:
         """The text of a model file."""
         return resources.files(self.package).joinpath(self.models[model]).read_text("utf-8")
 
+    def references(self) -> Iterator[str]:
+        """Everything that it refers to."""
+        yield from self.spellings.values()
+        yield from self.sources.values()
+        yield from filter(None, (getattr(self, part) for part in PARTS))
+
     def claims(self) -> Iterator[tuple[str, str]]:
         """The names that no other system may have, by what they name."""
         yield "system", self.name
@@ -115,6 +128,18 @@ class Registry:
                     if system.package.startswith(GROUP):
                         raise
                     self.problems[system.name] = str(error)
+
+    def check(self) -> Mapping[str, str]:
+        """Loads everything that every system refers to; the problems, by systems."""
+        for system in self.systems.values():
+            try:
+                for reference in system.references():
+                    system.load(reference)
+                for model in system.models:
+                    system.model_text(model)
+            except (BadInput, OSError) as error:
+                self.problems[system.name] = str(error)
+        return self.problems
 
     def of_model(self, model: str) -> SystemDefinition:
         """The system that ships a model; raises `Unknown`."""
@@ -170,7 +195,8 @@ def _own() -> Iterator[SystemDefinition]:
     package = import_module(GROUP)
     for folder in pkgutil.iter_modules(package.__path__):
         if folder.ispkg:
-            yield import_module(f"{GROUP}.{folder.name}.system").SYSTEM
+            system: SystemDefinition = import_module(f"{GROUP}.{folder.name}.system").SYSTEM
+            yield replace(system, version=version("lakewarden"))
 
 
 def _loaded(
@@ -185,7 +211,8 @@ def _loaded(
             problems[plugin.name] = f"`{plugin.value}` cannot be loaded: {error}"
             continue
         if isinstance(system, SystemDefinition):
-            systems.append(system)
+            version = "" if plugin.dist is None else plugin.dist.version
+            systems.append(replace(system, version=system.version or version))
         else:
             problems[plugin.name] = f"`{plugin.value}` is no SystemDefinition"
     return systems, problems

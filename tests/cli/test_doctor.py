@@ -26,6 +26,7 @@ def test_a_store_that_is_well_has_nothing_wrong(admin: Admin) -> None:
     assert "mind that in datahub `view_authorization` is off: everybody is shown" in found.out
     told = findings(admin)
     assert {
+        "systems",
         "settings",
         "database",
         "realms",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 import lakewarden
 from lakewarden import cli as command
+from lakewarden import registry
 from lakewarden.cli import GROUPS, VERBS, main
 from lakewarden.kernel.matrix import Matrix
 from tests.cli.realms import Cli
@@ -74,6 +76,28 @@ def test_the_help_of_the_pipeline_lists_its_verbs(cli: Cli) -> None:
         found = cli(*words)
         assert found.code == 0
         assert re.search("│ ingest +Reads metadata", found.out)
+
+
+def test_the_systems_are_listed_with_their_versions(cli: Cli) -> None:
+    found = cli("--version", "--systems", "--format", "json")
+    assert found.code == 0
+    listed = json.loads(found.out)
+    assert listed["problems"] == {}
+    assert {one["name"]: one["version"] for one in listed["systems"]} == dict.fromkeys(
+        ("gravitino", "datahub", "cdap", "control"), lakewarden.__version__
+    )
+    table = cli("--systems", "--version")
+    assert table.code == 0
+    assert "cdap_parent_write" in table.out
+
+
+def test_a_system_that_is_broken_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = registry.Registry(registry.registry().systems, {"shelf": "it cannot be loaded"})
+    monkeypatch.setattr("lakewarden.cli.systems.registry", lambda: known)
+    found = cli("--version", "--systems")
+    assert found.code == 1
+    assert "gravitino" in found.out
+    assert "shelf is left out: it cannot be loaded" in found.err
 
 
 def test_the_version_is_that_of_the_package(cli: Cli) -> None:

@@ -134,7 +134,8 @@ def application(*, whole: bool = False) -> App:
     app = App(
         name="lakewarden",
         help="One authorization plane for a data estate: ask who may do what, and why."
-        " With `--quiet` no verb shows progress.",
+        " With `--quiet` no verb shows progress. `lakewarden --version --systems` lists the systems"
+        " that are installed.",
         version=__version__,
         help_format="markdown",
         default_parameter=Parameter(negative=()),
@@ -229,6 +230,10 @@ def _wants_json(tokens: Sequence[str]) -> bool:
 
 
 def _run(tokens: list[str]) -> int:
+    if "--systems" in tokens:
+        systems = import_module("lakewarden.cli.systems")
+        if systems.is_asked(tokens):
+            return systems.show_systems(as_json=_wants_json(tokens))  # type: ignore[no-any-return]  # by name: only when needed
     if tokens[:1] == ["pipeline"] and "+" in tokens:
         return import_module("lakewarden.cli.pipeline.run").run_joined(tokens[1:])  # type: ignore[no-any-return]  # by name: only when needed
     whole = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")

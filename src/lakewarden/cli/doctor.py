@@ -64,7 +64,7 @@ def doctor(
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Checks settings, database, audit trail, change feed, and what Spark needs; or a server.
+    """Checks systems, settings, database, audit trail, change feed, and what Spark needs; or a server.
 
     Of a server: whether it answers and is ready, its release and revision, what is switched off
     there, and for whom it takes you. Changes nothing. Exit code 1 when something is wrong, 3 when
@@ -84,6 +84,7 @@ def doctor(
             _server(report, remote)
     else:
         url = url_of(at.database)
+        _systems(report)
         with report.checking("settings"):
             _settings(report, config, url)
         with report.checking("database"):
@@ -96,6 +97,17 @@ def doctor(
         for line in report.lines:
             show(f"{line['finding']:<11}  {line['check']:<{width}}  {line['says']}")
     return report.code
+
+
+def _systems(report: Report) -> None:
+    from lakewarden.registry import registry
+
+    known = registry()
+    known.check()
+    for name, why in sorted(known.problems.items()):
+        report.add("systems", "bad", f"{name} is left out: {why}")
+    if not known.problems:
+        report.add("systems", "ok", ", ".join(known.systems))
 
 
 def _server(report: Report, server: Server) -> None:

@@ -1,0 +1,36 @@
+"""`lakewarden --version --systems`: the systems that are installed, and what is wrong with any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lakewarden.cli.outcome import NO, YES, note, show_json, show_table
+from lakewarden.registry import registry
+
+FLAGS = ("--version", "--systems")
+
+
+def is_asked(tokens: Sequence[str]) -> bool:
+    """Whether the command line asks for the systems; `--format json` may go along."""
+    words = [token for token in tokens if token not in ("--format", "json", "--format=json")]
+    return sorted(words) == sorted(FLAGS)
+
+
+def show_systems(*, as_json: bool) -> int:
+    """Lists the systems; exit code 1 where one of them is broken."""
+    known = registry()
+    known.check()
+    rows = [
+        (one.name, one.version, one.title, ", ".join(one.models), ", ".join(one.sources))
+        for one in known.systems.values()
+        if one.name not in known.problems
+    ]
+    if as_json:
+        names = ("name", "version", "title", "models", "sources")
+        listed = [dict(zip(names, row, strict=True)) for row in rows]
+        show_json({"systems": listed, "problems": known.problems})
+    else:
+        show_table(("system", "version", "title", "models", "sources"), rows)
+        for name, why in sorted(known.problems.items()):
+            note(f"{name} is left out: {why}")
+    return NO if known.problems else YES

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from lakewarden import registry
+from lakewarden.app import dialects
+from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.registry import GROUP, SystemDefinition, found
 
@@ -128,3 +130,45 @@ def test_models_and_spellings_are_known_by_their_names() -> None:
         known.of_model("nothing")
     assert known.spelling("nothing") is None
     assert {"cdap", "datahub", "gravitino"} <= set(known.spellings())
+
+
+class _Routes:
+    """A dialect that has one route."""
+
+    models: tuple[str, ...] = ("shelf",)
+    anonymous: str | None = None
+
+    def __init__(self, path: str) -> None:
+        self.name, self.path = "shelf", path
+
+    def routes(self) -> Sequence[Route]:
+        return [Route("GET", self.path, "book.get", lambda _: Reply(200))]
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        return Reply(500)
+
+    def unauthenticated(self, why: str) -> Reply:
+        return Reply(401)
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        return Reply(404)
+
+
+@pytest.mark.parametrize(
+    ("path", "claimed"),
+    [("/books/{name}", False), ("/api/metalakes/{any}", True), ("/access/v1/evaluation", False)],
+)
+def test_a_path_that_somebody_has_is_claimed_by_no_other_package(
+    path: str, claimed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = replace(SHELF, dialect="x")
+    known = registry.Registry({**registry.registry().systems, "shelf": shelf}, {})
+    parts = {one.name: part for one, part in registry.registry().having("dialect")}
+    parts["shelf"] = lambda _: _Routes(path)
+    having = [(known.systems[name], part) for name, part in parts.items()]
+    monkeypatch.setattr(registry.Registry, "having", lambda *_: iter(having))
+    monkeypatch.setattr(dialects, "registry", lambda: known)
+    names = [one.name for one in dialects.all_dialects()]
+    assert ("shelf" in names) is not claimed
+    assert ("shelf" in known.problems) is claimed
+    assert names[-2:] == ["authzen", "admin"]

@@ -83,6 +83,11 @@ class SystemDefinition:
     operator_users: frozenset[str] = frozenset()
     precedence: int = 100
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is one of this package, which is whole or not there at all."""
+        return self.package.startswith(f"{GROUP}.")
+
     def load(self, reference: str) -> Any:
         """What `module:attribute`, or a module, is. Raises `BadInput` where there is none."""
         module, _, attribute = reference.partition(":")
@@ -125,7 +130,7 @@ class Registry:
                 try:
                     yield system, system.load(reference)
                 except BadInput as error:
-                    if system.package.startswith(GROUP):
+                    if system.is_own:
                         raise
                     self.problems[system.name] = str(error)
 

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable
+from typing import Final
 
 from lakewarden.app import log
 from lakewarden.config.settings import Settings
 from lakewarden.http.admin.dialect import Admin
 from lakewarden.http.authzen.dialect import AuthZen
 from lakewarden.http.exchange import Dialect
-from lakewarden.registry import registry
+from lakewarden.registry import SystemDefinition, registry
+
+_PARAMETER: Final = re.compile(r"\{[^}]*\}")
 
 
 def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
-    """One of each; of two that could have a path, the first one has it."""
-    return (*_of_systems(settings or Settings()), AuthZen(), Admin())
+    """One of each; of two of ours that could have a path, the first one has it.
 
-
-def _of_systems(settings: Settings) -> Iterator[Dialect]:
-    for system, dialect in registry().having("dialect"):
-        section = settings.systems.get(system.name)
-        yield dialect(section)
-    for name, why in registry().problems.items():
+    A dialect of another package that claims a path which somebody has is left out and logged.
+    """
+    given = settings or Settings()
+    known = registry()
+    spoken = [
+        (system, dialect(given.systems.get(system.name)))
+        for system, dialect in known.having("dialect")
+    ]
+    own = [dialect for system, dialect in spoken if system.is_own]
+    dialects = [*own, AuthZen(), Admin()]
+    for system, dialect in spoken:
+        if not system.is_own:
+            clash = _clash(system, dialect, dialects)
+            if clash:
+                known.problems[system.name] = clash
+            else:
+                dialects.insert(len(own), dialect)
+    for name, why in known.problems.items():
         log.get().error("system left out", system=name, why=why)
+    return tuple(dialects)
+
+
+def _clash(system: SystemDefinition, dialect: Dialect, others: Iterable[Dialect]) -> str:
+    """What the dialect claims that another one has, in a sentence; "" for nothing."""
+    taken = {
+        (route.method, _PARAMETER.sub("{}", route.path)): one.name
+        for one in others
+        for route in one.routes()
+    }
+    for route in dialect.routes():
+        owner = taken.get((route.method, _PARAMETER.sub("{}", route.path)))
+        if owner is not None:
+            return f"{system.name} claims {route.method} {route.path}, which is {owner}'s"
+    return ""

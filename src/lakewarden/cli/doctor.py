@@ -64,7 +64,7 @@ def doctor(
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Checks systems, settings, database, audit trail, change feed, and what Spark needs; or a server.
+    """Checks systems, settings, database, audit trail, change feed and Spark's needs; or a server.
 
     Of a server: whether it answers and is ready, its release and revision, what is switched off
     there, and for whom it takes you. Changes nothing. Exit code 1 when something is wrong, 3 when

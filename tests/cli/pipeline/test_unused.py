@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.pipeline.index.run import make_index
 from lakewarden.store import open_store
 from tests.cli.stores import Admin
+from tests.pipeline.index import worlds
 from tests.pipeline.unused import lake
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ OF = ("--days", "30", "--now", str(lake.NOW))
 
 
 @pytest.fixture(scope="module")
-def index(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("index")
     realm = lake.write_lake(folder / "lake")
-    make_index(realm, folder / "index", spark=spark, now=lake.NOW)
+    worlds.index_of(realm, folder / "index", now=lake.NOW)
     return folder / "index"
 
 
 def test_a_store_s_counts_are_compared_with_what_it_grants(
-    admin: Admin, index: Path, tmp_path: Path
+    admin: Admin, index: Path, spark: SparkSession, tmp_path: Path
 ) -> None:
     with open_store(admin.url) as store:
         used = ("gravitino", "ana", "table.load", Entity("table", "lk:c.s.t00"))
@@ -44,6 +44,7 @@ def test_a_store_s_counts_are_compared_with_what_it_grants(
     assert 'on = "table:lk:c.s.t00"' in proposal.read_text("utf-8")
 
 
+@pytest.mark.usefixtures("unstarted")
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -52,7 +52,7 @@ def stop(*_: Any) -> None:
 
 
 def test_a_killed_run_is_taken_up_behind_its_last_finished_stage(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unstarted: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, out = lake(tmp_path / "in"), tmp_path / "out"
     killed = subprocess.run(
@@ -68,17 +68,17 @@ def test_a_killed_run_is_taken_up_behind_its_last_finished_stage(
         with monkeypatch.context() as patch:
             patch.setattr(target, name, stop)
             with pytest.raises(KeyboardInterrupt):
-                ingest(source, out, spark=spark)
+                ingest(source, out, spark=unstarted)
 
     cut(Draft, "put")
     cut(run, "_report")
-    result = ingest(source, out, spark=spark)
+    result = ingest(source, out, spark=unstarted)
     assert result.report.reused == ("read", "check", "write")
     saved = json.loads((out / "versions/1/report.json").read_text("utf-8"))
     assert saved["reused"] == ["read", "check", "write"]
     assert set(saved["seconds"]) == {"read", "check", "own", "write"}
     assert sorted(p.name for p in out.iterdir()) == [".lock", "manifest.json", "versions"]
-    whole = ingest(source, tmp_path / "other", spark=spark)
+    whole = ingest(source, tmp_path / "other", spark=unstarted)
     assert whole.report.reused == ()
     assert whole.manifest == result.manifest
     assert load(out).facts == load(tmp_path / "other").facts
@@ -86,29 +86,29 @@ def test_a_killed_run_is_taken_up_behind_its_last_finished_stage(
 
 @pytest.mark.parametrize("change", ["input", "option", "fresh"])
 def test_a_stage_is_taken_over_only_for_the_same_input(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+    unstarted: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     source, out = lake(tmp_path / "in"), tmp_path / "out"
     with monkeypatch.context() as patch:
         patch.setattr("lakewarden.pipeline.check_local.check", stop)
         with pytest.raises(KeyboardInterrupt):
-            ingest(source, out, spark=spark)
+            ingest(source, out, spark=unstarted)
     settings: dict[str, str] = {}
     if change == "input":
         lake(tmp_path / "in", ENTITIES + "catalog,lk:e\n")
     elif change == "option":
         settings = {"mode": "next"}
-    result = ingest(source, out, spark=spark, settings=settings, fresh=change == "fresh")
+    result = ingest(source, out, spark=unstarted, settings=settings, fresh=change == "fresh")
     assert result.report.reused == ()
     assert len(load(out).facts.entities) == (3 if change == "input" else 2)
 
 
-def test_the_report_says_how_good_the_data_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_report_says_how_good_the_data_is(unstarted: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     source = lake(folder)
     owners = "type,name,owner_kind,owner_name,ownership\ncatalog,lk:c,user,ana,\n"
     (folder / "owners.csv").write_text(owners, "utf-8")
-    report = ingest(source, tmp_path / "out", spark=spark).report
+    report = ingest(source, tmp_path / "out", spark=unstarted).report
     assert report.quality.table() == {
         "without_owner": {
             "catalog": {"lacking": 0, "of": 1, "share": 0.0},
@@ -135,7 +135,7 @@ SCRIPT: dict[str, Any] = {
 
 
 def test_a_running_system_is_not_asked_again_for_what_it_answered(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unstarted: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     with scripted(SCRIPT) as server:
@@ -143,16 +143,16 @@ def test_a_running_system_is_not_asked_again_for_what_it_answered(
         with monkeypatch.context() as patch:
             patch.setattr("lakewarden.pipeline.check_local.check", stop)
             with pytest.raises(KeyboardInterrupt):
-                ingest(source, out, spark=spark)
+                ingest(source, out, spark=unstarted)
         asked = len(server.asked)
         assert asked > 5
         assert set(server.headers) == {"Bearer s3cret-token"}
-        result = ingest(source, out, spark=spark)
+        result = ingest(source, out, spark=unstarted)
         assert len(server.asked) == asked
         assert result.report.reused == ("fetch", "read")
         assert result.manifest.options == {"address": server.address}
         assert any("who is in which group" in text for text in result.report.not_read)
-        again = ingest(source, out, spark=spark)
+        again = ingest(source, out, spark=unstarted)
         assert len(server.asked) == 2 * asked
         assert (again.is_new, again.report.reused) == (False, ())
     assert all(b"s3cret" not in file.read_bytes() for file in out.rglob("*") if file.is_file())
@@ -160,12 +160,12 @@ def test_a_running_system_is_not_asked_again_for_what_it_answered(
 
 
 def test_what_could_not_be_asked_leaves_the_version_before(
-    spark: SparkSession, tmp_path: Path
+    unstarted: SparkSession, tmp_path: Path
 ) -> None:
     refused = pytest.raises(BadInput, match="refuses the credential")
     script = {"/api/metalakes": (401, {"message": "who are you"})}
     with scripted(script) as server, refused:
-        ingest(Live("gravitino", server.address), tmp_path / "out", spark=spark)
+        ingest(Live("gravitino", server.address), tmp_path / "out", spark=unstarted)
     assert [p.name for p in (tmp_path / "out").iterdir()] == [".lock"]
 
 

@@ -14,13 +14,13 @@ from lakewarden.analysis.lint.lint_context import of_facts
 from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.lint.run import FINDINGS, lint_index, set_aside
 from lakewarden.pipeline.product import folder_of
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
 from tests.pipeline.diff.directories import sayable, write_facts
+from tests.pipeline.index import worlds
 from tests.sample.estate import estate
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_the_sample_and_a_random_world_are_found_to_have_what_the_whole_realm_ha
 ) -> None:
     for number, path in enumerate((estate / name, world(name, tmp_path))):
         index = tmp_path / f"index-{number}"
-        make_index(path, index, spark=spark, now=NOW, bits=BITS)
+        worlds.index_of(path, index, now=NOW, bits=BITS)
         made = lint_index(index, tmp_path / f"lint-{number}", spark=spark, origin=path)
         expected = in_process(path)
         assert expected
@@ -84,7 +84,7 @@ def test_again_makes_no_new_version_and_another_directory_is_refused(
 ) -> None:
     path = world("cdap", tmp_path)
     index, out = tmp_path / "index", tmp_path / "lint"
-    make_index(path, index, spark=spark, now=NOW, bits=BITS)
+    worlds.index_of(path, index, now=NOW, bits=BITS)
     rules = chosen(["vacuous-scope", "broad-grant"], [])
     first = lint_index(index, out, spark=spark, rules=rules)
     again = lint_index(index, out, spark=spark, rules=rules)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,12 +19,12 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_statements import STATEMENTS
-from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.unused import policy, run
 from lakewarden.pipeline.unused.run import Asked, Log, Result, find_unused
 from tests.cli import stores
 from tests.cli.realms import Cli
+from tests.pipeline.index import worlds
 from tests.pipeline.unused import lake
 from tests.pipeline.unused.reckoned import compiled
 
@@ -57,9 +56,10 @@ class Ran(NamedTuple):
 
 @pytest.fixture(scope="module")
 def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """A run that goes on behind one whose proposal would have taken away what was used."""
     folder = tmp_path_factory.mktemp("unused")
     realm, index, out = lake.write_lake(folder / "lake"), folder / "index", folder / "out"
-    make_index(realm, index, spark=spark, now=lake.NOW, bits=3)
+    worlds.index_of(realm, index, now=lake.NOW)
     rows, lines, mapping = lake.write_others(folder)
     logs = [
         Log("usage", lake.write_usage(folder / "usage.csv")),
@@ -68,6 +68,11 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
         Log("csv", rows),
         Log("json", lines),
     ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy, "applied", lambda *_: ())
+        with pytest.raises(WardenError, match="would take away 5 accesses; nothing was made"):
+            find_unused(index, logs, out, ASKED, spark=spark, mapping=mapping)
+    assert not (out / "manifest.json").exists()
     made = find_unused(index, logs, out, ASKED, spark=spark, mapping=mapping)
     return Ran(realm, index, logs, mapping, out, made)
 
@@ -190,28 +195,14 @@ def test_the_folder_of_statements_takes_the_proposal_too(ran: Ran, tmp_path: Pat
     check_less(ran, Matrix(compiled(loaded.system, loaded.facts)))
 
 
-def test_the_same_again_makes_no_new_version(ran: Ran, spark: SparkSession) -> None:
+def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_version(
+    ran: Ran, spark: SparkSession
+) -> None:
+    assert ran.made.report["reused"] == ["read", "place", "judge", "propose"]
     again = find_unused(ran.folder, ran.logs, ran.out, ASKED, spark=spark, mapping=ran.words)
+    assert again.report["reused"] == []
     assert again.is_new is False
     assert again.manifest == ran.made.manifest
-
-
-def test_a_run_that_was_cut_short_goes_on_and_a_bad_proposal_is_not_published(
-    ran: Ran, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out"
-    logs, asked = ran.logs[:1], replace(ASKED, pieces=1)
-
-    def nothing_left(*args: object) -> tuple[()]:
-        return ()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(policy, "applied", nothing_left)
-        with pytest.raises(WardenError, match="would take away 2 accesses; nothing was made"):
-            find_unused(ran.folder, logs, out, asked, spark=spark)
-    assert not (out / "manifest.json").exists()
-    made = find_unused(ran.folder, logs, out, asked, spark=spark)
-    assert made.report["reused"] == ["read", "place", "judge", "propose"]
 
 
 @pytest.mark.parametrize(

@@ -7,23 +7,18 @@ SOURCE: datahub reference 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from graphql import (
-    ASTValidationRule,
     DocumentNode,
     ExecutionResult,
     GraphQLError,
     GraphQLSyntaxError,
     MiddlewareManager,
-    NoSchemaIntrospectionCustomRule,
     execute_sync,
-    parse,
-    specified_rules,
-    validate,
 )
 
 from lakewarden.kernel.errors import WardenError
@@ -39,15 +34,12 @@ from lakewarden.wire.datahub.graphql.errors import (
     invalid,
 )
 from lakewarden.wire.datahub.graphql.schema import schema
+from lakewarden.wire.datahub.graphql.valid_documents import Faulty, ValidDocuments
 from lakewarden.wire.datahub.session import keep_alive
 from lakewarden.wire.exchange import Exchange, Reply
 from lakewarden.wire.strict_json import read
 
-MAX_TOKENS = 20_000
-"""Words and signs of a document."""
-
-MAX_ERRORS = 20
-"""How many faults of one document are named."""
+_documents = ValidDocuments()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +64,15 @@ def serve(exchange: Exchange) -> Reply:
         return _reply({"data": None, "errors": [entry(failure)]}, status=failure.code)
     keep_alive(exchange)
     try:
-        document = _document(asked.query)
-        faults = validate(schema(), document, _rules(exchange), max_errors=MAX_ERRORS)
+        document = _documents.valid(asked.query, introspects=_introspects(exchange))
+    except Faulty as error:
+        return _reply({"data": None, "errors": [entry(fault) for fault in error.faults]})
     except Failure as failure:
         return _reply({"data": None, "errors": [entry(failure)]})
     except GraphQLSyntaxError as error:
         return _reply({"data": None, "errors": [entry(error)]})
     except RecursionError:
         return _reply({"data": None, "errors": [entry(invalid("the document nests too deep"))]})
-    if faults:
-        return _reply({"data": None, "errors": [entry(fault) for fault in faults]})
     return _executed(call, document, asked)
 
 
@@ -98,13 +89,11 @@ def _refusal(call: Call) -> str:
     return refusal_of(user.name, *(call.aspect(user, name) for name in SAYING), is_there=there)
 
 
-def _rules(exchange: Exchange) -> Sequence[type[ASTValidationRule]]:
-    """What a document has to fulfil; asking for the schema itself is not everybody's."""
+def _introspects(exchange: Exchange) -> bool:
+    """Whether the caller may ask for the schema itself; that is not everybody's."""
     allowed = exchange.services.datahub.introspection
     is_proven = exchange.actor.credential != ANONYMOUS
-    if allowed == "all" or (allowed == "authenticated" and is_proven):
-        return specified_rules
-    return (*specified_rules, NoSchemaIntrospectionCustomRule)
+    return allowed == "all" or (allowed == "authenticated" and is_proven)
 
 
 def _read(body: bytes) -> Asked:
@@ -122,12 +111,6 @@ def _read(body: bytes) -> Asked:
     if operation is not None and not isinstance(operation, str):
         raise invalid("expected `operationName` to be a string")
     return Asked(query, variables or {}, operation)
-
-
-def _document(query: str) -> DocumentNode:
-    document = parse(query, max_tokens=MAX_TOKENS)
-    budget.check(document)
-    return document
 
 
 def _executed(call: Call, document: DocumentNode, asked: Asked) -> Reply:

@@ -39,9 +39,21 @@ def postgres() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="lakewarden-postgres-") as place:
         server = _patiently(lambda: get_server(Path(place, "data"), cleanup_mode="delete"))
         try:
-            yield server.get_uri(driver="psycopg")
+            url = server.get_uri(driver="psycopg")
+            _never_wait_for_the_disk(url)
+            yield url
         finally:
             server.cleanup()
+
+
+def _never_wait_for_the_disk(url: str) -> None:
+    """What a killed server had committed is with the kernel; only a loss of power would take it."""
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for setting in ("fsync", "full_page_writes"):
+            connection.execute(sa.text(f"ALTER SYSTEM SET {setting} = off"))
+        connection.execute(sa.text("SELECT pg_reload_conf()"))
+    engine.dispose()
 
 
 def _patiently(start: Callable[[], T]) -> T:
@@ -53,19 +65,36 @@ def _patiently(start: Callable[[], T]) -> T:
 
 
 @contextmanager
-def fresh_database(postgres_url: str) -> Iterator[str]:
-    """An empty database of a running PostgreSQL server; yields its SQLAlchemy URL."""
+def fresh_database(postgres_url: str, *, stores: bool = False) -> Iterator[str]:
+    """A database of a running PostgreSQL server; yields its SQLAlchemy URL.
+
+    It is empty, or `stores`: then it has the tables of a store, and no rows in them.
+    """
     url = sa.make_url(postgres_url)
     name = f"t_{secrets.token_hex(6)}"
     server = sa.create_engine(url, isolation_level="AUTOCOMMIT")
     try:
         with server.connect() as connection:
-            connection.execute(sa.text(f"CREATE DATABASE {name}"))
+            like = f" TEMPLATE {_stored(connection)}" if stores else ""
+            connection.execute(sa.text(f"CREATE DATABASE {name}{like}"))
         yield url.set(database=name).render_as_string(hide_password=False)
     finally:
         with server.connect() as connection:
             connection.execute(sa.text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
         server.dispose()
+
+
+def _stored(connection: sa.Connection) -> str:
+    """The name of the server's database that all those with a store's tables are copies of."""
+    name = "store"
+    there = sa.text("SELECT 1 FROM pg_database WHERE datname = :name")
+    if connection.execute(there, {"name": name}).scalar() is None:
+        from lakewarden.store import open_store  # here, since the tracer of coverage looks by now
+
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        url = connection.engine.url.set(database=name)
+        open_store(url.render_as_string(hide_password=False)).close()
+    return name
 
 
 @contextmanager

@@ -13,9 +13,14 @@ from tests.agreement.harness import Disagreement
 Agrees = Callable[[str, int, Iterable[Disagreement]], None]
 
 
-def a_share_of_the_examples(parts: int) -> settings:
-    """One of so many parts of the examples that a property gets: a world is a heavy example."""
-    return settings(max_examples=settings().max_examples // parts + 1)
+def a_share_of_the_examples(parts: int, *, by_day: int = 1) -> settings:
+    """One of so many parts of the examples that a property gets: a world is a heavy example.
+
+    `by_day` only one of so many parts of those.
+    """
+    most = settings().max_examples
+    is_day = most <= settings.get_profile("day").max_examples
+    return settings(max_examples=most // parts // (by_day if is_day else 1) + 1)
 
 
 @pytest.fixture(scope="session")

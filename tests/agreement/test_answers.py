@@ -14,7 +14,7 @@ from tests.agreement.harness import FORMS, SYSTEMS, WAYS, Way
 
 seeds = st.integers(0, 2**32 - 1)
 every_system = pytest.mark.parametrize("name", SYSTEMS)
-few = a_share_of_the_examples(32)
+few = a_share_of_the_examples(32, by_day=2)
 
 
 @every_system

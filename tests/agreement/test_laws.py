@@ -34,7 +34,7 @@ from tests.oracle.oracle import Oracle
 
 seeds = st.integers(0, 2**32 - 1)
 every_system = pytest.mark.parametrize("name", SYSTEMS)
-few = a_share_of_the_examples(8)
+few = a_share_of_the_examples(8, by_day=3)
 
 
 def drawn(name: str, seed: int) -> tuple[World, list[Request]]:

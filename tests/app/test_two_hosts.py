@@ -16,7 +16,7 @@ def hosts(
 ) -> Iterator[tuple[Served, Served]]:
     folder = tmp_path_factory.mktemp("hosts")
     with (
-        servers.fresh_database(postgres_url) as url,
+        servers.fresh_database(postgres_url, stores=True) as url,
         server(folder / "a", database=url) as one,
         server(folder / "b", database=url) as other,
     ):

@@ -118,7 +118,7 @@ def test_another_realms_revision_is_no_new_input(lake: Admin) -> None:
 @pytest.fixture
 def there(cli: Cli, postgres_url: str) -> Iterator[Admin]:
     """The same in PostgreSQL."""
-    with fresh_database(postgres_url) as url:
+    with fresh_database(postgres_url, stores=True) as url:
         admin = Admin(cli, url)
         admin("init", "--admin", "root")
         admin("load", str(cli.folders["gravitino"]), "--realm", "gravitino")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice, takewhile
 
 from lakewarden.kernel import expression as rules
@@ -39,6 +40,7 @@ class Oracle:
         up = {m: set().union(*islice(_levels({m}, rows), 1, len(rows) + 1)) for m, _ in rows}
         self.memberships = [row for row in rows if row.member not in up[row.member]]
         self.statements = (*facts.statements, *self._implied())
+        self.speaking = cache(self._speaking)  # asked again for everybody who asks
 
     def check(self, request: Request) -> bool:
         """Whether the request is allowed; raises `Unknown` for what the model has not."""
@@ -101,7 +103,7 @@ class Oracle:
             members = frozenset({people.members_of(e.name)})
             yield Statement("", Effect.ALLOW, frozenset({MEMBER}), said.On(e), members)
 
-    def speaking(self, effect: Effect, privilege: str, e: Entity, now: float) -> list[Statement]:
+    def _speaking(self, effect: Effect, privilege: str, e: Entity, now: float) -> list[Statement]:
         """The statements in force that allow, or deny, the privilege on `e`."""
         declared = self.model.privilege(privilege)
         wanted = {declared.name, *(declared.implied_by if effect is Effect.ALLOW else ())}
@@ -147,10 +149,8 @@ class Oracle:
 
     def _resolved(self, origin: str, field: Field, e: Entity) -> Iterable[str]:
         match origin:
-            case "type":
-                return {e.type}
-            case "name":
-                return {e.name} - {""}
+            case "type" | "name":
+                return {e.type if origin == "type" else e.name} - {""}
             case "owners":
                 return {row.owner.name for row in self.owners if row.entity == e}
             case "groups":  # those that a user is in directly

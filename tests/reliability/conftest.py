@@ -17,5 +17,5 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield sqlite_url(tmp_path)
         return
-    with fresh_database(request.getfixturevalue("postgres_url")) as fresh:
+    with fresh_database(request.getfixturevalue("postgres_url"), stores=True) as fresh:
         yield fresh

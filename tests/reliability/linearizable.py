@@ -122,7 +122,7 @@ def stores(engine: str) -> Iterator[Callable[[], AbstractContextManager[str]]]:
         yield _sqlite
     else:
         with postgres() as server:
-            yield lambda: fresh_database(server)
+            yield lambda: fresh_database(server, stores=True)
 
 
 @contextmanager

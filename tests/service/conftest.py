@@ -18,5 +18,8 @@ def either_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sql
         with open_store(f"sqlite:///{tmp_path / 'lakewarden.db'}") as opened:
             yield opened
         return
-    with fresh_database(request.getfixturevalue("postgres_url")) as url, open_store(url) as opened:
+    with (
+        fresh_database(request.getfixturevalue("postgres_url"), stores=True) as url,
+        open_store(url) as opened,
+    ):
         yield opened

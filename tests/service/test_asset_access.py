@@ -73,7 +73,7 @@ def asked(of: State, start: Asset, **parts: object) -> AssetAccess:
     return found
 
 
-@a_share_of_the_examples(3)
+@a_share_of_the_examples(3, by_day=3)
 @given(seed=SEEDS, names=st.sets(st.sampled_from(sorted(MODELS)), min_size=2))
 def test_access_is_the_union_of_what_the_oracles_answer(seed: int, names: set[str]) -> None:
     rows = {name: world(name, seed + at) for at, name in enumerate(sorted(names))}
@@ -90,7 +90,7 @@ def test_access_is_the_union_of_what_the_oracles_answer(seed: int, names: set[st
             assert count == sum(any(p.way == way for p in open) for open in wanted.values())
 
 
-@a_share_of_the_examples(3)
+@a_share_of_the_examples(3, by_day=3)
 @given(seed=SEEDS, hidden=st.sampled_from(sorted(MODELS)), explains=st.booleans())
 def test_a_realm_that_may_not_be_asked_is_named_and_changes_no_answer(
     seed: int, hidden: str, explains: bool
@@ -119,7 +119,7 @@ def test_a_realm_that_may_not_be_asked_is_named_and_changes_no_answer(
         assert alone.left_out == ()
 
 
-@a_share_of_the_examples(5)
+@a_share_of_the_examples(5, by_day=3)
 @given(seed=SEEDS, size=st.integers(1, 3))
 def test_pages_together_are_the_whole(seed: int, size: int) -> None:
     rows = {name: world(name, seed) for name in ("app", "lake")}
@@ -138,7 +138,7 @@ def test_pages_together_are_the_whole(seed: int, size: int) -> None:
     assert tuple(people) == whole.people
 
 
-@a_share_of_the_examples(5)
+@a_share_of_the_examples(5, by_day=3)
 @given(seed=SEEDS)
 def test_what_opens_a_path_is_a_statement_that_is_there_or_a_fact(seed: int) -> None:
     rows = {name: world(name, seed) for name in sorted(MODELS)}

@@ -67,7 +67,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
             yield opened
         return
     url = request.getfixturevalue("postgres_url")
-    with fresh_database(url) as fresh, open_store(fresh) as opened:
+    with fresh_database(url, stores=True) as fresh, open_store(fresh) as opened:
         yield opened
 
 

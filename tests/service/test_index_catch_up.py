@@ -45,7 +45,7 @@ from tests.service.test_state import same
 ANA, STAFF = Principal(USER, "ana"), Principal(GROUP, "staff")
 TABLE = Entity("table", "lk:c.s.t")
 seeds = st.integers(0, 2**32 - 1)
-few = a_share_of_the_examples(10)
+few = a_share_of_the_examples(10, by_day=3)
 
 
 class Used(Exception):

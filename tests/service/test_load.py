@@ -34,7 +34,7 @@ from tests.agreement.conftest import a_share_of_the_examples
 from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
 
 seeds = st.integers(0, 2**32 - 1)
-few = a_share_of_the_examples(4)
+few = a_share_of_the_examples(4, by_day=3)
 
 
 def compiled(system: System, facts: Facts) -> Snapshot:

@@ -16,11 +16,11 @@ POSTGRES = "postgresql"
 
 @pytest.fixture(params=[SQLITE, pytest.param(POSTGRES, marks=pytest.mark.postgres)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty database."""
+    """The URL of an empty store, or of a place for one."""
     if request.param == SQLITE:
         yield f"sqlite:///{tmp_path / 'lakewarden.db'}"
         return
-    with fresh_database(request.getfixturevalue("postgres_url")) as fresh:
+    with fresh_database(request.getfixturevalue("postgres_url"), stores=True) as fresh:
         yield fresh
 
 
@@ -33,8 +33,8 @@ def store(url: str) -> Iterator[SqlStore]:
 
 @pytest.fixture
 def server_url(postgres_url: str) -> Iterator[str]:
-    """The URL of an empty database of a server, for what a file cannot suffer."""
-    with fresh_database(postgres_url) as fresh:
+    """The URL of an empty store on a server, for what a file cannot suffer."""
+    with fresh_database(postgres_url, stores=True) as fresh:
         yield fresh
 
 

@@ -27,7 +27,7 @@ def other_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == SQLITE:
         yield f"sqlite:///{tmp_path / 'other.db'}"
         return
-    with fresh_database(request.getfixturevalue("postgres_url")) as fresh:
+    with fresh_database(request.getfixturevalue("postgres_url"), stores=True) as fresh:
         yield fresh
 
 

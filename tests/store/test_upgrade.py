@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -16,15 +18,32 @@ from lakewarden.service.audit import first_fault
 from lakewarden.service.effect import DocumentChanged, Effect, SecretChanged
 from lakewarden.service.search_terms import Term
 from lakewarden.store import SqlStore, open_store, search_engine, upgrade
+from lakewarden.store import store as stores
 from lakewarden.store.backup import rows_digest
 from lakewarden.store.engine import create
 from lakewarden.store.migrations import versions
 from lakewarden.systems.datahub.aspects import edges
 from lakewarden.testing.worlds import make
+from tests.cheap_stores import PREPARED
+from tests.servers import fresh_database
+from tests.store.conftest import POSTGRES, SQLITE
 from tests.store.lake import GRAVITINO, SCHEMA, effects_of, events, facts, sets, tables, with_realm
 from tests.store.test_effects import expressible
 
 STEPS = sorted(name[1:5] for _, name, _ in pkgutil.iter_modules(versions.__path__))
+
+
+@pytest.fixture(params=[SQLITE, pytest.param(POSTGRES, marks=pytest.mark.postgres)])
+def url(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """The URL of a database that has no tables; whoever opens it makes them as the product does."""
+    monkeypatch.setattr(stores, "_prepare", PREPARED)
+    if request.param == SQLITE:
+        yield f"sqlite:///{tmp_path / 'lakewarden.db'}"
+        return
+    with fresh_database(request.getfixturevalue("postgres_url")) as fresh:
+        yield fresh
 
 
 def full(store: SqlStore) -> None:

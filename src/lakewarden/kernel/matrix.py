@@ -123,6 +123,7 @@ class Matrix:
         self._denied = snapshot.decisions[Reason.DENIED]
         self._single: dict[str, Plan] = {}
         self._plans: dict[tuple[str, str], Plan] = {}
+        self._shapes: dict[tuple[str, str], Shape] = {}
         self._bytes = 0
 
     @property
@@ -265,7 +266,10 @@ class Matrix:
 
     def _plan(self, operation: Operation, type: str) -> Plan:
         snapshot = self.snapshot
-        found = shape(snapshot.model, operation, type)
+        found = self._shapes.get((operation.name, type))
+        if found is None:
+            found = shape(snapshot.model, operation, type)
+            self._shapes[operation.name, type] = found
         index = snapshot.coded.tree.named.get(type, {})
         return Plan(operation, type, found, columns(snapshot, found), index)
 
@@ -338,19 +342,25 @@ class Matrix:
         Listings go along with them, unless entities have `moved` between classes. Rows are
         numbered by class, so they are taken along only where the classes of the
         plan were at most split; a split class has its origin's code until it is asked for.
-        Where there are now too many classes over all privileges, plans have others.
+        Where there are now too many classes over all privileges, plans have others. A plan of
+        which nothing goes along is worked out when it is asked for.
         """
         later = Matrix(snapshot)
+        later._shapes = self._shapes
         if (self.snapshot.classes is None) != (snapshot.classes is None):
             return later
         # Other threads ask this matrix meanwhile, and so fill or forget what is looked at here.
-        for (name, type), plan in list(self._plans.items()):
+        for (_, type), plan in list(self._plans.items()):
+            entries = list(plan.entries.items()) if plan.shape.paths == ((),) else ()
+            kept = [(key, entry) for key, entry in entries if keep(plan, entry.subject)]
+            if not kept:
+                continue
             fresh = later.plan(plan.operation, type)
             origin = None if fresh.columns is None else fresh.columns.origin
-            if plan.columns is None or origin is None or name != plan.operation.name:
+            if origin is None:
                 continue
-            for key, entry in list(plan.entries.items()):
-                row = _extended(entry.codes, origin) if keep(plan, entry.subject) else None
+            for key, entry in kept:
+                row = _extended(entry.codes, origin)
                 if row is not None:
                     fresh.entries[key] = Entry(row, entry.touched, entry.subject)
                     fresh.rows[entry.subject.key] = row

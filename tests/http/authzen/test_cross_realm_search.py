@@ -41,7 +41,7 @@ def same(of: State, start: Asset) -> list[Asset]:
     return list(of.links.same(start, {"app", "lake"}))
 
 
-@a_share_of_the_examples(4)
+@a_share_of_the_examples(4, by_day=3)
 @given(seed=SEEDS)
 def test_subjects_are_those_of_the_linked_resources_in_each_realm(seed: int) -> None:
     made, known = estate(seed)
@@ -66,7 +66,7 @@ def test_subjects_are_those_of_the_linked_resources_in_each_realm(seed: int) -> 
         assert found["context"]["left_out"] == ["hub"] or not found["results"]
 
 
-@a_share_of_the_examples(4)
+@a_share_of_the_examples(4, by_day=3)
 @given(seed=SEEDS, limit=st.integers(1, 4))
 def test_resources_are_those_of_each_realm_page_by_page(seed: int, limit: int) -> None:
     made, known = estate(seed)

@@ -19,7 +19,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
             yield opened
         return
     with (
-        fresh_database(request.getfixturevalue("postgres_url")) as fresh,
+        fresh_database(request.getfixturevalue("postgres_url"), stores=True) as fresh,
         open_store(fresh) as opened,
     ):
         yield opened

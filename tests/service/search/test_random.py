@@ -38,6 +38,7 @@ SETTINGS = {"bootstrap": "closed", "view_authorization": "on", "views": "access"
 OPEN = {"bootstrap": "closed"}
 QUESTIONS = 100
 ACTOR = USERS[0]
+BY_NIGHT = [pytest.param(seed, marks=pytest.mark.nightly) for seed in (2, 3)]
 
 
 class Server:
@@ -142,7 +143,7 @@ def _check_pages(search: Search, asked: Question, wanted: list[Entity], random: 
     assert found == wanted, asked
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *BY_NIGHT])
 def test_pages_totals_and_facets_are_exact(store: SqlStore, seed: int) -> None:
     server = Server(store, seed, SETTINGS if seed % 2 == 0 else OPEN)
     check(server, server.service, QUESTIONS)

@@ -186,7 +186,7 @@ grants = st.lists(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@a_share_of_the_examples(4)
+@a_share_of_the_examples(4, by_day=3)
 @given(made=grants)
 def test_what_is_listed_is_what_the_oracle_says_is_visible(
     served: Mapping[str, Wire], system: str, made: list[Grant]

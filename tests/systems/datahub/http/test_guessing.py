@@ -30,7 +30,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
             url = f"sqlite:///{tmp_path}/store"
         else:
             postgres = request.getfixturevalue("postgres_url")
-            url = stack.enter_context(fresh_database(postgres))
+            url = stack.enter_context(fresh_database(postgres, stores=True))
         yield lambda: stack.enter_context(Site(url))
 
 

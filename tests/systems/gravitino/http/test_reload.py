@@ -75,7 +75,7 @@ def test_a_fresh_process_answers_alike(seed: int, lake: Wire) -> None:
 
 
 def test_a_fresh_process_answers_alike_from_postgresql(postgres_url: str, tmp_path: Path) -> None:
-    with fresh_database(postgres_url) as url, Wire(tmp_path, url=url) as wire:
+    with fresh_database(postgres_url, stores=True) as url, Wire(tmp_path, url=url) as wire:
         fill(wire)
         compare(wire, 4)
 

@@ -7,23 +7,18 @@ SOURCE: datahub reference 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from graphql import (
-    ASTValidationRule,
     DocumentNode,
     ExecutionResult,
     GraphQLError,
     GraphQLSyntaxError,
     MiddlewareManager,
-    NoSchemaIntrospectionCustomRule,
     execute_sync,
-    parse,
-    specified_rules,
-    validate,
 )
 
 from lakewarden.http.exchange import Exchange, Reply
@@ -34,15 +29,12 @@ from lakewarden.systems.datahub.http.graphql import budget
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, entry, failure_of, invalid
 from lakewarden.systems.datahub.http.graphql.schema import schema
+from lakewarden.systems.datahub.http.graphql.valid_documents import Faulty, ValidDocuments
 from lakewarden.systems.datahub.http.session import keep_alive
 from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases.account_status import SAYING, is_known_user, refusal_of
 
-MAX_TOKENS = 20_000
-"""Words and signs of a document."""
-
-MAX_ERRORS = 20
-"""How many faults of one document are named."""
+_documents = ValidDocuments()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +59,15 @@ def serve(exchange: Exchange) -> Reply:
         return _reply({"data": None, "errors": [entry(failure)]}, status=failure.code)
     keep_alive(exchange)
     try:
-        document = _document(asked.query)
-        faults = validate(schema(), document, _rules(exchange), max_errors=MAX_ERRORS)
+        document = _documents.valid(asked.query, introspects=_introspects(exchange))
+    except Faulty as error:
+        return _reply({"data": None, "errors": [entry(fault) for fault in error.faults]})
     except Failure as failure:
         return _reply({"data": None, "errors": [entry(failure)]})
     except GraphQLSyntaxError as error:
         return _reply({"data": None, "errors": [entry(error)]})
     except RecursionError:
         return _reply({"data": None, "errors": [entry(invalid("the document nests too deep"))]})
-    if faults:
-        return _reply({"data": None, "errors": [entry(fault) for fault in faults]})
     return _executed(call, document, asked)
 
 
@@ -95,13 +86,11 @@ def _refusal(call: Call) -> str:
     return refusal_of(user.name, *(call.aspect(user, name) for name in SAYING), is_there=there)
 
 
-def _rules(exchange: Exchange) -> Sequence[type[ASTValidationRule]]:
-    """What a document has to fulfil; asking for the schema itself is not everybody's."""
+def _introspects(exchange: Exchange) -> bool:
+    """Whether the caller may ask for the schema itself; that is not everybody's."""
     allowed = exchange.services.of(DataHubSettings).graphql_introspection
     is_proven = exchange.actor.credential != ANONYMOUS
-    if allowed == "all" or (allowed == "authenticated" and is_proven):
-        return specified_rules
-    return (*specified_rules, NoSchemaIntrospectionCustomRule)
+    return allowed == "all" or (allowed == "authenticated" and is_proven)
 
 
 def _read(body: bytes) -> Asked:
@@ -119,12 +108,6 @@ def _read(body: bytes) -> Asked:
     if operation is not None and not isinstance(operation, str):
         raise invalid("expected `operationName` to be a string")
     return Asked(query, variables or {}, operation)
-
-
-def _document(query: str) -> DocumentNode:
-    document = parse(query, max_tokens=MAX_TOKENS)
-    budget.check(document)
-    return document
 
 
 def _executed(call: Call, document: DocumentNode, asked: Asked) -> Reply:

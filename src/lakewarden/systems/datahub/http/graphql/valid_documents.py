@@ -1,0 +1,86 @@
+"""The documents that clients send: parsed, within their budget, and valid.
+
+A client sends the same few documents again and again, with other variables. Those that were
+found valid are kept, the latest of them, so that each is read once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+from graphql import (
+    DocumentNode,
+    GraphQLError,
+    NoSchemaIntrospectionCustomRule,
+    parse,
+    specified_rules,
+    validate,
+)
+
+from lakewarden.systems.datahub.http.graphql import budget
+from lakewarden.systems.datahub.http.graphql.schema import schema
+
+MAX_TOKENS = 20_000
+"""Words and signs of a document."""
+
+MAX_ERRORS = 20
+"""How many faults of one document are named."""
+
+MAX_KEPT = 2**18
+"""Characters of all documents that are kept together; a character takes 40 bytes, at most 300."""
+
+
+class Faulty(Exception):
+    """The document does not fit the schema."""
+
+    def __init__(self, faults: list[GraphQLError]) -> None:
+        super().__init__("; ".join(fault.message for fault in faults))
+        self.faults = faults
+
+
+class ValidDocuments:
+    """They, by their text. Safe for any number of threads."""
+
+    def __init__(self, most: int = MAX_KEPT) -> None:
+        self._most = most
+        self._size = 0
+        self._lock = Lock()
+        self._kept: OrderedDict[tuple[str, bool], DocumentNode] = OrderedDict()
+
+    def valid(self, query: str, *, introspects: bool) -> DocumentNode:
+        """The document of a text; only one that `introspects` may ask for the schema itself.
+
+        Raises `GraphQLSyntaxError`, `Faulty`, `Failure` for one that asks for too much,
+        and `RecursionError` for what nests too deep.
+        """
+        key = (query, introspects)
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found
+        document = _valid(query, introspects)
+        self._keep(key, document)
+        return document
+
+    def _keep(self, key: tuple[str, bool], document: DocumentNode) -> None:
+        size = len(key[0])
+        with self._lock:
+            if size > self._most or key in self._kept:
+                return
+            self._kept[key] = document
+            self._size += size
+            while self._size > self._most:
+                (query, _), _ = self._kept.popitem(last=False)
+                self._size -= len(query)
+
+
+def _valid(query: str, introspects: bool) -> DocumentNode:
+    document = parse(query, max_tokens=MAX_TOKENS)
+    budget.check(document)
+    rules = specified_rules if introspects else (*specified_rules, NoSchemaIntrospectionCustomRule)
+    faults = validate(schema(), document, rules, max_errors=MAX_ERRORS)
+    if faults:
+        raise Faulty(faults)
+    return document

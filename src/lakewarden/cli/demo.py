@@ -37,7 +37,7 @@ from lakewarden.pipeline.directory_manifest import MANIFEST, read_manifest
 from lakewarden.pipeline.ingest.exchange import SUFFIXES
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.source import Source
-from lakewarden.pipeline.job import session
+from lakewarden.pipeline.session import session
 
 NAMES_SHOWN = 12
 
@@ -235,14 +235,17 @@ def _ingest(folder: Path) -> None:
     old = [name for name in sources if not _is_current(folder / name, _SOURCES[name])]
     if not old:
         return
+    from lakewarden.pipeline.ingest.run import ingest
+
     show(f"Reading exports of {some(old, len(old))} into {folder}:")
     sys.stdout.flush()
-    with session("lakewarden demo") as jobs:
+    with session("lakewarden demo") as spark:
         for name in old:
             with shown(name) as progress:
-                made = jobs.ingest(
+                made = ingest(
                     sources[name],
                     folder / name,
+                    spark=spark,
                     settings=SETTINGS.get(name),
                     progress=progress,
                 )

@@ -18,12 +18,11 @@ from lakewarden.cli.admin_target import NOWHERE, At
 from lakewarden.cli.ingest_sources import LOCAL, Kind, Spark, show_result, source_of
 from lakewarden.cli.load import brought, show_brought
 from lakewarden.cli.outcome import YES, note, show, show_json
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import escaped
-from lakewarden.pipeline.job import session
 from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
@@ -293,13 +292,12 @@ def _ingested(
     settings: dict[str, str],
     spark: Spark,
 ) -> Result:
+    from lakewarden.pipeline.ingest.run import ingest
+
     found = source_of(_KINDS[system], str(export), model)
     load_system(found.model, settings)
-    with (
-        session("lakewarden import", spark.master, spark.remote) as jobs,
-        shown(system) as progress,
-    ):
-        return jobs.ingest(found, out, realm=realm, settings=settings, progress=progress)
+    with running("import", spark, title=system) as (session, progress):
+        return ingest(found, out, spark=session, realm=realm, settings=settings, progress=progress)
 
 
 def _set_aside(out: Path) -> list[SetAside]:

@@ -139,7 +139,7 @@ def _sha256(file: Path) -> str:
     return found.hexdigest()
 
 
-class Stage(NamedTuple):
+class FinishedStage(NamedTuple):
     """A finished stage: what it found, how long it took, and whether an earlier run did it."""
 
     found: Mapping[str, Any]
@@ -153,7 +153,7 @@ class Draft:
     def __init__(self, out: Path, previous: Manifest | None, key: str, progress: Progress) -> None:
         self.out = out
         self.previous = previous
-        self.stages: dict[str, Stage] = {}
+        self.stages: dict[str, FinishedStage] = {}
         self._kept: dict[str, Path] = {}
         self._work = out / _WORK / key
         self._progress = progress
@@ -179,7 +179,7 @@ class Draft:
         if marker.is_file():
             known = json.loads(marker.read_text("utf-8"))
             self._kept[name] = self._work / known["folder"]
-            self.stages[name] = Stage(known["found"], known["seconds"], reused=True)
+            self.stages[name] = FinishedStage(known["found"], known["seconds"], reused=True)
             self._progress(name, 1, 1, "done by an earlier run")
             return self.stages[name].found
         for left in self._work.glob(f"{name}.*"):
@@ -192,7 +192,7 @@ class Draft:
         seconds = round(time.monotonic() - began, 3)
         _put(marker, json.dumps({"folder": folder.name, "found": found, "seconds": seconds}))
         self._kept[name] = folder
-        self.stages[name] = Stage(found, seconds, reused=False)
+        self.stages[name] = FinishedStage(found, seconds, reused=False)
         self._progress(name, 1, 1, say.format(**found))
         return found
 
@@ -258,19 +258,27 @@ def thin(out: Path, newest: Manifest, keep: int) -> None:
 
 
 def place(made: Path, where: Path) -> None:
-    """Puts the files of a finished stage where the version is written; the stage keeps them."""
-    where.mkdir(parents=True)
-    for file in sorted(made.iterdir()):
-        try:
-            os.link(file, where / file.name)
-        except OSError:  # a file system that has no links
-            shutil.copyfile(file, where / file.name)
+    """Puts a file, or the files of a folder, where the version is written; the stage keeps them."""
+    if made.is_dir():
+        where.mkdir(parents=True, exist_ok=True)
+        for file in sorted(made.iterdir()):
+            place(file, where / file.name)
+        return
+    try:
+        os.link(made, where)
+    except OSError:  # a file system that has no links
+        shutil.copyfile(made, where)
+
+
+def sha256_of(text: str) -> str:
+    """The digest of a text; of one that is not Unicode, too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def key_of(inputs: tuple[Input, ...], options: Mapping[str, str], *more: str) -> str:
     """What tells a run from one with other inputs or options."""
     text = json.dumps([inputs, sorted(options.items()), more])
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
+    return sha256_of(text)[:24]
 
 
 @contextmanager

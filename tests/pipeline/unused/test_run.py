@@ -21,9 +21,10 @@ from lakewarden.kernel.request import Request
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_statements import STATEMENTS
 from lakewarden.pipeline.index.run import make_index
+from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.unused import policy, run
-from lakewarden.pipeline.unused.run import Asked, Log, Result, find_unused
+from lakewarden.pipeline.unused.run import Asked, Log, find_unused, is_anything_unused
 from tests.cli import stores
 from tests.cli.realms import Cli
 from tests.pipeline.unused import lake
@@ -110,7 +111,7 @@ def test_an_access_stands_once_with_its_days_and_counts(ran: Ran) -> None:
 
 
 def test_what_was_not_used_is_found(ran: Ran) -> None:
-    assert ran.made.found
+    assert is_anything_unused(ran.made.manifest)
     (old,) = ran.rows("unused_statements")
     assert (old["statement"], old["title"], old["last_used"]) == ("old", "old work", "2024-01-02")
     assert (old["scope"], old["principals"]) == ("on schema:lk:c.r", ["role:lk:writers"])

@@ -19,7 +19,7 @@ from lakewarden.cli.outcome import NO, YES, code_for, complain, show
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.toml_section import Section
-from lakewarden.pipeline.job import session
+from lakewarden.pipeline.session import session
 
 JOINED: Final = "+"
 """What stands between jobs on the command line."""

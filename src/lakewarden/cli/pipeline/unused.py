@@ -14,16 +14,14 @@ from cyclopts import Parameter
 from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.pipeline.product import show_product
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.job import session
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.unused.run import Log
 
 _USAGE: Final = "usage"
-_STAGES: Final = ("read", "place", "judge", "propose", "verify")
 
 
 def unused(  # noqa: PLR0913 — a parameter for each option
@@ -67,23 +65,25 @@ def unused(  # noqa: PLR0913 — a parameter for each option
 
         lakewarden pipeline unused lake-index --log usage:sqlite:///estate.db --days 90 --out less
     """
-    from lakewarden.pipeline.unused.run import Asked
+    from lakewarden.pipeline.job import names_of
+    from lakewarden.pipeline.unused.run import STAGES, Asked, find_unused, is_anything_unused
 
     asked = Asked(days, pieces, share, now)
     asked.since()
     with (
         _logs(index, log) as logs,
-        session("lakewarden unused", spark.master, spark.remote) as jobs,
-        shown("unused", _STAGES) as progress,
+        running("unused", spark, names_of(STAGES)) as (session, progress),
     ):
-        made = jobs.unused(index, logs, out, asked, mapping=mapping, progress=progress)
+        made = find_unused(
+            index, logs, out, asked, mapping=mapping, progress=progress, spark=session
+        )
     tables = made.manifest.tables
     counts = {name: tables[name].rows for name in tables if name.startswith("unused_")}
     said = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items())
     changes = made.manifest.facts["changes"]
     proposal = out / "versions" / str(made.report["version"]) / "proposal.toml"
     show_product(out, made, format, said, f"{proposal}: {changes:,} statements to change")
-    return NO if made.found else YES
+    return NO if is_anything_unused(made.manifest) else YES
 
 
 @contextmanager

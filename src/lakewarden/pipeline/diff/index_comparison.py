@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -51,49 +50,41 @@ class Times:
         read = (parquet_output.read(self.spark, folder / name, SIGNS) for name in (BEFORE, AFTER))
         return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
 
-    def compare(self, signs: Path) -> Callable[[Path], Found]:
+    def compare(self, signs: Path, folder: Path) -> Found:
         """Finds the entities whose signatures differ, or that are on one side alone."""
-
-        def run(folder: Path) -> Found:
-            one, other = (
-                parquet_output.read(self.spark, signs / name, SIGNS)
-                .withColumnRenamed("id", name)
-                .withColumnRenamed("sign", f"{name}_sign")
-                for name in (BEFORE, AFTER)
-            )
-            joined = one.join(other, ["type", "name"], "full_outer")
-            differ = ~F.col("before_sign").eqNullSafe(F.col("after_sign"))
-            changed = joined.where(differ).select("type", "name", BEFORE, AFTER)
-            parquet_output.write(changed, folder / "changed")
-            return {"entities": self._changed(folder).count()}
-
-        return run
+        one, other = (
+            parquet_output.read(self.spark, signs / name, SIGNS)
+            .withColumnRenamed("id", name)
+            .withColumnRenamed("sign", f"{name}_sign")
+            for name in (BEFORE, AFTER)
+        )
+        joined = one.join(other, ["type", "name"], "full_outer")
+        differ = ~F.col("before_sign").eqNullSafe(F.col("after_sign"))
+        changed = joined.where(differ).select("type", "name", BEFORE, AFTER)
+        parquet_output.write(changed, folder / "changed")
+        return {"entities": self._changed(folder).count()}
 
     def _changed(self, folder: Path) -> DataFrame:
         return parquet_output.read(self.spark, folder / "changed", _CHANGED)
 
-    def judge(self, compared: Path) -> Callable[[Path], Found]:
+    def judge(self, compared: Path, folder: Path) -> Found:
         """Finds out who may do what on those, and in what pairs of answers differ."""
-
-        def run(folder: Path) -> Found:
-            changed = self._changed(compared)
-            for side, name in enumerate((BEFORE, AFTER)):
-                describe = Describe(self.users, name, _ids(changed, name))
-                parquet_output.write(self._judged(side, describe, PROFILED), folder / name)
-            differing = self._with_profiles(changed, folder)
-            parquet_output.write(differing, folder / "differing")
-            pairs = parquet_output.read(self.spark, folder / "differing", _DIFFERING)
-            told = pairs.select(*_PAIR).distinct()
-            for name, column in ((BEFORE, "had"), (AFTER, "has")):
-                texts = self._profiled(folder, name).where("text is not null")
-                texts = texts.groupBy("profile").agg(F.min("text").alias(f"{column}_text"))
-                told = told.join(texts.withColumnRenamed("profile", column), column, "left")
-            told = told.select(*_PAIR, "had_text", "has_text")
-            pair = Pair(*self.contexts, self.users).parts
-            parquet_output.write(told.mapInArrow(pair, PAIRED), folder / "paired")
-            return {"pairs": told.count()}
-
-        return run
+        changed = self._changed(compared)
+        for side, name in enumerate((BEFORE, AFTER)):
+            describe = Describe(self.users, name, _ids(changed, name))
+            parquet_output.write(self._judged(side, describe, PROFILED), folder / name)
+        differing = self._with_profiles(changed, folder)
+        parquet_output.write(differing, folder / "differing")
+        pairs = parquet_output.read(self.spark, folder / "differing", _DIFFERING)
+        told = pairs.select(*_PAIR).distinct()
+        for name, column in ((BEFORE, "had"), (AFTER, "has")):
+            texts = self._profiled(folder, name).where("text is not null")
+            texts = texts.groupBy("profile").agg(F.min("text").alias(f"{column}_text"))
+            told = told.join(texts.withColumnRenamed("profile", column), column, "left")
+        told = told.select(*_PAIR, "had_text", "has_text")
+        pair = Pair(*self.contexts, self.users).parts
+        parquet_output.write(told.mapInArrow(pair, PAIRED), folder / "paired")
+        return {"pairs": told.count()}
 
     def _profiled(self, folder: Path, name: str) -> DataFrame:
         return parquet_output.read(self.spark, folder / name, PROFILED)

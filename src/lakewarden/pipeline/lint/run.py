@@ -7,10 +7,11 @@ publish   the version counts
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,20 +21,14 @@ from lakewarden.analysis.lint.finding import Finding, Rule, Severity
 from lakewarden.analysis.lint.lint_context import LintContext, SetAside
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline import directory, directory_manifest, parquet_output
+from lakewarden.pipeline import directory, directory_manifest
 from lakewarden.pipeline.index.index import STATEMENTS, Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
+from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.lint.asking import findings_of
 from lakewarden.pipeline.lint.skeleton import Skeleton, skeleton
-from lakewarden.pipeline.memory import peak
-from lakewarden.pipeline.product import (
-    Input,
-    Manifest,
-    draft,
-    folder_of,
-    key_of,
-    place,
-)
+from lakewarden.pipeline.parquet_output import ONE_FILE
+from lakewarden.pipeline.product import Manifest, folder_of, sha256_of
 from lakewarden.pipeline.tables import QUARANTINE
 
 if TYPE_CHECKING:
@@ -41,21 +36,10 @@ if TYPE_CHECKING:
 
 KIND: Final = "lint"
 FINDINGS: Final = "findings"
-STAGES: Final = ("read", "ask")
 
 _COLUMNS: Final = pa.schema(
     [(n, pa.string()) for n in ("realm", "rule", "severity", "kind", "name", "says", "fix")]
 )
-_SPARK: Final = ", ".join(f"{name} string" for name in _COLUMNS.names)
-
-
-class Result(NamedTuple):
-    """The manifest that counts now, the run report, whether it is new, and what was found."""
-
-    manifest: Manifest
-    report: Mapping[str, Any]
-    is_new: bool
-    findings: tuple[Finding, ...]
 
 
 def lint_index(
@@ -75,33 +59,42 @@ def lint_index(
     """
     index = open_index(source)
     aside = [] if origin is None else set_aside(origin, _checked(origin, index))
-    inputs = (Input(index.realm, index.manifest.version, _sha256(index.manifest.text())),)
     options = {"rules": ",".join(rule.id for rule in rules), "set aside": str(origin is not None)}
-    key = key_of(inputs, options)
-    with draft(out, KIND, key, progress) as one, peak() as memory:
-        found: list[Skeleton] = []
+    job = Job(KIND, out, (FINDINGS,), spark, (index.input,), options, progress)
+    facts = {"realm": index.realm, "model": index.system.model.name}
+    return job.run(STAGES, _Linting(job, index, rules, aside), facts=lambda: facts)
 
-        def read(_: Path) -> dict[str, Any]:
-            found.append(skeleton(index, spark))
-            return {"entities": len(found[0].snapshot.coded.tree.stored), "aside": len(aside)}
 
-        def ask(folder: Path) -> dict[str, Any]:
-            bare = found[0] if found else skeleton(index, spark)
-            seen = LintContext(bare.snapshot, set_aside=aside)
-            findings = findings_of(index.realm, seen, rules, bare.register, bare.look_up)
-            (folder / FINDINGS).mkdir()
-            pq.write_table(_table(findings), folder / FINDINGS / "part-00000.parquet")
-            return {"findings": len(findings)}
+@dataclass
+class _Linting:
+    """What the stages share: the rules that are asked of an index."""
 
-        one.stage("read", read, "{entities:,} entities")
-        one.stage("ask", ask, "{findings:,} findings")
-        place(one.kept("ask") / FINDINGS, one.folder / FINDINGS)
-        rows = parquet_output.read(spark, one.folder / FINDINGS, _SPARK)
-        facts = {"realm": index.realm, "model": index.system.model.name}
-        tables = {FINDINGS: parquet_output.content(rows)}
-        manifest = Manifest(KIND, 0, inputs, options, facts, tables)
-        result = one.finish(manifest, {"peak_bytes": memory.bytes})
-    return Result(*result, read_findings(out, result[0]))
+    job: Job
+    index: Index
+    rules: Sequence[Rule]
+    aside: Sequence[SetAside]
+
+    @cached_property
+    def _skeleton(self) -> Skeleton:
+        return skeleton(self.index, self.job.spark)
+
+    def read(self, _: Path) -> Counts:
+        tree = self._skeleton.snapshot.coded.tree
+        return {"entities": len(tree.stored), "aside": len(self.aside)}
+
+    def ask(self, folder: Path) -> Counts:
+        bare = self._skeleton
+        context = LintContext(bare.snapshot, set_aside=self.aside)
+        findings = findings_of(self.index.realm, context, self.rules, bare.register, bare.look_up)
+        (folder / FINDINGS).mkdir()
+        pq.write_table(_table(findings), folder / FINDINGS / ONE_FILE)
+        return {"findings": len(findings)}
+
+
+STAGES: Final = (
+    Stage("read", (), _Linting.read, (), "{entities:,} entities"),
+    Stage("ask", (), _Linting.ask, (FINDINGS,), "{findings:,} findings"),
+)
 
 
 def set_aside(folder: Path, version: int) -> list[SetAside]:
@@ -116,7 +109,7 @@ def _checked(origin: Path, index: Index) -> int:
     """The version of the directory, if the index was made of that one."""
     manifest = directory_manifest.read_manifest(origin)
     stated = (index.folder / STATEMENTS).read_text("utf-8")
-    if index.manifest.inputs[0].sha256 != _sha256(manifest.text() + stated):
+    if index.manifest.inputs[0].sha256 != sha256_of(manifest.text() + stated):
         raise BadInput("is not what the index was made of", where=str(origin))
     directory.check_tables(origin, manifest)
     return manifest.version
@@ -152,7 +145,3 @@ def read_findings(out: Path, manifest: Manifest) -> tuple[Finding, ...]:
         )
         for row in rows
     )
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()

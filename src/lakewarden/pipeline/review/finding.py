@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Compare, Node
 from lakewarden.kernel.facts import ROOT
+from lakewarden.kernel.model import Model
 from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.subject import Subject
@@ -27,7 +30,7 @@ from lakewarden.pipeline.review.group_bounds import Groups, digest_of, groups_of
 from lakewarden.pipeline.review.named_access import Naming
 from lakewarden.pipeline.review.ownership_access import Owning
 from lakewarden.pipeline.review.ownership_bounds import OwnershipBounds
-from lakewarden.pipeline.review.question import Agenda, Chosen
+from lakewarden.pipeline.review.question import Agenda, Chosen, told
 from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
 from lakewarden.pipeline.review.residue import NOBODY, Residues, Told
 from lakewarden.pipeline.review.row import (
@@ -295,6 +298,14 @@ def teller(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterator[pa.Recor
         yield pa.record_batch(arrays, names=["told", "user", "id", "truth"])
 
     return tell
+
+
+def answers_of(model: Model, answers: Path) -> dict[Told, BitMap]:
+    """The users of whom each comparison of the model's rules holds, from what `teller` wrote."""
+    if not answers.exists():
+        return {}
+    columns = pq.read_table(answers).select(["told", "user", "id", "truth"]).columns
+    return telling(told(model), zip(*(c.to_pylist() for c in columns), strict=True))
 
 
 def telling(

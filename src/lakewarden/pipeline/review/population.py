@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from datetime import UTC, datetime
@@ -11,17 +10,8 @@ from typing import Any
 
 from lakewarden.kernel.principal import USER
 from lakewarden.pipeline.index.index import STATEMENTS, Index
-from lakewarden.pipeline.product import MANIFEST, Input
+from lakewarden.pipeline.product import MANIFEST, sha256_of
 from lakewarden.pipeline.review.block_merge import Found
-
-
-def input_of(index: Index) -> Input:
-    """The index as products name it among what they were made of."""
-    return Input(index.realm, index.manifest.version, _sha256(index.manifest.text()))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def age_of(source: Path) -> dict[str, Any]:
@@ -34,14 +24,14 @@ def age_of(source: Path) -> dict[str, Any]:
 def facts_of(index: Index, found: Found) -> dict[str, Any]:
     """What the review is of: the system, and the population as it was frozen in the index."""
     facts, memberships = index.manifest.facts, found.people.memberships
-    statements = _sha256((index.folder / STATEMENTS).read_text("utf-8"))
+    statements = sha256_of((index.folder / STATEMENTS).read_text("utf-8"))
     digests = {name: content.digest for name, content in sorted(index.manifest.tables.items())}
     population = {
         "entities": sum(n for type, n in found.census.items() if type),
         "users": sum(memberships.principals[id].kind == USER for id in memberships.stored),
         "principals": len(memberships.stored),
         "statements": statements,
-        "checksum": _sha256(json.dumps([digests, statements])),
+        "checksum": sha256_of(json.dumps([digests, statements])),
     }
     kept = ("realm", "revision", "model", "settings", "digest", "from", "until", "bits")
     return {**{name: facts[name] for name in kept}, "population": population}

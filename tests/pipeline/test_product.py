@@ -10,18 +10,17 @@ import pytest
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import (
-    MANIFEST,
     Content,
     Input,
     Manifest,
     check_files,
     draft,
-    folder_of,
     key_of,
     place,
     read_manifest,
     thin,
 )
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 
 INPUTS = (Input("lake", 3, "a" * 64),)
 KIND = "fruit"

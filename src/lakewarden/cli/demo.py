@@ -33,11 +33,12 @@ from lakewarden.kernel.listing import page
 from lakewarden.kernel.request import Reason
 from lakewarden.kernel.who import who
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.directory_manifest import MANIFEST, read_manifest
+from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.ingest.exchange import SUFFIXES
 from lakewarden.pipeline.ingest.files import find, inputs_of
 from lakewarden.pipeline.ingest.source import Source
 from lakewarden.pipeline.session import session
+from lakewarden.pipeline.version_folder import MANIFEST
 
 NAMES_SHOWN = 12
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -26,9 +27,9 @@ from lakewarden.names.canonical import escaped
 from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
+    from lakewarden.analysis.lint.lint_context import SetAside
     from lakewarden.kernel.principal import Principal
     from lakewarden.pipeline.extract.original import Credential, Original, Withheld
-    from lakewarden.pipeline.extract.set_aside import SetAside
     from lakewarden.pipeline.ingest.run import Result
 
 System = Literal["cdap", "gravitino", "datahub"]
@@ -301,9 +302,18 @@ def _ingested(
 
 
 def _set_aside(out: Path) -> list[SetAside]:
-    from lakewarden.pipeline.extract.set_aside import set_aside
+    """The rows that were not carried, each by a name in place of its cells."""
+    from lakewarden.pipeline.directory import set_aside
+    from lakewarden.pipeline.directory_manifest import read_manifest
 
-    return set_aside(out)
+    found = set_aside(out, read_manifest(out))
+    return sorted(one._replace(row=_name_of(one)) for one in found)
+
+
+def _name_of(one: SetAside) -> str:
+    cells = [str(cell) for cell in json.loads(one.row) if cell]
+    # The second cell of a statement is all of it; its id is enough of a name.
+    return cells[0] if one.table == "statements" and cells else ":".join(cells)
 
 
 def _told(
@@ -318,7 +328,10 @@ def _told(
         "records": walked.records,
         "not_shown": [one._asdict() for one in walked.withheld],
         "not_carried": walked.notes,
-        "set_aside": [one._asdict() for one in lost],
+        "set_aside": [
+            {("name" if key == "row" else key): cell for key, cell in one._asdict().items()}
+            for one in lost
+        ],
         "ingested": result.report.table(result.manifest),
     }
 
@@ -326,7 +339,7 @@ def _told(
 def _name(walked: _Walked, lost: list[SetAside]) -> None:
     """What was not carried, by name, for people."""
     for one in lost[:SHOWN]:
-        show(f"set aside: {one.table}: {one.name}: {one.reason}")
+        show(f"set aside: {one.table}: {one.row}: {one.reason}")
     for gone in walked.withheld[:SHOWN]:
         show(f"not shown ({gone.status}): {gone.path}" + (f": {gone.why}" if gone.why else ""))
     more = max(len(lost) - SHOWN, 0) + max(len(walked.withheld) - SHOWN, 0)

@@ -22,7 +22,6 @@ from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from lakewarden.analysis.lint.lint_context import SetAside
     from lakewarden.cli.remote import Server
 
 Form = Literal["text", "json", "sarif"]
@@ -144,8 +143,8 @@ def _asked(
 def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> Asked:
     from lakewarden.analysis.lint.lint_context import of_facts
     from lakewarden.analysis.lint.run import lint as look
-    from lakewarden.pipeline.directory import load
-    from lakewarden.pipeline.directory_manifest import MANIFEST
+    from lakewarden.pipeline.directory import load, set_aside
+    from lakewarden.pipeline.version_folder import MANIFEST
 
     with working("lint", ("read", "compile", "look")) as begin:
         loaded = load(folder)
@@ -155,24 +154,12 @@ def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) ->
             loaded.system.model,
             loaded.system.spelling,
             now=time.time(),
-            set_aside=_set_aside(folder, loaded.manifest.version),
+            set_aside=set_aside(folder, loaded.manifest),
         )
         name = loaded.manifest.realm
         realm = str(folder) if name in names else name
         begin("look")
         return Asked(realm, look(realm, estate, rules), (folder / MANIFEST).as_posix())
-
-
-def _set_aside(folder: Path, version: int) -> list[SetAside]:
-    """The rows that were set aside; `load` has looked at their digest."""
-    import pyarrow.parquet as pq
-
-    from lakewarden.analysis.lint.lint_context import SetAside
-    from lakewarden.pipeline.directory_manifest import VERSIONS
-    from lakewarden.pipeline.tables import QUARANTINE
-
-    files = sorted((folder / VERSIONS / str(version) / QUARANTINE).glob("*.parquet"))
-    return [SetAside(**row) for file in files for row in pq.read_table(file).to_pylist()]
 
 
 def _stored(at: At, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:

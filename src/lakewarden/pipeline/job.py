@@ -23,11 +23,11 @@ from lakewarden.pipeline.product import (
     Input,
     Manifest,
     draft,
-    folder_of,
     key_of,
     place,
     thin,
 )
+from lakewarden.pipeline.version_folder import folder_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

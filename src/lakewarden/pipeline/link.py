@@ -34,6 +34,7 @@ from lakewarden.pipeline.link_directory import (
 )
 from lakewarden.pipeline.link_rules import Rule, Rules
 from lakewarden.pipeline.tables import spark_schema
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def link(
 def _opened(name: str, path: Path) -> _Realm:
     """An ingested realm; raises `BadInput` where its entities are not what its manifest says."""
     manifest = directory_manifest.read_manifest(path)
-    place = path / directory_manifest.VERSIONS / str(manifest.version) / "entities"
+    place = folder_of(path, manifest) / "entities"
     content = content_of(place, "entities")
     if content != manifest.tables["entities"]:
         raise BadInput("the entities differ from what the manifest says", where=str(path))

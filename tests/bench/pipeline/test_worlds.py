@@ -21,8 +21,8 @@ from lakewarden.kernel.principal import ALL_USERS, GROUP, IMPLIED, ROLE, USER
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.statement import Condition, Effect, On, Where
 from lakewarden.pipeline.directory import Loaded, load
-from lakewarden.pipeline.directory_manifest import VERSIONS
 from lakewarden.pipeline.tables import COLUMNS
+from lakewarden.pipeline.version_folder import VERSIONS
 from tests.bench.pipeline.worlds import TINY, WORLDS
 
 OF_PEOPLE = ("user", "group", "role", "corpuser", "corpGroup", "dataHubRole")

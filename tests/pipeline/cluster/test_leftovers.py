@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from lakewarden.pipeline.ingest.source import silent
-from lakewarden.pipeline.product import MANIFEST, Draft, Manifest, draft, read_manifest
+from lakewarden.pipeline.product import Draft, Manifest, draft, read_manifest
+from lakewarden.pipeline.version_folder import MANIFEST
 
 
 def part(folder: Path) -> dict[str, int]:

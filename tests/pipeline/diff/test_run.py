@@ -28,8 +28,9 @@ from lakewarden.pipeline.diff.question import PRIVILEGE, Question
 from lakewarden.pipeline.diff.run import difference_of_policies, difference_of_times
 from lakewarden.pipeline.index.index import open_index, snapshot
 from lakewarden.pipeline.index.run import make_index
-from lakewarden.pipeline.product import folder_of, read_manifest
+from lakewarden.pipeline.product import read_manifest
 from lakewarden.pipeline.session import Deferred
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import change
 from lakewarden.testing.world_draft import NOW

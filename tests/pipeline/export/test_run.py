@@ -17,7 +17,7 @@ from lakewarden.pipeline.export.run import STAGES, make_export
 from lakewarden.pipeline.export.schemas import SCHEMAS
 from lakewarden.pipeline.export.sql_declarations import DUCKDB, FOLDER, SPARK, VIEWS
 from lakewarden.pipeline.job import Result, names_of
-from lakewarden.pipeline.product import MANIFEST, folder_of
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.export.asked import WHO_CAN, decided
 from tests.pipeline.index import worlds

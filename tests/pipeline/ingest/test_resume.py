@@ -29,11 +29,11 @@ ENTITIES = "type,name\nmetalake,lk\ncatalog,lk:c\ncatalog,lk:c\nschema,lk:d.s\n"
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from lakewarden.pipeline import check_here
+from lakewarden.pipeline import check_local
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.tabular import Tabular
 from lakewarden.pipeline.session import Deferred
-check_here.check = lambda rows, model: os.kill(os.getpid(), signal.SIGKILL)
+check_local.check = lambda rows, model: os.kill(os.getpid(), signal.SIGKILL)
 source, out = map(Path, sys.argv[1:])
 no_session = Deferred(sys.exit, is_here=True)
 ingest(Tabular(source, "csv", "gravitino"), out, spark=no_session)

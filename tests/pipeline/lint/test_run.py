@@ -13,10 +13,10 @@ from lakewarden.analysis.lint.finding import Finding
 from lakewarden.analysis.lint.lint_context import of_facts
 from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.errors import BadInput, WardenError
-from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.directory import load, set_aside
 from lakewarden.pipeline.index.run import make_index
-from lakewarden.pipeline.lint.run import FINDINGS, lint_index, read_findings, set_aside
-from lakewarden.pipeline.product import folder_of
+from lakewarden.pipeline.lint.run import FINDINGS, lint_index, read_findings
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
@@ -40,7 +40,7 @@ def in_process(directory: Path) -> tuple[Finding, ...]:
         found.system.model,
         found.system.spelling,
         now=NOW,
-        set_aside=set_aside(directory, found.manifest.version),
+        set_aside=set_aside(directory, found.manifest),
     )
     return lint(found.manifest.realm, seen, RULES.values())
 

@@ -21,13 +21,13 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.job import Result, names_of
-from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.review import run as job
 from lakewarden.pipeline.review.question import CLASSES
 from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, make_review
 from lakewarden.pipeline.review.schemas import SCHEMAS
 from lakewarden.pipeline.review.sensitive import WORDS
 from lakewarden.pipeline.session import Deferred
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.index import worlds

@@ -13,9 +13,10 @@ from lakewarden.kernel.change import EntityAdded, OwnerChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import OwnerRow
-from lakewarden.pipeline.product import REPORT, read_manifest
+from lakewarden.pipeline.product import read_manifest
 from lakewarden.pipeline.stream import batch
 from lakewarden.pipeline.stream.batch import apply
+from lakewarden.pipeline.version_folder import REPORT
 from lakewarden.testing.world_draft import NOW
 from tests.pipeline.stream.realms import Estate, alike
 from tests.pipeline.stream.worlds import fill, happen

@@ -22,9 +22,9 @@ from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_statements import STATEMENTS
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.job import Result
-from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.unused import policy, run
 from lakewarden.pipeline.unused.run import Asked, Log, find_unused, is_anything_unused
+from lakewarden.pipeline.version_folder import folder_of
 from tests.cli import stores
 from tests.cli.realms import Cli
 from tests.pipeline.unused import lake

@@ -17,12 +17,12 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.index.run import make_index
-from lakewarden.pipeline.product import folder_of
 from lakewarden.pipeline.unused import policy, run
 from lakewarden.pipeline.unused.finding import SCHEMAS
 from lakewarden.pipeline.unused.log_formats import USAGE_COLUMNS
 from lakewarden.pipeline.unused.run import Asked, Log, find_unused
 from lakewarden.pipeline.unused.statement_paths import Access
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import System
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make

@@ -11,7 +11,7 @@ from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.lint import EVERYTHING, Asked, Form, Which, show_findings
 from lakewarden.cli.outcome import note
 from lakewarden.cli.pipeline.progress import running
-from lakewarden.pipeline.product import MANIFEST
+from lakewarden.pipeline.version_folder import MANIFEST
 
 
 def linting(

@@ -43,14 +43,8 @@ from lakewarden.pipeline.index.block import (
 from lakewarden.pipeline.index.columns import flags, ints, numbered, read
 from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.parquet_output import put_columns
-from lakewarden.pipeline.product import (
-    Input,
-    Manifest,
-    check_files,
-    folder_of,
-    read_manifest,
-    sha256_of,
-)
+from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.garbage_collection import uncollected
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system

@@ -58,6 +58,7 @@ from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, key_of, sha256_of
 from lakewarden.pipeline.tables import spark_schema
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
@@ -119,9 +120,7 @@ def origin(manifest: directory_manifest.Manifest, source: Path) -> dict[str, Any
     options = manifest.options
     revision = options.get("revision")
     if revision is not None and not (revision.isascii() and revision.isdigit()):
-        raise BadInput(
-            "expected a revision", where=f"{source / directory_manifest.MANIFEST}: revision"
-        )
+        raise BadInput("expected a revision", where=f"{source / MANIFEST}: revision")
     return {
         "realm": manifest.realm if revision is None else options.get("realm", manifest.realm),
         "revision": None if revision is None else int(revision),
@@ -227,7 +226,7 @@ class _Indexing:
         return self.job.spark.read.schema(spark_schema(name)).parquet(read_from(self._folder(name)))
 
     def _folder(self, name: str) -> Path:
-        return self.source / directory_manifest.VERSIONS / str(self.manifest.version) / name
+        return folder_of(self.source, self.manifest) / name
 
     def _rows(self, name: str) -> int:
         return self.manifest.tables[name].rows

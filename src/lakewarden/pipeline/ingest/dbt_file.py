@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakewarden.aspects.row import (
     BAD_NAME,
@@ -70,16 +70,13 @@ class DbtFile:
     DataHub `platform` is that of the adapter unless it is given.
     """
 
+    kind: ClassVar[str] = "dbt-file"
     path: Path
     model: str = MODELS[0]
     metalake: str = ""
     catalog: str = ""
     platform: str = ""
     environment: str = "PROD"
-
-    @property
-    def kind(self) -> str:
-        return "dbt-file"
 
     @property
     def options(self) -> Mapping[str, str]:

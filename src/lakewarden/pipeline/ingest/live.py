@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.extract import cdap, datahub, gravitino
@@ -26,6 +25,7 @@ from lakewarden.pipeline.ingest.files import File, find
 from lakewarden.pipeline.ingest.gravitino_file import GravitinoFile
 from lakewarden.pipeline.ingest.identity import People
 from lakewarden.pipeline.ingest.source import Progress, Reading, Source
+from lakewarden.pipeline.toml_file import unreadable
 from lakewarden.service.system import System
 
 if TYPE_CHECKING:
@@ -155,6 +155,5 @@ def _of_lines(file: File) -> str:
         with file.path.open("rb") as stream:
             lines = sorted(hashlib.sha256(line).digest() for line in stream)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=file.name) from None
+        raise unreadable(error, file.name) from None
     return hashlib.sha256(b"".join(lines)).hexdigest()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import TABLES
 from lakewarden.pipeline import ownership as owning
-from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Input, Manifest, read_manifest
+from lakewarden.pipeline.directory_manifest import Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.report import Report, Rows
@@ -23,6 +23,7 @@ from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.stages import Found, Stages, digest
 from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def own(
             message = f"holds a realm of the model `{one.previous.model}`"
             raise BadInput(message, where=str(out))
         stages = Stages(one.scratch)
-        version = directory / VERSIONS / str(before.version)
+        version = folder_of(directory, before)
         key = digest(before.text(), options)
 
         def give(folder: Path) -> Found:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakewarden import __version__
+from lakewarden.pipeline.version_folder import write_whole
 
 FORMAT: Final = 1
 """Raised when markers, or what stages write, change their meaning."""
@@ -107,12 +107,7 @@ class Stages:
             "files": _files(folder),
             "found": found,
         }
-        new = self.scratch / f".{name}.json"
-        with new.open("w", encoding="utf-8") as file:
-            json.dump(marker, file)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._marker(name))
+        write_whole(self._marker(name), json.dumps(marker))
 
 
 def _files(folder: Path) -> dict[str, int]:

@@ -28,8 +28,8 @@ from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.lint.asking import findings_of
 from lakewarden.pipeline.lint.skeleton import Skeleton, skeleton
 from lakewarden.pipeline.parquet_output import ONE_FILE
-from lakewarden.pipeline.product import Manifest, folder_of, sha256_of
-from lakewarden.pipeline.tables import QUARANTINE
+from lakewarden.pipeline.product import Manifest, sha256_of
+from lakewarden.pipeline.version_folder import folder_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +58,7 @@ def lint_index(
     `Conflict` when another process works on `out`.
     """
     index = open_index(source)
-    aside = [] if origin is None else set_aside(origin, _checked(origin, index))
+    aside = [] if origin is None else directory.set_aside(origin, _checked(origin, index))
     options = {"rules": ",".join(rule.id for rule in rules), "set aside": str(origin is not None)}
     job = Job(KIND, out, (FINDINGS,), spark, (index.input,), options, progress)
     facts = {"realm": index.realm, "model": index.system.model.name}
@@ -97,22 +97,14 @@ STAGES: Final = (
 )
 
 
-def set_aside(folder: Path, version: int) -> list[SetAside]:
-    """The rows of a directory that were set aside; whoever asks has looked at their digest."""
-    files = sorted(
-        (folder / directory_manifest.VERSIONS / str(version) / QUARANTINE).glob("*.parquet")
-    )
-    return [SetAside(**row) for file in files for row in pq.read_table(file).to_pylist()]
-
-
-def _checked(origin: Path, index: Index) -> int:
-    """The version of the directory, if the index was made of that one."""
+def _checked(origin: Path, index: Index) -> directory_manifest.Manifest:
+    """The manifest of the directory, if the index was made of that one."""
     manifest = directory_manifest.read_manifest(origin)
     stated = (index.folder / STATEMENTS).read_text("utf-8")
     if index.manifest.inputs[0].sha256 != sha256_of(manifest.text() + stated):
         raise BadInput("is not what the index was made of", where=str(origin))
     directory.check_tables(origin, manifest)
-    return manifest.version
+    return manifest
 
 
 def _table(findings: Iterable[Finding]) -> pa.Table:

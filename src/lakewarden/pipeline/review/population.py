@@ -10,8 +10,9 @@ from typing import Any
 
 from lakewarden.kernel.principal import USER
 from lakewarden.pipeline.index.index import STATEMENTS, Index
-from lakewarden.pipeline.product import MANIFEST, sha256_of
+from lakewarden.pipeline.product import sha256_of
 from lakewarden.pipeline.review.block_merge import Found
+from lakewarden.pipeline.version_folder import MANIFEST
 
 
 def age_of(source: Path) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,10 +23,11 @@ from lakewarden.pipeline.index import index
 from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import written_to
-from lakewarden.pipeline.product import REPORT, Manifest, folder_of, read_manifest
+from lakewarden.pipeline.product import Manifest, read_manifest
 from lakewarden.pipeline.stream.batch import apply
 from lakewarden.pipeline.stream.events import Line
 from lakewarden.pipeline.stream.source import Feed, lines
+from lakewarden.pipeline.version_folder import REPORT, folder_of, write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -211,7 +211,7 @@ class _Step:
                 )
                 self._wait(applied.waiting)
         except WardenError as error:
-            _put(self.place / _REFUSED, _told(error))
+            write_whole(self.place / _REFUSED, json.dumps(_told(error), ensure_ascii=False))
             raise
 
     def _waiting(self) -> list[Line]:
@@ -222,7 +222,8 @@ class _Step:
 
     def _wait(self, lines: Sequence[Line]) -> None:
         if lines:
-            _put(self.place / _WAITING, [list(line) for line in lines])
+            text = json.dumps([list(line) for line in lines], ensure_ascii=False)
+            write_whole(self.place / _WAITING, text)
         else:
             (self.place / _WAITING).unlink(missing_ok=True)
 
@@ -249,12 +250,3 @@ def _told(error: WardenError) -> dict[str, str]:
         return {"error": BadInput.__name__, "message": error.message, "where": error.where}
     known = kind if kind in _OTHERS else BadInput.__name__
     return {"error": known, "message": str(error), "where": ""}
-
-
-def _put(file: Path, value: object) -> None:
-    new = file.with_name(f".{file.name}-{os.getpid()}")
-    with new.open("w", encoding="utf-8") as out:
-        json.dump(value, out, ensure_ascii=False)
-        out.flush()
-        os.fsync(out.fileno())
-    new.replace(file)

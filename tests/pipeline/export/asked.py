@@ -16,7 +16,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.pipeline.export.block_export import DECISION, TYPE, unroll
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
-from lakewarden.pipeline.export.sql_declarations import VIEWS, sql
+from lakewarden.pipeline.export.schemas import VIEWS, sql
 from lakewarden.pipeline.export.user_sets import UserSets
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.audience import People

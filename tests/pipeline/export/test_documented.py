@@ -11,8 +11,7 @@ import pytest
 import lakewarden
 from lakewarden.pipeline.export.people import table
 from lakewarden.pipeline.export.run import STAGES
-from lakewarden.pipeline.export.schemas import SCHEMAS
-from lakewarden.pipeline.export.sql_declarations import VIEWS, sql
+from lakewarden.pipeline.export.schemas import SCHEMAS, VIEWS, sql
 from lakewarden.pipeline.job import names_of
 
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "jobs.md"

@@ -14,8 +14,7 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.export.run import STAGES, make_export
-from lakewarden.pipeline.export.schemas import SCHEMAS
-from lakewarden.pipeline.export.sql_declarations import DUCKDB, FOLDER, SPARK, VIEWS
+from lakewarden.pipeline.export.schemas import DUCKDB, FOLDER, SCHEMAS, SPARK, VIEWS
 from lakewarden.pipeline.job import Result, names_of
 from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.testing.worlds import Size, World

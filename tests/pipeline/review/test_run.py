@@ -22,10 +22,10 @@ from lakewarden.kernel.request import Request
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.job import Result, names_of
 from lakewarden.pipeline.review import run as job
+from lakewarden.pipeline.review.labels import WORDS
 from lakewarden.pipeline.review.question import CLASSES
 from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, make_review
 from lakewarden.pipeline.review.schemas import SCHEMAS
-from lakewarden.pipeline.review.sensitive import WORDS
 from lakewarden.pipeline.session import Deferred
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.testing.world_draft import NOW

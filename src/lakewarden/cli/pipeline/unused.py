@@ -108,7 +108,7 @@ def _logs(index: Path, told: Sequence[str]) -> Iterator[list[Log]]:
 def _copied(index: Path, url: str, copy: Path) -> str:
     """Copies the counts of the index's realm from a database; what to call them."""
     from lakewarden.pipeline.index.index import open_index
-    from lakewarden.pipeline.unused.usage_file import put
+    from lakewarden.pipeline.unused.log_formats import write_usage
     from lakewarden.store import open_store
 
     realm = open_index(index, check=False).realm
@@ -116,6 +116,6 @@ def _copied(index: Path, url: str, copy: Path) -> str:
     if file != url and not Path(file).exists():
         raise BadInput(f"there is no database `{file}`", where="--log")
     with open_store(url, makes=False) as store, store.reading() as reading:
-        put(copy, realm, reading.usage(realm, ""))
+        write_usage(copy, realm, reading.usage(realm, ""))
     parts = urlsplit(url)
     return f"{parts.scheme.partition('+')[0]}://{parts.hostname or ''}{parts.path}"

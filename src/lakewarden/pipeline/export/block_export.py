@@ -18,8 +18,7 @@ from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Node
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.statement import Effect
-from lakewarden.pipeline.export.need import NOTHING, Need, Needs, need_text
-from lakewarden.pipeline.export.need_matching import NeedMatcher
+from lakewarden.pipeline.export.need import NOTHING, Need, NeedMatcher, Needs, need_text
 from lakewarden.pipeline.export.user_sets import UserSet, UserSets, crowds_of
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.audience import Audience

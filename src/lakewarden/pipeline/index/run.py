@@ -39,14 +39,7 @@ from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline import directory, directory_manifest, local_mode, parquet_output
 from lakewarden.pipeline.directory_statements import statements_of
-from lakewarden.pipeline.index import (
-    block_rows,
-    columns,
-    index,
-    numbering,
-    relation_tables,
-    single_block,
-)
+from lakewarden.pipeline.index import block_rows, columns, index, numbering
 from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.block_rows import Tables
 from lakewarden.pipeline.index.guests import anchors, looked_at
@@ -209,13 +202,13 @@ class _Indexing:
 
     def gather_one_block(self, folder: Path) -> Counts:
         assert self.coded is not None  # noqa: S101 — INVARIANT: `stages` has seen to it
-        rows = single_block.rows(self.coded)
+        rows = block_rows.rows_of_one_block(self.coded)
         parquet_output.put(rows.to_batches(), rows.schema, folder / index.BLOCKS)
         return {"rows": rows.num_rows}
 
     def match_one_block(self, folder: Path) -> Counts:
         blocks = self.job.folder("gather") / index.BLOCKS
-        rows = columns.read(blocks, *single_block.SCHEMA.names)
+        rows = columns.read(blocks, *block_rows.SCHEMA.names)
         matched = judged(rows.to_batches(), self.context, matches)
         parquet_output.put(matched, parquet_output.arrow_schema(MATCHES), folder / index.MATCHES)
         return _matched(folder)
@@ -281,12 +274,12 @@ class _Indexing:
     def code(self, folder: Path) -> Counts:
         entities, frames = self._entities, {}
         if self._rows("relations"):
-            frames["edges"] = relation_tables.edges(self._table("relations"), entities)
+            frames["edges"] = block_rows.edges(self._table("relations"), entities)
         if self._rows("owners"):
             memberships, _ = self._people
-            frames["owners"] = relation_tables.owners(self._table("owners"), entities, memberships)
+            frames["owners"] = block_rows.owners(self._table("owners"), entities, memberships)
         if self._rows("attributes"):
-            frames["attributes"] = relation_tables.attributes(self._table("attributes"), entities)
+            frames["attributes"] = block_rows.attributes(self._table("attributes"), entities)
         for name, frame in frames.items():
             parquet_output.write(frame, folder / name)
         tables = {"edges": "relations", "owners": "owners", "attributes": "attributes"}
@@ -300,9 +293,9 @@ class _Indexing:
         context = self.context
         tables = Tables(
             entities=self._entities,
-            edges=self._coded("edges", relation_tables.EDGES),
-            owners=self._coded("owners", relation_tables.OWNERS),
-            attributes=self._coded("attributes", relation_tables.ATTRIBUTES),
+            edges=self._coded("edges", block_rows.EDGES),
+            owners=self._coded("owners", block_rows.OWNERS),
+            attributes=self._coded("attributes", block_rows.ATTRIBUTES),
         )
         kinds = sorted(looked_at(self.system.model))
         named = sorted(anchors(prepared(context).table.scopes, self.system.spelling))

@@ -24,7 +24,6 @@ from lakewarden.pipeline import ownership as owning
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.files import refuse_errors
 from lakewarden.pipeline.ingest.local import Local, local
-from lakewarden.pipeline.ingest.quality import named_only, quality
 from lakewarden.pipeline.ingest.report import MAX_NOTES, Report
 from lakewarden.pipeline.ingest.report import Rows as Counted
 from lakewarden.pipeline.ingest.rows import Distributed, Rows, distributed
@@ -32,7 +31,7 @@ from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
 from lakewarden.pipeline.ingest.stages import FETCHED, Found, Stages, digest
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
-from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, write
+from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, named_only, quality, write
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.system import System, load_system
 

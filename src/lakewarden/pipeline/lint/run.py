@@ -7,7 +7,7 @@ publish   the version counts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,13 +20,13 @@ from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding, Rule, Severity
 from lakewarden.analysis.lint.lint_context import LintContext, SetAside
 from lakewarden.analysis.lint.place import Place
+from lakewarden.analysis.lint.run import lint, ordered
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import directory, directory_manifest
 from lakewarden.pipeline.index.index import STATEMENTS, Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
-from lakewarden.pipeline.lint.asking import findings_of
-from lakewarden.pipeline.lint.skeleton import Skeleton, skeleton
+from lakewarden.pipeline.lint.skeleton import Register, Skeleton, skeleton
 from lakewarden.pipeline.parquet_output import ONE_FILE
 from lakewarden.pipeline.product import Manifest, sha256_of
 from lakewarden.pipeline.version_folder import folder_of
@@ -137,3 +137,30 @@ def read_findings(out: Path, manifest: Manifest) -> tuple[Finding, ...]:
         )
         for row in rows
     )
+
+
+def findings_of(
+    realm: str,
+    context: LintContext,
+    rules: Iterable[Rule],
+    register: Register,
+    look_up: Callable[[], None],
+) -> tuple[Finding, ...]:
+    """What the rules find: each is asked until every name that it asked for is known.
+
+    `look_up` finds what the register has noted, all at once.
+    """
+    found: list[Finding] = []
+    waiting = list(rules)
+    while waiting:
+        again = []
+        for rule in waiting:
+            misses = register.misses
+            findings = lint(realm, context, [rule])
+            if register.misses == misses:
+                found += findings
+            else:
+                again.append(rule)
+        look_up()
+        waiting = again
+    return ordered(found)

@@ -20,7 +20,6 @@ from lakewarden.pipeline.index.columns import flags, ints
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.block_merge import Found
 from lakewarden.pipeline.review.labels import Labels
-from lakewarden.pipeline.review.principal_names import words
 from lakewarden.pipeline.review.question import Chosen
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
@@ -30,6 +29,7 @@ from lakewarden.pipeline.review.schemas import (
     GROUPS,
     ORPHANS,
     SCHEMAS,
+    words,
 )
 
 NO_OWNER: Final = "no owner"

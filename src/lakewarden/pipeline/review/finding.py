@@ -26,10 +26,9 @@ from lakewarden.pipeline.review.asset_rows import Listing, containers
 from lakewarden.pipeline.review.audience import Audience, People, people_of
 from lakewarden.pipeline.review.column import Codes, Column, small
 from lakewarden.pipeline.review.group import Group, Grouping
-from lakewarden.pipeline.review.group_bounds import Groups, digest_of, groups_of
+from lakewarden.pipeline.review.group_bounds import Groups, OwnershipBounds, digest_of, groups_of
 from lakewarden.pipeline.review.named_access import Naming
 from lakewarden.pipeline.review.ownership_access import Owning
-from lakewarden.pipeline.review.ownership_bounds import OwnershipBounds
 from lakewarden.pipeline.review.question import Agenda, Chosen, told
 from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
 from lakewarden.pipeline.review.residue import NOBODY, Residues, Told

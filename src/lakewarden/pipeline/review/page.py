@@ -18,12 +18,12 @@ from typing import Any, Final, NamedTuple
 from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
 from lakewarden.pipeline.review.chart import Bar, bars, columns
 from lakewarden.pipeline.review.markup import Markup, element, together, wrapped
-from lakewarden.pipeline.review.principal_names import COARSE
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
     BY_CONTAINER,
     BY_DOMAIN,
     BY_TAG,
+    COARSE,
     INACTIVE,
     ORPHANS,
     QUESTIONS,

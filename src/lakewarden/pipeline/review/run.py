@@ -31,9 +31,8 @@ from lakewarden.pipeline.review.activity import Use, use_of
 from lakewarden.pipeline.review.audience import Telling, people_of
 from lakewarden.pipeline.review.block_merge import At, Found, class_counts, gathered, members
 from lakewarden.pipeline.review.finding import TOLD, Plan, answers_of, finder, teller
-from lakewarden.pipeline.review.labels import labels_of
+from lakewarden.pipeline.review.labels import Sensitive, labels_of
 from lakewarden.pipeline.review.page import page
-from lakewarden.pipeline.review.population import age_of, facts_of
 from lakewarden.pipeline.review.question import CLASSES, Chosen, chosen, told
 from lakewarden.pipeline.review.row import ASSET, CLASS, FOUND, GROUP
 from lakewarden.pipeline.review.schemas import (
@@ -46,9 +45,8 @@ from lakewarden.pipeline.review.schemas import (
     REVIEW,
     SCHEMAS,
 )
-from lakewarden.pipeline.review.sensitive import Sensitive
 from lakewarden.pipeline.review.spreadsheet import export
-from lakewarden.pipeline.review.summary import Source, summed
+from lakewarden.pipeline.review.summary import Source, age_of, facts_of, summed
 from lakewarden.pipeline.review.tables import Tables, table
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.who import Crowd
 from lakewarden.pipeline.unused.formula import Cell, Cost, least, weights
 from lakewarden.pipeline.unused.narrower_scopes import Narrower, most
+from lakewarden.pipeline.unused.policy import actor_texts, scope_text, texts_of_scopes
 from lakewarden.pipeline.unused.proposal import Change, Proposer, Used
 from lakewarden.pipeline.unused.statement_paths import ACTED, OWNERS, USED
-from lakewarden.pipeline.unused.statement_text import actor_texts, scope_text, texts_of_scopes
 
 _TEXT: Final = pa.string()
 _COUNT: Final = pa.int64()

@@ -23,8 +23,8 @@ from lakewarden.cli.formatting import (
     some,
     told,
 )
-from lakewarden.cli.ingest_sources import source_of
 from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
+from lakewarden.cli.pipeline.ingest_sources import source_of
 from lakewarden.cli.pipeline.progress import shown
 from lakewarden.cli.question import Realm, ask, realm_of
 from lakewarden.kernel.errors import BadInput

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At
-from lakewarden.cli.ingest_sources import LOCAL, Kind, Spark, show_result, source_of
 from lakewarden.cli.load import brought, show_brought
 from lakewarden.cli.outcome import YES, note, show, show_json
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Kind, Spark, show_result, source_of
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.cli.status_line import is_quiet

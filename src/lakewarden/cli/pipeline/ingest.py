@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from cyclopts import Parameter
 
 from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, Asking, People
-from lakewarden.cli.ingest_sources import (
+from lakewarden.cli.outcome import YES, show_json
+from lakewarden.cli.pipeline.ingest_sources import (
     LOCAL,
     NO_DATABASE,
     Database,
@@ -20,7 +21,6 @@ from lakewarden.cli.ingest_sources import (
     source_of,
     url_of,
 )
-from lakewarden.cli.outcome import YES, show_json
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput

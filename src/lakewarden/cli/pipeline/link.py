@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.cross_realm import named_directory
-from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.outcome import YES, show, show_json, show_table
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts
 from lakewarden.kernel.errors import BadInput

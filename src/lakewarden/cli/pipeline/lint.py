@@ -7,9 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.lint import EVERYTHING, Asked, Form, Which, show_findings
 from lakewarden.cli.outcome import note
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.pipeline.version_folder import MANIFEST
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark, show_result
 from lakewarden.cli.outcome import YES, show_json
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark, show_result
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As
 

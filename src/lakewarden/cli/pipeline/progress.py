@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lakewarden.cli.ingest_sources import Spark
+from lakewarden.cli.pipeline.ingest_sources import Spark
 from lakewarden.cli.status_line import bars, is_quiet
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.ingest.source import STAGES, Progress, silent

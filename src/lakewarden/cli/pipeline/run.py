@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final
 
 from cyclopts import CycloptsError, Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.outcome import NO, YES, code_for, complain, show
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.toml_section import Section

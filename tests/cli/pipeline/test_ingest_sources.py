@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from lakewarden.cli.ingest_sources import Database, Kind, show_result, source_of
+from lakewarden.cli.pipeline.ingest_sources import Database, Kind, show_result, source_of
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.directory_manifest import Content, Manifest
 from lakewarden.pipeline.ingest.report import Note, Quality, Report, Rows, Share
@@ -16,7 +16,7 @@ from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.sql import Sql
 from tests.cli.realms import Cli
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 TAG = {
     "entityType": "tag",
     "entityUrn": "urn:li:tag:a",

@@ -47,6 +47,16 @@ def keep_rows_only(place: Path) -> None:
             file.unlink()
 
 
+def batch(schema: pa.Schema, **columns: Any) -> pa.RecordBatch:
+    """Rows of which the columns not given are null; `what` is given."""
+    size = len(columns["what"])
+    cells = [
+        pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(size, f.type)
+        for f in schema
+    ]
+    return pa.record_batch(cells, schema=schema)
+
+
 def put(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: Path) -> None:
     """As `write`, from this process: one file, whose rows are in memory once."""
     put_table(pa.Table.from_batches([batch.cast(schema) for batch in batches], schema), place)

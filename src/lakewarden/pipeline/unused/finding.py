@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +26,7 @@ from lakewarden.pipeline.unused.formula import Cell, Cost, least, weights
 from lakewarden.pipeline.unused.narrower_scopes import Narrower, most
 from lakewarden.pipeline.unused.policy import actor_texts, scope_text, texts_of_scopes
 from lakewarden.pipeline.unused.proposal import Change, Proposer, Used
-from lakewarden.pipeline.unused.statement_paths import ACTED, OWNERS, USED
+from lakewarden.pipeline.unused.statement_paths import ACTED, OWNERS, USED, Use
 
 _TEXT: Final = pa.string()
 _COUNT: Final = pa.int64()
@@ -89,26 +89,6 @@ FEW: Final = 10
 """What reaches fewer entities, or users, than this is not broad."""
 
 Rows = list[tuple[object, ...]]
-
-
-@dataclass(slots=True)
-class Use:
-    """What was used of a privilege of a statement by way of a principal."""
-
-    narrower: Narrower
-    n: int = 0
-    last: str = ""
-    places: BitMap = field(default_factory=BitMap)
-    users: BitMap = field(default_factory=BitMap)
-
-    def join(self, row: Mapping[str, Any]) -> None:
-        """Takes in what another block, or another way, says."""
-        self.last = max(self.last, row["last"])
-        if row["n"]:
-            self.n += row["n"]
-            self.places |= BitMap.deserialize(row["bits"])
-            self.users |= BitMap.deserialize(row["users"])
-            self.narrower.take(row["narrower"])
 
 
 Uses = dict[str, dict[tuple[str, int], Use]]

@@ -18,10 +18,10 @@ from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.product import (
     Content,
-    Draft,
     FinishedStage,
     Input,
     Manifest,
+    VersionDraft,
     draft,
     key_of,
     place,
@@ -79,7 +79,7 @@ class Job:
     progress: Progress = silent
     key: str = ""
     memory_bytes: int = 0
-    _draft: Draft | None = None
+    _draft: VersionDraft | None = None
     _earlier: dict[str, FinishedStage] = field(default_factory=dict)
     _readable: Sequence[str] | None = None
 
@@ -120,7 +120,7 @@ class Job:
         self.draft.stage(stage.name, lambda folder: stage.function(context, folder), stage.message)
         self._readable = None
         for name in stage.outputs:
-            place(self.draft.kept(stage.name) / name, self.version_folder / name)
+            place(self.draft.stage_folder(stage.name) / name, self.version_folder / name)
 
     def _contents(self) -> dict[str, Content]:
         """Rows and digest of each table; of one whose files are those of before, as before."""
@@ -137,7 +137,7 @@ class Job:
         return {name: known.get(name) or made[name] for name in self.tables}
 
     @property
-    def draft(self) -> Draft:
+    def draft(self) -> VersionDraft:
         """The version that is being made; while the job runs."""
         assert self._draft is not None  # noqa: S101 — INVARIANT: asked by stages, which `run` runs
         return self._draft
@@ -151,7 +151,7 @@ class Job:
         """The folder of a finished stage; a stage reads only those that it declares."""
         if self._readable is not None and stage not in self._readable:
             raise KeyError(f"`{stage}` is not among the inputs of the stage")
-        return self.draft.kept(stage)
+        return self.draft.stage_folder(stage)
 
     def counts(self, stage: str) -> Mapping[str, Any]:
         """What a finished stage returned."""

@@ -23,8 +23,8 @@ from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from, written_to
 from lakewarden.pipeline.link_directory import (
     COLUMNS,
-    Draft,
     Input,
+    LinkDraft,
     Manifest,
     Row,
     digest,
@@ -247,7 +247,7 @@ def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
     return counted.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
 
 
-def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: Draft) -> DataFrame:
+def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: LinkDraft) -> DataFrame:
     """The pairs, those of classes that contradict themselves marked as ambiguous, too."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -259,14 +259,14 @@ def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: Draft) -> D
     return marked.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
 
 
-def _kept(frame: DataFrame, one: Draft, name: str) -> DataFrame:
+def _kept(frame: DataFrame, one: LinkDraft, name: str) -> DataFrame:
     """The same rows, written down, so that they are computed once."""
     place = one.scratch / name
     frame.write.parquet(written_to(place))
     return frame.sparkSession.read.schema(frame.schema).parquet(read_from(place))
 
 
-def _write(pairs: DataFrame, one: Draft) -> None:
+def _write(pairs: DataFrame, one: LinkDraft) -> None:
     """Writes the links in order, in place of those that were written."""
     shutil.rmtree(one.links, ignore_errors=True)
     links = pairs.filter(f"not {AMBIGUOUS}").select(*COLUMNS).orderBy(*COLUMNS)

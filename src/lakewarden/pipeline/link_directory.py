@@ -166,7 +166,7 @@ def digest(rows: Sequence[Row]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class LinkDraft:
     """The next version of a directory; `previous` is the manifest that counts now."""
 
     out: Path
@@ -195,7 +195,7 @@ class Draft:
 
 
 @contextmanager
-def draft(out: Path) -> Iterator[Draft]:
+def draft(out: Path) -> Iterator[LinkDraft]:
     """A draft of the next version of a directory, which is made if it is not there.
 
     Raises `BadInput` when the folder is somebody else's, `Conflict` when another process works
@@ -206,7 +206,7 @@ def draft(out: Path) -> Iterator[Draft]:
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput("expected an empty folder, or one of links", where=str(out))
     with locked(out):
-        one = Draft(out, read_manifest(out) if is_links(out) else None)
+        one = LinkDraft(out, read_manifest(out) if is_links(out) else None)
         _sweep(out)
         one.scratch.mkdir()
         (out / NEW).mkdir()

@@ -150,14 +150,14 @@ class FinishedStage(NamedTuple):
     reused: bool
 
 
-class Draft:
+class VersionDraft:
     """The next version of the folder `out`; `previous` is the manifest that counts now."""
 
     def __init__(self, out: Path, previous: Manifest | None, key: str, progress: Progress) -> None:
         self.out = out
         self.previous = previous
         self.stages: dict[str, FinishedStage] = {}
-        self._kept: dict[str, Path] = {}
+        self._stage_folders: dict[str, Path] = {}
         self._work = out / _WORK / key
         self._progress = progress
 
@@ -166,9 +166,9 @@ class Draft:
         """Where the version is written."""
         return self.out / NEW
 
-    def kept(self, stage: str) -> Path:
+    def stage_folder(self, stage: str) -> Path:
         """Where a stage that is finished has written what the next run may take over."""
-        return self._kept[stage]
+        return self._stage_folders[stage]
 
     def stage(
         self, name: str, make: Callable[[Path], Mapping[str, Any]], say: str = ""
@@ -181,7 +181,7 @@ class Draft:
         marker = self._work / f"{name}{_DONE}"
         if marker.is_file():
             known = json.loads(marker.read_text("utf-8"))
-            self._kept[name] = self._work / known["folder"]
+            self._stage_folders[name] = self._work / known["folder"]
             self.stages[name] = FinishedStage(known["found"], known["seconds"], reused=True)
             self._progress(name, 1, 1, "done by an earlier run")
             return self.stages[name].found
@@ -194,7 +194,7 @@ class Draft:
         found = dict(make(folder))
         seconds = round(time.monotonic() - began, 3)
         write_whole(marker, json.dumps({"folder": folder.name, "found": found, "seconds": seconds}))
-        self._kept[name] = folder
+        self._stage_folders[name] = folder
         self.stages[name] = FinishedStage(found, seconds, reused=False)
         self._progress(name, 1, 1, say.format(**found))
         return found
@@ -269,7 +269,7 @@ def key_of(inputs: tuple[Input, ...], options: Mapping[str, str], *more: str) ->
 
 
 @contextmanager
-def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Draft]:
+def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[VersionDraft]:
     """A draft of the next version of a folder, which is made if it is not there.
 
     Stages that a run of the same `key` finished are taken over; those of other runs are swept,
@@ -282,7 +282,7 @@ def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Draft]
             raise BadInput(f"expected an empty folder, or one of the kind `{kind}`", where=str(out))
     with locked(out):
         previous = _previous(out, kind)  # what was there before may no longer count
-        one = Draft(out, previous, key, progress)
+        one = VersionDraft(out, previous, key, progress)
         _sweep(out, keep=key)
         _sweep_versions(out, previous)
         one.folder.mkdir()

@@ -23,7 +23,7 @@ from lakewarden.pipeline.directory_statements import STATEMENTS
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.unused import policy, run
-from lakewarden.pipeline.unused.run import Asked, Log, find_unused, is_anything_unused
+from lakewarden.pipeline.unused.run import Log, UnusedCriteria, find_unused, is_anything_unused
 from lakewarden.pipeline.version_folder import folder_of
 from tests.cli import stores
 from tests.cli.realms import Cli
@@ -33,7 +33,7 @@ from tests.pipeline.unused.reckoned import compiled
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ASKED = Asked(days=lake.DAYS, now=lake.NOW)
+ASKED = UnusedCriteria(days=lake.DAYS, now=lake.NOW)
 
 
 class Ran(NamedTuple):
@@ -236,11 +236,11 @@ def test_what_cannot_be_read_is_told(
 @pytest.mark.parametrize(
     ("asked", "where"),
     [
-        (Asked(0), "--days"),
-        (Asked(3, pieces=0), "--pieces"),
-        (Asked(3, share=1.0), "--share"),
+        (UnusedCriteria(0), "--days"),
+        (UnusedCriteria(3, pieces=0), "--pieces"),
+        (UnusedCriteria(3, share=1.0), "--share"),
     ],
 )
-def test_what_cannot_be_asked_is_told(asked: Asked, where: str) -> None:
+def test_what_cannot_be_asked_is_told(asked: UnusedCriteria, where: str) -> None:
     with pytest.raises(BadInput, match=where):
         asked.since()

@@ -25,7 +25,7 @@ class Severity(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Violation:
     """One thing that a rule found: where, what is wrong there, and what would mend it.
 
     `severity` None: the rule's own.
@@ -37,7 +37,7 @@ class Found:
     severity: Severity | None = None
 
 
-Find = Callable[[LintContext], Iterator[Found]]
+Find = Callable[[LintContext], Iterator[Violation]]
 
 
 def every_model(_: Model) -> bool:

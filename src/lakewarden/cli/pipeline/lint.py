@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.lint import EVERYTHING, Asked, Form, Which, show_findings
+from lakewarden.cli.lint import EVERYTHING, Form, LintedRealm, Which, show_findings
 from lakewarden.cli.outcome import note
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.progress import running
@@ -45,7 +45,7 @@ def linting(
     rules = which.rules
     with running("lint", spark, names_of(STAGES)) as (session, progress):
         made = lint_index(index, out, rules=rules, origin=from_, progress=progress, spark=session)
-    asked = Asked(
+    asked = LintedRealm(
         made.manifest.facts["realm"], read_findings(out, made.manifest), (out / MANIFEST).as_posix()
     )
     code = show_findings([asked], which, format)

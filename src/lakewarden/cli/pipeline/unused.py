@@ -66,9 +66,14 @@ def unused(  # noqa: PLR0913 — a parameter for each option
         lakewarden pipeline unused lake-index --log usage:sqlite:///estate.db --days 90 --out less
     """
     from lakewarden.pipeline.job import names_of
-    from lakewarden.pipeline.unused.run import STAGES, Asked, find_unused, is_anything_unused
+    from lakewarden.pipeline.unused.run import (
+        STAGES,
+        UnusedCriteria,
+        find_unused,
+        is_anything_unused,
+    )
 
-    asked = Asked(days, pieces, share, now)
+    asked = UnusedCriteria(days, pieces, share, now)
     asked.since()
     with (
         _logs(index, log) as logs,

@@ -18,6 +18,7 @@ from lakewarden.pipeline.diff.block_profile import PAIRED, PROFILED, SIGNS, Desc
 from lakewarden.pipeline.diff.user_numbering import Everyone
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, each_block
+from lakewarden.pipeline.job import Counts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 _CHANGED: Final = "type string, name string, before int, after int"
 _DIFFERING: Final = "type string, name string, before int, after int, had string, has string"
 _PAIR: Final = ["type", "had", "has"]
-
-Found = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Times:
         blocks = blocks_of(self.indexes[side], self.spark)
         return each_block(blocks, self.contexts[side], judge, schema)
 
-    def sign(self, folder: Path) -> Found:
+    def sign(self, folder: Path) -> Counts:
         """Signs the entities of both."""
         for side, name in enumerate((BEFORE, AFTER)):
             rows = self._judged(side, Sign(self.users, name), SIGNS)
@@ -50,7 +49,7 @@ class Times:
         read = (parquet_output.read(self.spark, folder / name, SIGNS) for name in (BEFORE, AFTER))
         return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
 
-    def compare(self, signs: Path, folder: Path) -> Found:
+    def compare(self, signs: Path, folder: Path) -> Counts:
         """Finds the entities whose signatures differ, or that are on one side alone."""
         one, other = (
             parquet_output.read(self.spark, signs / name, SIGNS)
@@ -67,7 +66,7 @@ class Times:
     def _changed(self, folder: Path) -> DataFrame:
         return parquet_output.read(self.spark, folder / "changed", _CHANGED)
 
-    def judge(self, compared: Path, folder: Path) -> Found:
+    def judge(self, compared: Path, folder: Path) -> Counts:
         """Finds out who may do what on those, and in what pairs of answers differ."""
         changed = self._changed(compared)
         for side, name in enumerate((BEFORE, AFTER)):
@@ -97,7 +96,7 @@ class Times:
             changed = changed.join(own, name, "left")
         return changed.select("type", "name", BEFORE, AFTER, "had", "has")
 
-    def found(self, compared: Path, judged: Path) -> tuple[pa.Table, pa.Table, pa.Table]:
+    def differences(self, compared: Path, judged: Path) -> tuple[pa.Table, pa.Table, pa.Table]:
         """Parts by class; class, id, example and count; and the table `members`."""
         paired = parquet_output.read(self.spark, judged / "paired", PAIRED)
         differing = parquet_output.read(self.spark, judged / "differing", _DIFFERING)

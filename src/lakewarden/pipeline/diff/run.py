@@ -33,7 +33,7 @@ from lakewarden.pipeline.diff.policy import (
     policy_of,
     turned_on,
 )
-from lakewarden.pipeline.diff.user_numbering import Everyone, asked, everyone
+from lakewarden.pipeline.diff.user_numbering import Everyone, everyone, with_users
 from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import BLOCKS, Index, open_index
 from lakewarden.pipeline.index.own_rows import own_where
@@ -90,7 +90,7 @@ def difference_of_policies(
     ]
     inputs = (index.input, Input("policy", 0, sha256_of(json.dumps(said, sort_keys=True))))
     job = Job(KIND, out, (USERS, *TABLES), spark, inputs, {"only": str(only)}, progress)
-    judge = Policies(asked(before, users), asked(later, users), users, about)
+    judge = Policies(with_users(before, users), with_users(later, users), users, about)
     return _run(STAGES, _Comparing(job, users, index, judge))
 
 
@@ -107,7 +107,7 @@ def difference_of_times(
         raise BadInput("access can be compared under one model with the same settings only")
     contexts = task_context_of(sides[0]), task_context_of(sides[1])
     users = everyone(*(context.memberships for context in contexts))
-    questions = asked(contexts[0], users), asked(contexts[1], users)
+    questions = with_users(contexts[0], users), with_users(contexts[1], users)
     inputs = tuple(side.input for side in sides)
     job = Job(KIND, out, (USERS, *TABLES), spark, inputs, progress=progress)
     times = Times(spark, sides, questions, users)
@@ -162,18 +162,20 @@ class _Comparing:
         return {"blocks": sides.before.blocks, "classes": _rows(folder)[1].num_rows}
 
     def sum(self, folder: Path) -> Counts:
-        tables = aggregation.summed(self._found(), len(self.users))
+        tables = aggregation.summed(self._differences(), len(self.users))
         for name, rows in tables._asdict().items():
             parquet_output.put_table(rows, folder / name)
         return {"parts": tables.parts.num_rows, "changes": aggregation.changes(tables)}
 
-    def _found(self) -> aggregation.Found:
+    def _differences(self) -> aggregation.Differences:
         judged = self.job.folder("judge")
         if isinstance(self.sides, Times):
-            return aggregation.Found(*self.sides.found(self.job.folder("compare"), judged))
+            return aggregation.Differences(
+                *self.sides.differences(self.job.folder("compare"), judged)
+            )
         parts, classes = _rows(judged)
         side = pa.repeat(pa.scalar("both"), classes.num_rows)
-        return aggregation.Found(parts, classes, classes.append_column("side", side))
+        return aggregation.Differences(parts, classes, classes.append_column("side", side))
 
 
 _READ: Final = Stage("read", (), _Comparing.read, (USERS,), "{users:,} users")

@@ -59,7 +59,7 @@ def asking(memberships: Memberships, users: Everyone) -> Memberships:
     )
 
 
-def asked(context: TaskContext, users: Everyone) -> TaskContext:
+def with_users(context: TaskContext, users: Everyone) -> TaskContext:
     """The estate with all these users among those who may be asked about."""
     return replace(context, memberships=asking(context.memberships, users), key=uuid4().hex)
 

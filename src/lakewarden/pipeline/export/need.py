@@ -32,7 +32,7 @@ Need = frozenset[Tie]
 
 NOTHING: Final[Need] = frozenset()
 
-Found = Mapping[Need, BitMap]
+UsersByNeed = Mapping[Need, BitMap]
 """The users for whom a need is enough, not all of them by less; none of the sets is empty."""
 
 
@@ -43,9 +43,9 @@ class Needs:
         self._people = people
         self._residues = residues
         self._audience = audience
-        self._known: dict[int, Found] = {}
+        self._known: dict[int, UsersByNeed] = {}
 
-    def of(self, number: int) -> Found:
+    def of(self, number: int) -> UsersByNeed:
         """What a residue needs; remembered. With `NOTHING` come those who need no tie.
 
         Those are let in by statements, or by owning, or being, what a relation leads to.
@@ -55,7 +55,7 @@ class Needs:
             known = self._known[number] = _least(self._read(number))
         return known
 
-    def _read(self, number: int) -> Found:
+    def _read(self, number: int) -> UsersByNeed:
         if not self._residues.is_own(number):
             return {NOTHING: self._audience.stated(number)}
         match self._residues[number]:
@@ -75,14 +75,14 @@ class Needs:
                 raise AssertionError(f"{residue} turns on ownership and is not read")
 
 
-def _either(one: Found, other: Found) -> Found:
+def _either(one: UsersByNeed, other: UsersByNeed) -> UsersByNeed:
     found = dict(one)
     for need, users in other.items():
         found[need] = found.get(need, BitMap()) | users
     return _least(found)
 
 
-def _both(one: Found, other: Found) -> Found:
+def _both(one: UsersByNeed, other: UsersByNeed) -> UsersByNeed:
     found: dict[Need, BitMap] = {}
     for need, users in one.items():
         for more, others in other.items():
@@ -93,7 +93,7 @@ def _both(one: Found, other: Found) -> Found:
     return _least(found)
 
 
-def _least(found: Found) -> Found:
+def _least(found: UsersByNeed) -> UsersByNeed:
     """The same without needs that let in nobody whom less does not.
 
     Who is let in by less stays with the others: a crowd is easier to say whole than with holes.

@@ -35,8 +35,13 @@ from lakewarden.pipeline.index.task_context import (
 )
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
-from lakewarden.pipeline.review.finding import TOLD, Plan, answers_of, teller
-from lakewarden.pipeline.review.question import CLASSES_FOR_SQL, Chosen, chosen, told
+from lakewarden.pipeline.review.finding import COMPARED, Plan, answers_of, comparison_judge
+from lakewarden.pipeline.review.question import (
+    CLASSES_FOR_SQL,
+    Chosen,
+    attribute_comparisons,
+    chosen,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,9 +105,11 @@ class _Exporting:
         return each_block(blocks_of(self.index, self.job.spark), self.context, judge, schema)
 
     def ask(self, folder: Path) -> Counts:
-        asked = told(self.index.system.model)
+        asked = attribute_comparisons(self.index.system.model)
         if asked:
-            parquet_output.write(self._each_block(teller(asked), TOLD), folder / "told")
+            parquet_output.write(
+                self._each_block(comparison_judge(asked), COMPARED), folder / "told"
+            )
         return {"told": len(asked)}
 
     def find(self, folder: Path) -> Counts:

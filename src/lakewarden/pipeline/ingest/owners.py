@@ -20,8 +20,8 @@ from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.report import Report, Rows
 from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.ingest.stages import Found, Stages, digest
-from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
+from lakewarden.pipeline.ingest.stages import Counts, Stages, digest
+from lakewarden.pipeline.ingest.version import DirectoryDraft, draft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import load_system
@@ -66,7 +66,7 @@ def own(
         version = folder_of(directory, before)
         key = digest(before.text(), options)
 
-        def give(folder: Path) -> Found:
+        def give(folder: Path) -> Counts:
             return _given(version, before, ownership, folder, spark)
 
         found = stages.run("own", key, give)
@@ -75,7 +75,7 @@ def own(
             read_from(one.scratch / "own" / "rows")
         )
 
-        def write(_: Path) -> Found:
+        def write(_: Path) -> Counts:
             return _written(version, before, rows, found["total"], one, progress)
 
         written = stages.run("write", key, write, place=one.folder)
@@ -132,7 +132,7 @@ def _written(
     before: Manifest,
     owners: DataFrame,
     total: int,
-    one: Draft,
+    one: DirectoryDraft,
     progress: Progress,
 ) -> dict[str, Any]:
     """Writes the owners, and copies every other table."""
@@ -152,7 +152,7 @@ def _written(
     return {"tables": tables}
 
 
-def _report(before: Manifest, found: Found, stages: Stages) -> Report:
+def _report(before: Manifest, found: Counts, stages: Stages) -> Report:
     rows = {
         name: Rows(content.rows, content.rows, 0)
         for name, content in before.tables.items()

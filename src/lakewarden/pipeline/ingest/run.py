@@ -28,9 +28,9 @@ from lakewarden.pipeline.ingest.report import MAX_NOTES, Report
 from lakewarden.pipeline.ingest.report import Rows as Counted
 from lakewarden.pipeline.ingest.rows import Distributed, Rows, distributed
 from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
-from lakewarden.pipeline.ingest.stages import FETCHED, Found, Stages, digest
+from lakewarden.pipeline.ingest.stages import FETCHED, Counts, Stages, digest
 from lakewarden.pipeline.ingest.tabular import frame_of
-from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
+from lakewarden.pipeline.ingest.version import DirectoryDraft, draft, read_from, written_to
 from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, named_only, quality, write
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.system import System, load_system
@@ -69,7 +69,7 @@ class _Run:
 
     spark: SparkSession
     system: System
-    draft: Draft
+    draft: DirectoryDraft
     stages: Stages
     progress: Progress
 
@@ -145,7 +145,7 @@ def _fetched(source: Source | Distant, run: _Run) -> Source:
     if not isinstance(source, Distant):
         return source
 
-    def fetch(folder: Path) -> Found:
+    def fetch(folder: Path) -> Counts:
         return {"missing": list(source.fetch(folder, run.progress))}
 
     key = digest(source.kind, source.model, source.place)
@@ -160,13 +160,13 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
     """
     known = source.inputs()
 
-    def read(folder: Path) -> Found:
+    def read(folder: Path) -> Counts:
         below = folder / "source"
         below.mkdir()
         reading = source.read(run.spark, run.system, below, run.progress)
         inputs = reading.inputs if known is None else known
         found = _taken(reading.rows, run.spark, for_spark=for_spark)
-        rows = found.kept(folder / "rows")
+        rows = found.written(folder / "rows")
         counts = rows.counts()
         if counts.get(ERRORS):
             refuse_errors(sorted(rows.errors(), key=natural))
@@ -230,8 +230,8 @@ def _reopened(run: _Run, stage: str, *, here: bool) -> Rows:
 def _check(read: _Read, run: _Run) -> Checked:
     here = isinstance(read.rows, Local)
 
-    def judge(folder: Path) -> Found:
-        rows = read.rows.checked(COUNTED, run.system.model).kept(folder / "rows")
+    def judge(folder: Path) -> Counts:
+        rows = read.rows.checked(COUNTED, run.system.model).written(folder / "rows")
         passed, failed, reasons = Counter[str](), Counter[str](), Counter[str]()
         for name, reason, count in rows.outcomes():
             if reason is None:
@@ -260,7 +260,7 @@ def _own(checked: Checked, rules: owning.Ownership | None, key: str, run: _Run) 
     before, schema = rows.owners, spark_schema("owners")
     place = run.draft.scratch / "own" / "rows"
 
-    def own(_: Path) -> Found:
+    def own(_: Path) -> Counts:
         owning.apply(before, rows.table("entities"), rules).write.parquet(written_to(place))
         after = run.spark.read.schema(schema).parquet(read_from(place))
         added = after.join(before, before.columns, "left_anti").count()
@@ -277,7 +277,7 @@ def _own(checked: Checked, rules: owning.Ownership | None, key: str, run: _Run) 
 def _written(
     checked: Checked, owned: Owned, key: str, run: _Run
 ) -> tuple[dict[str, Content], Content]:
-    def work(_: Path) -> Found:
+    def work(_: Path) -> Counts:
         tables, statements = write(checked, owned, run.draft, run.progress)
         return {"tables": tables, "statements": statements}
 

@@ -55,7 +55,7 @@ def read_from(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DirectoryDraft:
     """The next version of the directory `out`; `previous` is the manifest that counts now."""
 
     out: Path
@@ -122,7 +122,7 @@ class Draft:
 
 
 @contextmanager
-def draft(out: Path, *, fresh: bool = False) -> Iterator[Draft]:
+def draft(out: Path, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
     """A draft of the next version of the directory, which is made if it is not there.
 
     `fresh`: nothing is taken of what an earlier process left behind.
@@ -138,7 +138,7 @@ def draft(out: Path, *, fresh: bool = False) -> Iterator[Draft]:
         raise BadInput(message, where=str(out))
     with locked(out):
         previous = read_manifest(out) if (out / MANIFEST).exists() else None
-        one = Draft(out, previous)
+        one = DirectoryDraft(out, previous)
         if fresh:
             _sweep(one)
         one.scratch.mkdir(mode=0o700, exist_ok=True)
@@ -153,6 +153,6 @@ def draft(out: Path, *, fresh: bool = False) -> Iterator[Draft]:
         _sweep(one)
 
 
-def _sweep(one: Draft) -> None:
+def _sweep(one: DirectoryDraft) -> None:
     for folder in (one.scratch, one.folder):
         shutil.rmtree(folder, ignore_errors=True)

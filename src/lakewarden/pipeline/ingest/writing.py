@@ -17,7 +17,7 @@ from lakewarden.pipeline.directory_manifest import Content
 from lakewarden.pipeline.ingest.report import Quality, Share
 from lakewarden.pipeline.ingest.rows import Rows
 from lakewarden.pipeline.ingest.source import Progress
-from lakewarden.pipeline.ingest.version import Draft
+from lakewarden.pipeline.ingest.version import DirectoryDraft
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 
 
@@ -46,7 +46,7 @@ def expect(what: str, found: int, expected: int) -> None:
 
 
 def write(
-    checked: Checked, owned: Owned, one: Draft, progress: Progress
+    checked: Checked, owned: Owned, one: DirectoryDraft, progress: Progress
 ) -> tuple[dict[str, Content], Content]:
     """Writes every table and the statements; what each holds. Raises when a row is missing."""
     counts = {
@@ -79,7 +79,7 @@ def _compare(
     owned: Owned,
     tables: Mapping[str, Content],
     statements: Content,
-    one: Draft,
+    one: DirectoryDraft,
 ) -> None:
     """Compares what was written with what was counted on the way."""
     passed = checked.passed

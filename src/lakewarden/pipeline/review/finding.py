@@ -27,7 +27,7 @@ from lakewarden.pipeline.review.group import Group, Grouping
 from lakewarden.pipeline.review.group_bounds import Groups, OwnershipBounds, digest_of, groups_of
 from lakewarden.pipeline.review.named_access import Naming
 from lakewarden.pipeline.review.ownership_access import Owning
-from lakewarden.pipeline.review.question import Agenda, Chosen, told
+from lakewarden.pipeline.review.question import Agenda, Chosen, attribute_comparisons
 from lakewarden.pipeline.review.reduction import Reduction, Spots
 from lakewarden.pipeline.review.residue import NOBODY, Residues, Told
 from lakewarden.pipeline.review.row import (
@@ -43,7 +43,7 @@ from lakewarden.pipeline.review.row import (
 
 Ids = NDArray[np.int32]
 
-TOLD: Final = "told int, user int, id int, truth boolean"
+COMPARED: Final = "told int, user int, id int, truth boolean"
 """Whether a comparison holds for a user, as the entity `id` says that is the user."""
 
 
@@ -255,7 +255,7 @@ def _gained(what: int, type: str, matter: int, gains: Codes) -> Iterator[pa.Reco
         )
 
 
-def teller(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
+def comparison_judge(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """What finds, in a block, which comparisons hold for the users that are its entities."""
     questions = tuple(asked)
 
@@ -288,10 +288,12 @@ def answers_of(model: Model, answers: Path) -> dict[Told, BitMap]:
     if not answers.exists():
         return {}
     columns = pq.read_table(answers).select(["told", "user", "id", "truth"]).columns
-    return telling(told(model), zip(*(c.to_pylist() for c in columns), strict=True))
+    return users_by_comparison(
+        attribute_comparisons(model), zip(*(c.to_pylist() for c in columns), strict=True)
+    )
 
 
-def telling(
+def users_by_comparison(
     asked: Iterable[Told], rows: Iterable[tuple[int, int, int, bool]]
 ) -> dict[Told, BitMap]:
     """The users of whom each comparison holds; of several entities the first one speaks."""

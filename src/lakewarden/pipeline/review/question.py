@@ -207,7 +207,7 @@ def parts(model: Model, rule: Node, type: str = "") -> Iterator[Node]:
         todo.extend((inner, "" if is_elsewhere else at) for inner in children(node))
 
 
-def told(model: Model) -> tuple[Told, ...]:
+def attribute_comparisons(model: Model) -> tuple[Told, ...]:
     """What rules of the model ask about the stored attributes of who asks."""
     found = {
         Told(node.attribute, node.operator, node.value)

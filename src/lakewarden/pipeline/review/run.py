@@ -29,11 +29,17 @@ from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.review import assets, people
 from lakewarden.pipeline.review.activity import Use, use_of
 from lakewarden.pipeline.review.audience import Telling, people_of
-from lakewarden.pipeline.review.block_merge import At, Found, class_counts, gathered, members
-from lakewarden.pipeline.review.finding import TOLD, Plan, answers_of, finder, teller
+from lakewarden.pipeline.review.block_merge import (
+    At,
+    MergedFindings,
+    class_counts,
+    gathered,
+    members,
+)
+from lakewarden.pipeline.review.finding import COMPARED, Plan, answers_of, comparison_judge, finder
 from lakewarden.pipeline.review.labels import Sensitive, labels_of
 from lakewarden.pipeline.review.page import page
-from lakewarden.pipeline.review.question import CLASSES, Chosen, chosen, told
+from lakewarden.pipeline.review.question import CLASSES, Chosen, attribute_comparisons, chosen
 from lakewarden.pipeline.review.row import ASSET, CLASS, FOUND, GROUP
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
@@ -129,7 +135,7 @@ class _Reviewing:
         return answers_of(self.index.system.model, self.job.folder("ask") / "told")
 
     @cached_property
-    def _gathered(self) -> Found:
+    def _gathered(self) -> MergedFindings:
         """What was found, read once."""
         everyone = people_of(self._context)
         return gathered(self._folders(), everyone, self._telling, self._matters_by_group())
@@ -145,9 +151,9 @@ class _Reviewing:
         return frozenset((type, matter) for type, matter in known)
 
     def ask(self, folder: Path) -> Counts:
-        asked = told(self.index.system.model)
+        asked = attribute_comparisons(self.index.system.model)
         if asked:
-            self._judge(teller(asked), TOLD, folder / "told")
+            self._judge(comparison_judge(asked), COMPARED, folder / "told")
         return {"told": len(asked)}
 
     def find(self, folder: Path) -> Counts:

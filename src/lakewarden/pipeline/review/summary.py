@@ -20,7 +20,7 @@ from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
 from lakewarden.kernel.principal import USER
 from lakewarden.pipeline.index.index import STATEMENTS, Index
 from lakewarden.pipeline.product import Manifest, sha256_of
-from lakewarden.pipeline.review.block_merge import Found
+from lakewarden.pipeline.review.block_merge import MergedFindings
 from lakewarden.pipeline.review.people import columns_of, rows_at
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
@@ -197,7 +197,7 @@ def age_of(source: Path) -> dict[str, Any]:
     return {"written": moment, "age_seconds": max(0, round(time.time() - written_at))}
 
 
-def facts_of(index: Index, found: Found) -> dict[str, Any]:
+def facts_of(index: Index, found: MergedFindings) -> dict[str, Any]:
     """What the review is of: the system, and the population as it was frozen in the index."""
     facts, memberships = index.manifest.facts, found.people.memberships
     statements = sha256_of((index.folder / STATEMENTS).read_text("utf-8"))

@@ -211,7 +211,7 @@ class _Step:
                 )
                 self._wait(applied.waiting)
         except WardenError as error:
-            write_whole(self.place / _REFUSED, json.dumps(_told(error), ensure_ascii=False))
+            write_whole(self.place / _REFUSED, json.dumps(_refusal(error), ensure_ascii=False))
             raise
 
     def _waiting(self) -> list[Line]:
@@ -244,7 +244,7 @@ def _shared(place: Path) -> Path:
         return made.replace(place / made.name)
 
 
-def _told(error: WardenError) -> dict[str, str]:
+def _refusal(error: WardenError) -> dict[str, str]:
     kind = type(error).__name__
     if isinstance(error, BadInput):
         return {"error": BadInput.__name__, "message": error.message, "where": error.where}

@@ -199,7 +199,7 @@ class Finder:
             id = statement.id
             used = {key: use for key, use in said.uses.get(id, {}).items() if use.n}
             spare = said.spare.get(id, {})
-            kept = self._proposer.kept(statement)
+            kept = self._proposer.reason_to_keep(statement)
             tables["uses"] += self._uses(statement, used)
             if not used:
                 tables["unused_statements"].append(self._idle(statement, spare, kept))

@@ -63,7 +63,7 @@ class Log(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UnusedCriteria:
     """What is asked: days without use, statements that may replace one, the share that is broad."""
 
     days: int
@@ -93,7 +93,7 @@ def find_unused(
     source: Path,
     logs: Sequence[Log],
     out: Path,
-    asked: Asked,
+    asked: UnusedCriteria,
     *,
     spark: SparkSession,
     mapping: Path | None = None,
@@ -148,7 +148,7 @@ class _Comparing:
     index: Index
     context: TaskContext
     reader: Reader
-    asked: Asked
+    asked: UnusedCriteria
     since: str
 
     def facts(self) -> dict[str, Any]:

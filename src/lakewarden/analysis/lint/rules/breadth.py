@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import LintContext, at, some, who, words
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model, Reach
@@ -27,7 +27,7 @@ MAX_ADMINS = 10
     source="CDAP authorization reference 5.1.2: wildcards; Gravitino 1.1.0: privilege inheritance",
     misses="Several grants that cover it all together; criteria that leave hardly anything out.",
 )
-def broad_grant(context: LintContext) -> Iterator[Found]:
+def broad_grant(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
         if statement.effect is not Effect.ALLOW or not statement.principals:
             continue
@@ -35,14 +35,14 @@ def broad_grant(context: LintContext) -> Iterator[Found]:
             case On(entity):
                 deep = _deep(context, statement, entity.type)
                 if deep:
-                    yield Found(
+                    yield Violation(
                         at(statement),
                         f"allows {words(deep)} on everything in `{entity.type}:{entity.name}`",
                         "grant it on the containers that are meant; new ones stay closed then",
                     )
             case Matching(type, parts) if len(parts) > 1 and set("".join(parts)) == {"*"}:
                 privileges = words(context.privileges(statement))
-                yield Found(
+                yield Violation(
                     at(statement),
                     f"allows {privileges} on every {type} of every container",
                     f"name the containers: `{type}:NAME.{'.'.join(parts[1:])}`",
@@ -72,14 +72,14 @@ def _deep(context: LintContext, statement: Statement, type: str) -> frozenset[st
     source="DataHub documentation, Policies Guide: default policies can and should be altered",
     misses="Groups that everybody is in. Statements with a constraint.",
 )
-def everyone_may_write(context: LintContext) -> Iterator[Found]:
+def everyone_may_write(context: LintContext) -> Iterator[Violation]:
     changing = context.meaning.changing
     for statement in context.in_force:
         if statement.effect is not Effect.ALLOW or not any(map(_is_all, statement.principals)):
             continue
         opens = sorted(context.privileges(statement) & changing)
         if opens and statement.constraint is None:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"lets everybody change things: {some(opens)}",
                 "name the groups that need it; leave everybody what only shows",
@@ -104,10 +104,10 @@ def _has_self(model: Model) -> bool:
     source="DataHub, PoliciesConfig.getDefaultPolicies",
     applies=_has_self,
 )
-def implicit_self(context: LintContext) -> Iterator[Found]:
+def implicit_self(context: LintContext) -> Iterator[Violation]:
     held = context.model.self_privileges & context.meaning.changing
     if held:
-        yield Found(
+        yield Violation(
             Place("realm", context.model.name),
             f"every user has {words(held)} on the own user, which no policy says or takes away",
             "know it when user entities carry something that policies look at",
@@ -127,7 +127,7 @@ def _ships_roles(model: Model) -> bool:
     applies=_ships_roles,
     misses="Whoever was given the same by a policy; see `may-grant`.",
 )
-def many_admins(context: LintContext) -> Iterator[Found]:
+def many_admins(context: LintContext) -> Iterator[Violation]:
     for id in sorted(context.memberships.members):
         role = context.principal(id)
         alone = frozenset({id})
@@ -138,7 +138,7 @@ def many_admins(context: LintContext) -> Iterator[Found]:
             continue
         users = context.users_of(id)
         if len(users) > MAX_ADMINS:
-            yield Found(
+            yield Violation(
                 who(role),
                 f"administers, and {len(users):,} users hold it:"
                 f" {some(context.principal(user).name for user in users)}",
@@ -159,7 +159,7 @@ def _grants(model: Model) -> bool:
     applies=_grants,
     misses="Statements and roles that the system ships; who holds those is not looked at.",
 )
-def may_grant(context: LintContext) -> Iterator[Found]:
+def may_grant(context: LintContext) -> Iterator[Violation]:
     granting = context.meaning.granting
     for statement in context.in_force:
         named = context.privileges(statement) & granting
@@ -169,7 +169,7 @@ def may_grant(context: LintContext) -> Iterator[Found]:
         users = frozenset[int]().union(*map(context.users_of, ids))
         if users:
             people = (context.principal(user).name for user in sorted(users))
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"allows {words(named)}: {some(people)} may give anything to anybody, themselves"
                 " included",

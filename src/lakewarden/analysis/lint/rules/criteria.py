@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from lakewarden.analysis.lint.applicability import chooses
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import (
     LintContext,
     at,
@@ -47,14 +47,14 @@ URNS = 20
     applies=chooses,
     misses="Grants to other groups of the same people, grants to owners, and limited tags.",
 )
-def editable_criterion(context: LintContext) -> Iterator[Found]:
+def editable_criterion(context: LintContext) -> Iterator[Violation]:
     for statement in context.policies:
         fields = {criterion.field for criterion in criteria_of(statement)} & _EDITS.keys()
         lent = {field: _lending(context, statement, field) for field in sorted(fields)}
         editable = [field for field, ids in lent.items() if ids]
         if editable:
             ids = sorted(set().union(*lent.values()))
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"selects by {words(editable)}, which {some(ids)} lets its holders change",
                 "select by what its holders cannot change, or leave that change to others",
@@ -89,13 +89,13 @@ def _lending(context: LintContext, statement: Statement, field: str) -> set[str]
     source="DataHub, PolicyEngine: conditions over empty sets",
     applies=chooses,
 )
-def empty_criterion(context: LintContext) -> Iterator[Found]:
+def empty_criterion(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
         for criterion in (*criteria_of(statement), *(statement.constraint or ())):
             if any(criterion.values):
                 continue
             is_not = criterion.condition is Condition.NOT_EQUALS
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"compares {criterion.field} with nothing, which"
                 f" {'holds of everything' if is_not else 'never holds'}",
@@ -112,7 +112,7 @@ def empty_criterion(context: LintContext) -> Iterator[Found]:
     applies=chooses,
     misses="Policies for owners, who are limited to what they own.",
 )
-def no_resources(context: LintContext) -> Iterator[Found]:
+def no_resources(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
         scope = statement.scope
         is_open = isinstance(scope, (Anything, Where)) and not criteria_of(statement)
@@ -120,7 +120,7 @@ def no_resources(context: LintContext) -> Iterator[Found]:
             name for name in context.privileges(statement) if context.model.privileges[name].on
         )
         if is_open and metadata and statement.principals and statement.id not in context.shipped:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"names no resources: {some(metadata)} on everything there is and will be",
                 "name types, domains, owners or tags",
@@ -136,7 +136,7 @@ def no_resources(context: LintContext) -> Iterator[Found]:
     source="DataHub, PolicyMatchCriterion; DataHub Policies Guide, experimental constraints",
     applies=chooses,
 )
-def not_equals_only(context: LintContext) -> Iterator[Found]:
+def not_equals_only(context: LintContext) -> Iterator[Violation]:
     for statement in context.policies:
         criteria = criteria_of(statement)
         if statement.owners is not None and not statement.principals:
@@ -145,7 +145,7 @@ def not_equals_only(context: LintContext) -> Iterator[Found]:
         if narrowing and all(c.condition is Condition.NOT_EQUALS for c in narrowing):
             fields = ", ".join(sorted({c.field for c in narrowing}))
             count = len(_entities_of(context, statement.id))
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"only says what it is not about ({fields}): it covers {count:,} entities, those"
                 " that have none of it included",
@@ -166,7 +166,7 @@ def _entities_of(context: LintContext, id: str) -> frozenset[int]:
     source="DataHub documentation, Policies Guide: anti-patterns, URN-specific policies",
     applies=chooses,
 )
-def urn_policies(context: LintContext) -> Iterator[Found]:
+def urn_policies(context: LintContext) -> Iterator[Violation]:
     alike: dict[object, list[Statement]] = {}
     for statement in context.policies:
         criteria = criteria_of(statement)
@@ -183,7 +183,7 @@ def urn_policies(context: LintContext) -> Iterator[Found]:
         )
         alike.setdefault(key, []).append(statement)
         if len(urns) >= URNS:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"lists {len(urns):,} URNs",
                 "tag what is meant, and choose by the tag",
@@ -191,7 +191,7 @@ def urn_policies(context: LintContext) -> Iterator[Found]:
     for policies in alike.values():
         if len(policies) >= ALIKE:
             ids = [policy.id for policy in policies]
-            yield Found(
+            yield Violation(
                 at(policies[0]),
                 f"and {len(policies) - 1} others differ only in their URNs: {some(ids)}",
                 "tag what they name, and make one policy that chooses by the tag",

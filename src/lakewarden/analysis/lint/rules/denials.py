@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pyroaring import BitMap
 
 from lakewarden.analysis.lint.applicability import denies
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import Bearing, LintContext, at, some, union, words
 from lakewarden.analysis.lint.privilege_meaning import not_denied
 from lakewarden.kernel.statement import Effect
@@ -22,7 +22,7 @@ from lakewarden.kernel.statement import Effect
     applies=denies,
     misses="DENYs that reach only some of those whom the ALLOW is for.",
 )
-def beaten_allow(context: LintContext) -> Iterator[Found]:
+def beaten_allow(context: LintContext) -> Iterator[Violation]:
     beaten: dict[str, set[str]] = {}
     for statement, (privilege, grant) in context.bears(Effect.ALLOW):
         stored = context.stored(grant)
@@ -36,7 +36,7 @@ def beaten_allow(context: LintContext) -> Iterator[Found]:
     for statement in context.in_force:
         if statement.id in beaten:
             names = words(beaten[statement.id])
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"allows {names}, which a DENY to the same takes away everywhere",
                 f"delete the ALLOW of {names}, or the DENY that beats it",
@@ -53,7 +53,7 @@ def beaten_allow(context: LintContext) -> Iterator[Found]:
     applies=denies,
     misses="The other privilege when it comes from a further role of the one who is denied.",
 )
-def bypassed_deny(context: LintContext) -> Iterator[Found]:
+def bypassed_deny(context: LintContext) -> Iterator[Violation]:
     for statement, (privilege, grant) in context.bears(Effect.DENY):
         types = context.meaning.companions(privilege)
         ids = context.stored(grant) & union(context.snapshot.of_type(type) for type in types)
@@ -61,7 +61,7 @@ def bypassed_deny(context: LintContext) -> Iterator[Found]:
             continue
         for other in sorted(context.meaning.stand_ins(privilege)):
             if all(_keeps(context, other, one, ids) for one in grant.principals):
-                yield Found(
+                yield Violation(
                     at(statement),
                     f"denies {privilege}, but {other} stays allowed there and opens the same",
                     f"deny {other} as well, or take its ALLOW away",
@@ -84,7 +84,7 @@ def _keeps(context: LintContext, privilege: str, principal: int, ids: BitMap) ->
     source="Apache Gravitino 1.1.0, access control page: required conditions of the owner",
     applies=denies,
 )
-def denied_owner(context: LintContext) -> Iterator[Found]:
+def denied_owner(context: LintContext) -> Iterator[Violation]:
     needs = context.meaning.owner_needs
     owned_by = context.snapshot.owned_by
     for statement, (privilege, grant) in context.bears(Effect.DENY):
@@ -97,7 +97,7 @@ def denied_owner(context: LintContext) -> Iterator[Found]:
             lost = owned_by[owner] & ids
             if lost:
                 name = context.principal(owner)
-                yield Found(
+                yield Violation(
                     at(statement),
                     f"denies {privilege} to `{name.kind}:{name.name}`, who owns"
                     f" {some(map(context.entity, lost), len(lost))} and can do nothing with it",
@@ -115,7 +115,7 @@ def denied_owner(context: LintContext) -> Iterator[Found]:
     applies=denies,
     misses="A DENY of which one privilege works and another does not.",
 )
-def idle_deny(context: LintContext) -> Iterator[Found]:
+def idle_deny(context: LintContext) -> Iterator[Violation]:
     counts_alone = not_denied(context.model)
     idle: dict[str, set[str]] = {}
     working: set[str] = set()
@@ -128,7 +128,7 @@ def idle_deny(context: LintContext) -> Iterator[Found]:
             idle.setdefault(statement.id, set()).add(bearing.privilege)
     for statement in context.in_force:
         if statement.id in idle and statement.id not in working:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"denies {words(idle[statement.id])} to whom nothing there allows it anyway",
                 "delete it, or give it to those from whom it is to be kept",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pyroaring import BitMap
 
 from lakewarden.analysis.lint.applicability import TYPE
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import (
     Bearing,
     LintContext,
@@ -31,17 +31,17 @@ from lakewarden.kernel.statement import Anything, Effect, Matching, On, Statemen
     mend="Name whom it is for and what it allows, or delete it.",
     source="DataHub, PolicyEngine (resourceOwnersTypes); Policies Guide, Actors",
 )
-def empty_statement(context: LintContext) -> Iterator[Found]:
+def empty_statement(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
         owners = statement.owners
         if not statement.principals and (owners is None or owners.types == frozenset()):
-            yield Found(
+            yield Violation(
                 at(statement),
                 "is for nobody: no user, group or role, and no owner of any ownership type",
                 "name who it is for; owners of whatever type are meant by leaving the types out",
             )
         elif not statement.privileges:
-            yield Found(at(statement), "names no privilege", "name one, or delete it")
+            yield Violation(at(statement), "names no privilege", "name one, or delete it")
 
 
 @rule(
@@ -51,19 +51,19 @@ def empty_statement(context: LintContext) -> Iterator[Found]:
     mend="Delete it.",
     source="lakewarden: validity windows",
 )
-def expired_statement(context: LintContext) -> Iterator[Found]:
+def expired_statement(context: LintContext) -> Iterator[Violation]:
     for statement in context.statements:
         end = statement.valid_until
         if end is None or not statement.active:
             continue
         if statement.valid_from is not None and statement.valid_from >= end:
-            yield Found(
+            yield Violation(
                 at(statement),
                 "ends before it begins, and never counts",
                 "correct `valid_from` or `valid_until`",
             )
         elif end <= context.now:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"counts no more since {_date(end)}",
                 "delete it; the audit trail keeps what it did",
@@ -85,7 +85,7 @@ def _date(moment: float) -> str:
     source="the operations of the model",
     misses="Privileges that are asked for only by their bare names.",
 )
-def idle_privilege(context: LintContext) -> Iterator[Found]:
+def idle_privilege(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
         type = _type_of(statement)
         if type is None:
@@ -99,7 +99,7 @@ def idle_privilege(context: LintContext) -> Iterator[Found]:
             and name not in (asked if _reaches(context, name) else context.meaning.asked_for(type))
         }
         if idle:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"allows {words(idle)}, for which no operation on a {type} asks",
                 f"take {words(idle)} out, or grant it on what it is for",
@@ -128,14 +128,14 @@ def _reaches(context: LintContext, privilege: str) -> bool:
     source="DataHub documentation, Policies Guide: troubleshooting; states INACTIVE and DRAFT",
     misses="Statements that the system ships: switching those off is how they are replaced.",
 )
-def inactive_leftover(context: LintContext) -> Iterator[Found]:
+def inactive_leftover(context: LintContext) -> Iterator[Violation]:
     for statement in context.statements:
         if statement.active or statement.id in context.shipped:
             continue
         scope = statement.scope
         is_wide = isinstance(scope, (Anything, Where)) and not criteria_of(statement)
         wide = is_wide and statement.owners is None and statement.effect is Effect.ALLOW
-        yield Found(
+        yield Violation(
             at(statement),
             "is not active" + (", and would cover everything if it were switched on" * wide),
             "delete it, or say in its title when it is to come back",
@@ -159,7 +159,7 @@ def inherits_nothing(model: Model) -> bool:
     applies=inherits_nothing,
     misses="Holders who have something, but not all that was meant, inside.",
 )
-def not_inherited(context: LintContext) -> Iterator[Found]:
+def not_inherited(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
         scope = statement.scope
         if statement.effect is not Effect.ALLOW or not isinstance(scope, On):
@@ -177,7 +177,7 @@ def not_inherited(context: LintContext) -> Iterator[Found]:
             if privilege.grantable
         )
         if inside.isdisjoint(reached):
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"reaches `{scope.entity.type}:{scope.entity.name}` alone: nothing of the"
                 f" {len(inside):,} inside it is open to the same",
@@ -202,13 +202,13 @@ def inherits(model: Model) -> bool:
     misses="Users who have one part of the way each: what all holders have is taken together."
     " DENYs on the way are not looked at.",
 )
-def unreachable_privilege(context: LintContext) -> Iterator[Found]:
+def unreachable_privilege(context: LintContext) -> Iterator[Violation]:
     for statement, bearing in context.bears(Effect.ALLOW):
         principals = [p for p in sorted(bearing.grant.principals) if context.users_of(p)]
         lacking = [_lacks(context, bearing, principal) for principal in principals]
         if lacking and all(lacking):
             needed = words(frozenset[str]().union(*lacking))
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"allows {bearing.privilege} to whom {needed} is not allowed there, so it opens"
                 " nothing",
@@ -270,7 +270,7 @@ def _reached(context: LintContext, privilege: str, principal: int, there: BitMap
     " `dangling-entity` finds those. One that grants in advance, before anything is created,"
     " is found and may be wanted.",
 )
-def vacuous_scope(context: LintContext) -> Iterator[Found]:
+def vacuous_scope(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force if context.tree.stored else ():
         bearings = context.bearings.get(statement.id, ())
         if not bearings or not _chooses_by_more(context, statement):
@@ -280,7 +280,7 @@ def vacuous_scope(context: LintContext) -> Iterator[Found]:
         # Of a name that is missing, and of no values at all, other rules speak.
         has_values = all(criterion.values for criterion in criteria_of(statement))
         if has_values and next(missing(context, statement), None) is None:
-            yield Found(
+            yield Violation(
                 at(statement),
                 "covers nothing that is stored",
                 "correct the pattern or the criteria, or delete it until there is something",

@@ -8,7 +8,7 @@ import numpy as np
 from pyroaring import BitMap
 
 from lakewarden.analysis.lint.applicability import CONTAINER, chooses, shows
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import LintContext, at, some, union
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model
@@ -27,7 +27,7 @@ _USUALLY_OWNED = 0.75
     applies=chooses,
     misses="Types of which most entities are like that.",
 )
-def homeless_entity(context: LintContext) -> Iterator[Found]:
+def homeless_entity(context: LintContext) -> Iterator[Violation]:
     tree = context.tree
     placed = BitMap.union(BitMap(), *context.snapshot.owned_by.values())
     kinds = {origin for field in context.model.fields.values() for origin in field.origin}
@@ -38,7 +38,7 @@ def homeless_entity(context: LintContext) -> Iterator[Found]:
         bare = BitMap(id for id in stored - placed if tree.parents[id] < 0)
         if bare and len(bare) * 2 < len(stored):
             names = (tree.names[id] for id in bare)
-            yield Found(
+            yield Violation(
                 Place("type", type),
                 f"{len(bare):,} of {len(stored):,} without owner, domain and container:"
                 f" {some(names, len(bare))}",
@@ -55,7 +55,7 @@ def homeless_entity(context: LintContext) -> Iterator[Found]:
     source="DataHub, PolicyEngine: resourceOwnersTypes (PR #7499)",
     applies=chooses,
 )
-def typed_owner(context: LintContext) -> Iterator[Found]:
+def typed_owner(context: LintContext) -> Iterator[Violation]:
     if not context.snapshot.owned_by:
         return
     used = set(context.coded.ownerships) - {""}
@@ -63,7 +63,7 @@ def typed_owner(context: LintContext) -> Iterator[Found]:
         types = None if statement.owners is None else statement.owners.types
         unused = sorted((types or frozenset()) - used)
         if unused:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"is for owners of the types {some(unused)}, and nobody owns anything that way",
                 "name the ownership types that are in use"
@@ -86,7 +86,7 @@ def owns(model: Model) -> bool:
     applies=owns,
     misses="Single tables; containers of a kind that is owned nowhere beside them.",
 )
-def unowned_container(context: LintContext) -> Iterator[Found]:
+def unowned_container(context: LintContext) -> Iterator[Violation]:
     tree = context.tree
     owned = union(context.snapshot.owned_by.values())
     parents = tree.above
@@ -105,7 +105,7 @@ def unowned_container(context: LintContext) -> Iterator[Found]:
         type = context.model.types.get(entity.type)
         inside = tree.subtree(id) & tree.stored
         if type is not None and type.owned and inside.isdisjoint(owned):
-            yield Found(
+            yield Violation(
                 Place(*entity),
                 f"has no owner, nor has any of the {len(inside) - 1:,} inside it; those beside it"
                 " have",
@@ -121,7 +121,7 @@ def unowned_container(context: LintContext) -> Iterator[Found]:
     source="DataHub documentation, Policies Guide: schema ownership",
     applies=shows,
 )
-def unowned_schema(context: LintContext) -> Iterator[Found]:
+def unowned_schema(context: LintContext) -> Iterator[Violation]:
     seeing = context.meaning.seeing
     by_owner = [
         s for s in context.in_force if s.owners is not None and context.privileges(s) & seeing
@@ -134,7 +134,7 @@ def unowned_schema(context: LintContext) -> Iterator[Found]:
         bare = stored - owned
         if bare and owned:
             names = (context.tree.names[id] for id in bare[:10])
-            yield Found(
+            yield Violation(
                 Place("type", type),
                 f"{len(bare):,} of {len(stored):,} without owner ({some(names)}), and"
                 f" `{by_owner[0].id}` shows things to their owners",

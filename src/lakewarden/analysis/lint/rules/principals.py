@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pyroaring import BitMap
 
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import LintContext, at, some, who
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
@@ -28,13 +28,13 @@ MAX_GROUPS_OF_STATEMENT = 5
     mend="Consolidate the statements, or split the group.",
     source="DataHub documentation, Policies Guide: groups listed in many policies",
 )
-def busy_group(context: LintContext) -> Iterator[Found]:
+def busy_group(context: LintContext) -> Iterator[Violation]:
     counts: Counter[Principal] = Counter()
     for statement in context.in_force:
         counts.update(p for p in statement.principals if p.kind == GROUP)
     for principal, count in sorted(counts.items()):
         if count > MAX_STATEMENTS_OF_GROUP:
-            yield Found(
+            yield Violation(
                 who(principal),
                 f"is named by {count:,} statements",
                 "consolidate them, or split the group by what its people do",
@@ -48,7 +48,7 @@ def busy_group(context: LintContext) -> Iterator[Found]:
     mend="Limit overlapping groups; let the identity provider take people out again.",
     source="DataHub documentation, Policies Guide: review group membership",
 )
-def crowded_user(context: LintContext) -> Iterator[Found]:
+def crowded_user(context: LintContext) -> Iterator[Violation]:
     memberships = context.memberships
     is_named = {
         id
@@ -62,7 +62,7 @@ def crowded_user(context: LintContext) -> Iterator[Found]:
         groups = sorted(is_named & context.acts_as(user))
         if len(groups) > MAX_GROUPS_OF_USER:
             names = (context.principal(group).name for group in groups)
-            yield Found(
+            yield Violation(
                 who(context.principal(user)),
                 f"is in {len(groups)} groups that have privileges: {some(names)}",
                 "take the user out of those of earlier jobs",
@@ -78,7 +78,7 @@ def crowded_user(context: LintContext) -> Iterator[Found]:
     source="DataHub documentation, Policies Guide: groups, sync from your IdP when possible",
     misses="Groups whose members only the identity provider knows look empty here.",
 )
-def empty_group(context: LintContext) -> Iterator[Found]:
+def empty_group(context: LintContext) -> Iterator[Violation]:
     memberships = context.memberships
     named: dict[int, list[str]] = {}
     for statement in context.in_force:
@@ -95,7 +95,7 @@ def empty_group(context: LintContext) -> Iterator[Found]:
             says = f"is held only by {some(groups)}, where nobody is a member"
         else:
             says = f"has no members, and is named by {some(named[id])}"
-        yield Found(
+        yield Violation(
             who(principal),
             says,
             "take its privileges away until somebody is in it, or find out who should be",
@@ -109,11 +109,11 @@ def empty_group(context: LintContext) -> Iterator[Found]:
     mend="One group for each boundary.",
     source="DataHub documentation, Policies Guide: groups, one group per policy boundary",
 )
-def many_groups(context: LintContext) -> Iterator[Found]:
+def many_groups(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
         groups = sorted(p.name for p in statement.principals if p.kind == GROUP)
         if len(groups) > MAX_GROUPS_OF_STATEMENT:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"lists {len(groups)} groups: {some(groups)}",
                 "make one group for this boundary, with those groups' members in it",
@@ -133,7 +133,7 @@ def _has_members(model: Model) -> bool:
     applies=_has_members,
     misses="Groups of which some are users there; for the others it is a note.",
 )
-def outsider(context: LintContext) -> Iterator[Found]:
+def outsider(context: LintContext) -> Iterator[Violation]:
     memberships = context.memberships
     roles = (id for id in memberships.members if context.principal(id).kind == ROLE)
     for id in sorted(roles):
@@ -149,7 +149,7 @@ def outsider(context: LintContext) -> Iterator[Found]:
             names = (context.principal(user).name for user in sorted(outside))
             # A group may well hold a role for those few of its people who are users there.
             direct = outside & BitMap(memberships.members[id])
-            yield Found(
+            yield Violation(
                 who(principal),
                 f"is held by {some(names)}, who {'is' if len(outside) == 1 else 'are'} not in"
                 f" `{container}` and refused whatever they hold",
@@ -166,12 +166,12 @@ def outsider(context: LintContext) -> Iterator[Found]:
     mend="Prefer groups, synced from the identity provider.",
     source="DataHub documentation, Policies Guide: groups; anti-patterns, one policy per user",
 )
-def per_user_policy(context: LintContext) -> Iterator[Found]:
+def per_user_policy(context: LintContext) -> Iterator[Violation]:
     severity = Severity.WARNING if context.model.fields else Severity.NOTE
     for statement in context.in_force:
         principals = statement.principals
         if principals and statement.owners is None and all(p.kind == USER for p in principals):
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"is for {some(sorted(p.name for p in principals))} by name",
                 "make a group for what they do, and name that",
@@ -187,7 +187,7 @@ def per_user_policy(context: LintContext) -> Iterator[Found]:
     source="Apache Gravitino 1.1.0, access control page: roles; CDAP reference 5.1.2: roles",
     misses="Roles without any statement; they open nothing.",
 )
-def unheld_role(context: LintContext) -> Iterator[Found]:
+def unheld_role(context: LintContext) -> Iterator[Violation]:
     shipped = {str(table["name"]) for table in context.model.roles}
     counts: dict[int, int] = {}
     for statement in context.in_force:
@@ -198,7 +198,7 @@ def unheld_role(context: LintContext) -> Iterator[Found]:
     for id, count in sorted(counts.items()):
         if not context.memberships.members.get(id):
             statements = "1 statement" if count == 1 else f"{count:,} statements"
-            yield Found(
+            yield Violation(
                 who(context.principal(id)),
                 f"is held by nobody, and has {statements}",
                 "drop the role, or give it to whom it is for",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pyroaring import BitMap
 
 from lakewarden.analysis.lint.applicability import DOMAIN, chooses
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import Bearing, LintContext, at, some, union, values_of
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.grants import Grant
@@ -31,14 +31,14 @@ _Covered = dict[str, set[tuple[str, int]]]
     source="DataHub documentation, Policies Guide: number of active policies",
     misses="Statements that say the same in other words; see `shadowed-statement`.",
 )
-def duplicate_statement(context: LintContext) -> Iterator[Found]:
+def duplicate_statement(context: LintContext) -> Iterator[Violation]:
     first: dict[Statement, str] = {}
     for statement in context.in_force:
         privileges = context.privileges(statement)
         content = replace(statement, id="", title="", privileges=privileges)
         known = first.setdefault(content, statement.id)
         if known != statement.id and privileges:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"says word for word what `{known}` says",
                 f"delete it; `{known}` stays",
@@ -55,7 +55,7 @@ def duplicate_statement(context: LintContext) -> Iterator[Found]:
     applies=chooses,
     misses="Grants to other groups of the same people; grants to owners.",
 )
-def lifted_constraint(context: LintContext) -> Iterator[Found]:
+def lifted_constraint(context: LintContext) -> Iterator[Violation]:
     for statement, (privilege, grant) in context.bears(Effect.ALLOW):
         stored = context.stored(grant)
         if grant.constraint is None or not stored or not grant.principals:
@@ -69,7 +69,7 @@ def lifted_constraint(context: LintContext) -> Iterator[Found]:
             if other.constraint is None and not context.ids(other).isdisjoint(stored)
         }
         if lifting:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"limits {privilege} to some sub-resources, and {some(sorted(lifting))} gives it"
                 " to the same without limit",
@@ -86,7 +86,7 @@ def lifted_constraint(context: LintContext) -> Iterator[Found]:
     applies=chooses,
     misses="Policies for different groups with the same people. Of several only one is named.",
 )
-def overlapping_domains(context: LintContext) -> Iterator[Found]:
+def overlapping_domains(context: LintContext) -> Iterator[Violation]:
     seen: dict[tuple[str, int], tuple[BitMap, str]] = {}
     over: dict[str, set[str]] = {}
     with_domain = [s for s in context.policies if values_of(s, DOMAIN)]
@@ -101,7 +101,7 @@ def overlapping_domains(context: LintContext) -> Iterator[Found]:
                 seen[privilege, principal] = (so_far, statement.id)
     for statement in with_domain:
         if statement.id in over:
-            yield Found(
+            yield Violation(
                 at(statement),
                 "gives the same privileges to the same, on domains that overlap with those of"
                 f" {some(sorted(over[statement.id]))}",
@@ -117,10 +117,10 @@ def overlapping_domains(context: LintContext) -> Iterator[Found]:
     source="DataHub documentation, Policies Guide: troubleshooting, count active policies",
     applies=chooses,
 )
-def policy_count(context: LintContext) -> Iterator[Found]:
+def policy_count(context: LintContext) -> Iterator[Violation]:
     count = len(context.in_force)
     if count > MAX_POLICIES:
-        yield Found(
+        yield Violation(
             Place("realm", context.model.name),
             f"{count:,} policies are in force",
             "begin with what the other rules find: duplicates, shadowed and overlapping ones",
@@ -135,13 +135,13 @@ def policy_count(context: LintContext) -> Iterator[Found]:
     source="DataHub documentation, Policies Guide: number of active policies",
     applies=chooses,
 )
-def repeated_privilege(context: LintContext) -> Iterator[Found]:
+def repeated_privilege(context: LintContext) -> Iterator[Violation]:
     counts: Counter[str] = Counter()
     for statement in context.in_force:
         counts.update(context.privileges(statement))
     for name, count in sorted(counts.items()):
         if count > MAX_POLICIES_OF_PRIVILEGE:
-            yield Found(
+            yield Violation(
                 Place("privilege", name),
                 f"stands in {count:,} policies",
                 "consolidate policies with the same privileges",
@@ -158,7 +158,7 @@ def repeated_privilege(context: LintContext) -> Iterator[Found]:
     misses="What only several smaller statements cover together. Looked at is what is stored now:"
     " a statement that waits for future entities may be found, and be wanted all the same.",
 )
-def shadowed_statement(context: LintContext) -> Iterator[Found]:
+def shadowed_statement(context: LintContext) -> Iterator[Violation]:
     covered: _Covered = {}
     for privilege, grouped in context.table.allow.items():
         for principal in grouped.by_principal:
@@ -176,7 +176,7 @@ def shadowed_statement(context: LintContext) -> Iterator[Found]:
         if wanted <= covered.get(statement.id, set()):
             by = sorted(_by(context, bearings[0], statement.id))
             hint = f", as {some(by)} {'does' if len(by) == 1 else 'do'}" if by else ""
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"opens nothing that is not open without it{hint}",
                 "delete it, or take those it is for out of what covers it",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from lakewarden.analysis.lint.applicability import TYPE, chooses
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import LintContext, at, criteria_of, some, values_of, who
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.entity import Entity
@@ -31,12 +31,12 @@ _USE = "principal.use"
     misses="Values of STARTS_WITH, of URN and of TYPE; fields whose entities were not read at all."
     " A grant made on purpose before its entity is created is found, too.",
 )
-def dangling_entity(context: LintContext) -> Iterator[Found]:
+def dangling_entity(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
         names = list(dict.fromkeys(missing(context, statement)))
         if names:
             near = _similar_name(context, statement)
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"names {some(names)}, which {'is' if len(names) == 1 else 'are'} not stored",
                 f"did you mean `{near}`?" if near else "name what is there now, or delete it",
@@ -93,7 +93,7 @@ def _similar_name(context: LintContext, statement: Statement) -> str:
     source="DataHub, PolicyEngine: actors that were never ingested match; design of the kernel",
     misses="Kinds of which nobody at all is stored: there the people were not read.",
 )
-def dangling_principal(context: LintContext) -> Iterator[Found]:
+def dangling_principal(context: LintContext) -> Iterator[Violation]:
     memberships = context.memberships
     kinds = {context.principal(id).kind for id in memberships.stored}
     named: dict[int, list[str]] = {}
@@ -109,7 +109,7 @@ def dangling_principal(context: LintContext) -> Iterator[Found]:
         principal = context.principal(id)
         if id in memberships.stored or principal.kind == IMPLIED or principal.kind not in kinds:
             continue
-        yield Found(
+        yield Violation(
             who(principal),
             f"is named by {some(named[id])}, and is not stored",
             f"correct the name, or add the {principal.kind}",
@@ -123,7 +123,7 @@ def dangling_principal(context: LintContext) -> Iterator[Found]:
     mend="Use the present name.",
     source="Gravitino 1.1.0: CREATE_MODEL; DataHub Policies Guide: footnotes of the tables",
 )
-def deprecated_privilege(context: LintContext) -> Iterator[Found]:
+def deprecated_privilege(context: LintContext) -> Iterator[Violation]:
     model = context.model
     named: dict[str, list[str]] = {}
     for statement in context.in_force:
@@ -133,13 +133,13 @@ def deprecated_privilege(context: LintContext) -> Iterator[Found]:
         privilege = model.privilege(word)
         stands = f"stands in {some(named[word])}"
         if privilege.name != word:
-            yield Found(
+            yield Violation(
                 Place("privilege", word),
                 f"is an older name of {privilege.name}, and {stands}",
                 f"write {privilege.name}",
             )
         elif _DEPRECATED in privilege.flags:
-            yield Found(
+            yield Violation(
                 Place("privilege", word),
                 f"is deprecated, and {stands}",
                 "leave it out of new statements, and take it out of these in time",
@@ -155,10 +155,10 @@ def deprecated_privilege(context: LintContext) -> Iterator[Found]:
     source="lakewarden pipeline ingest: quarantine",
     misses="What a server holds: only a directory keeps what was set aside.",
 )
-def set_aside(context: LintContext) -> Iterator[Found]:
+def set_aside(context: LintContext) -> Iterator[Violation]:
     for row in context.set_aside:
         detail = f" ({row.detail})" if row.detail else ""
-        yield Found(
+        yield Violation(
             Place("row", row.place or row.row),
             f"was set aside: {row.reason}{detail}; as if it were not there: {row.table} {row.row}",
             "correct it where it comes from, and ingest again",
@@ -172,7 +172,7 @@ def set_aside(context: LintContext) -> Iterator[Found]:
     mend="Break the circle.",
     source="lakewarden: cycles and levels; DataHub, ContainerFieldResolverProvider",
 )
-def unfollowed_cycle(context: LintContext) -> Iterator[Found]:
+def unfollowed_cycle(context: LintContext) -> Iterator[Violation]:
     tree, memberships = context.tree, context.memberships
     circles = [
         (tree.looped & tree.stored, "lie on a circle of containers, and reach only themselves"),
@@ -181,7 +181,7 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Found]:
     for ids, says in circles:
         if ids:
             names = some(map(context.entity, ids), len(ids))
-            yield Found(
+            yield Violation(
                 Place(*tree.entity(ids.min())), f"{names} {says}", "correct their containers"
             )
     looped = sorted({member for member, _ in memberships.inert})
@@ -191,7 +191,7 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Found]:
     ):
         if members:
             found = [context.principal(id) for id in members]
-            yield Found(
+            yield Violation(
                 Place(found[0].kind, found[0].name),
                 f"{some(one.name for one in found)} {says}",
                 "take one of the memberships away",
@@ -207,11 +207,11 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Found]:
     misses="Stored statements cannot hold such a word; rows on their way in can. What an ingestion"
     " left out stands in its report.",
 )
-def unknown_privilege(context: LintContext) -> Iterator[Found]:
+def unknown_privilege(context: LintContext) -> Iterator[Violation]:
     known = list(context.model.privileges)
     for statement, strange in context.unknown:
         near = get_close_matches(strange[0].upper(), known, n=1)
-        yield Found(
+        yield Violation(
             at(statement),
             f"names {some(strange)}, which {context.model.title} does not have",
             f"did you mean {near[0]}?"
@@ -232,14 +232,14 @@ def _impersonates(model: Model) -> bool:
     source="CDAP authorization reference 5.1.2: impersonation, ADMIN on the owner principal",
     applies=_impersonates,
 )
-def unusable_principal(context: LintContext) -> Iterator[Found]:
+def unusable_principal(context: LintContext) -> Iterator[Violation]:
     for target, sources in sorted(context.coded.relations[_RUNS_AS].inverted().items()):
         entity = context.tree.entity(target)
         needed = {name for way in context.meaning.ways(_USE, entity.type) for name in way}
         grants = (g for name in needed for g in context.table.allows(name).every)
         if not any(target in context.ids(grant) for grant in grants):
             for source in sources:
-                yield Found(
+                yield Violation(
                     Place(*context.tree.entity(source)),
                     f"runs its programs as `{entity.name}`, as whom only that user may deploy",
                     f"grant ADMIN on `{entity.type}:{entity.name}` to who deploys there",
@@ -257,21 +257,21 @@ def unusable_principal(context: LintContext) -> Iterator[Found]:
     misses="Metadata privileges in platform policies; those cover everything, see `no-resources`."
     " One of several privileges that is not for the type is a note.",
 )
-def wrong_type(context: LintContext) -> Iterator[Found]:
+def wrong_type(context: LintContext) -> Iterator[Violation]:
     model = context.model
     for statement in context.policies:
         privileges = [model.privileges[name] for name in sorted(context.privileges(statement))]
         platform = [p.name for p in privileges if not p.on]
         types = frozenset(values_of(statement, TYPE))
         if platform and not any(_manages(context, name, types) for name in platform):
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"is about resources, and names {some(platform)}, asked without a resource",
                 "move them into a policy of the type PLATFORM",
             )
         others = [p.name for p in privileges if types and p.on and not p.on & {ANY, *types}]
         if others:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"is about {some(sorted(types))}, for which {some(others)} is not offered",
                 "take it out, or add the types that it is for",

@@ -15,7 +15,7 @@ from lakewarden.analysis.lint.applicability import (
     narrows,
     shows,
 )
-from lakewarden.analysis.lint.finding import Found, Severity, rule
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import LintContext, at, some, union, values_of, who
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.entity import Entity
@@ -36,7 +36,7 @@ _OSS = "oss"
     source="DataHub documentation, Policies Guide: container-based policies on deep chains",
     applies=shows,
 )
-def deep_container(context: LintContext) -> Iterator[Found]:
+def deep_container(context: LintContext) -> Iterator[Violation]:
     types = context.model.fields[CONTAINER].up if CONTAINER in context.model.fields else ()
     for statement in context.policies:
         if not context.privileges(statement) & context.meaning.seeing:
@@ -46,7 +46,7 @@ def deep_container(context: LintContext) -> Iterator[Found]:
             inside = [context.tree.subtree(id) - BitMap([id]) for id in ids if id is not None]
             # Containers in a container: a database with schemas, not a schema with tables.
             if any(found & context.snapshot.of_type(t) for found in inside for t in types):
-                yield Found(
+                yield Violation(
                     at(statement),
                     f"shows assets by `{name}`, a container of containers",
                     "let owners see, or name the innermost containers",
@@ -62,14 +62,14 @@ def deep_container(context: LintContext) -> Iterator[Found]:
     source="DataHub documentation, Policies Guide: keep domain hierarchies shallow",
     applies=chooses,
 )
-def deep_domain(context: LintContext) -> Iterator[Found]:
+def deep_domain(context: LintContext) -> Iterator[Violation]:
     levels: dict[str, int] = {}
     for statement in context.policies:
         for name in values_of(statement, DOMAIN):
             if name not in levels:
                 levels[name] = _levels(context, name)
             if levels[name] > MAX_LEVELS:
-                yield Found(
+                yield Violation(
                     at(statement),
                     f"chooses by `{name}`, at the top of {levels[name]} levels of domains",
                     f"flatten the domains to {MAX_LEVELS} levels, or choose by owner",
@@ -107,13 +107,13 @@ def _levels(context: LintContext, name: str) -> int:
     source="DataHub documentation, Policies Guide: domains and containers; pattern A",
     applies=shows,
 )
-def domain_boundary(context: LintContext) -> Iterator[Found]:
+def domain_boundary(context: LintContext) -> Iterator[Violation]:
     for statement in context.policies:
         domains = values_of(statement, DOMAIN)
         types = values_of(statement, "TYPE")
         only_words = types and not context.meaning.assets & set(types)
         if domains and not only_words and context.privileges(statement) & context.meaning.seeing:
-            yield Found(
+            yield Violation(
                 at(statement),
                 f"shows assets by domain ({some(domains)})",
                 "assign owners at ingestion and let owners see; keep domains for the domain pages",
@@ -130,7 +130,7 @@ def domain_boundary(context: LintContext) -> Iterator[Found]:
     applies=shows,
     misses="Roles that may write policies: Admin is for platform operators.",
 )
-def role_overrides_views(context: LintContext) -> Iterator[Found]:
+def role_overrides_views(context: LintContext) -> Iterator[Violation]:
     if not is_restricted(context):
         return
     meaning, memberships = context.meaning, context.memberships
@@ -147,10 +147,10 @@ def role_overrides_views(context: LintContext) -> Iterator[Found]:
             yield from _held(context, id)
 
 
-def _held(context: LintContext, id: int) -> Iterator[Found]:
+def _held(context: LintContext, id: int) -> Iterator[Violation]:
     members = [context.principal(one) for one in sorted(context.memberships.members[id])]
     if members:
-        yield Found(
+        yield Violation(
             who(context.principal(id)),
             f"shows everything, whatever policies by domain or owner say, to"
             f" {some(one.name for one in members)}",
@@ -166,12 +166,12 @@ def _held(context: LintContext, id: int) -> Iterator[Found]:
     source="DataHub documentation, Policies Guide: anti-patterns, OSS view authorization",
     applies=shows,
 )
-def search_guard(context: LintContext) -> Iterator[Found]:
+def search_guard(context: LintContext) -> Iterator[Violation]:
     if not is_restricted(context):
         return
     settings = context.model.settings
     if settings.get("view_authorization") == "off":
-        yield Found(
+        yield Violation(
             Place("realm", context.model.name),
             "policies restrict what is seen, and view authorization is off: everybody is shown"
             " every page",
@@ -179,7 +179,7 @@ def search_guard(context: LintContext) -> Iterator[Found]:
             " `view_authorization`)",
         )
     elif settings.get("views") == _OSS:
-        yield Found(
+        yield Violation(
             Place("realm", context.model.name),
             "policies restrict what is seen; the open source DataHub masks hits only after the"
             " search, so names, counts and facets may still tell",
@@ -197,7 +197,7 @@ def search_guard(context: LintContext) -> Iterator[Found]:
     applies=shows,
     misses="Platform teams that are meant to see everything (pattern A): ignore it for those.",
 )
-def view_by_type(context: LintContext) -> Iterator[Found]:
+def view_by_type(context: LintContext) -> Iterator[Violation]:
     if not is_restricted(context):
         return
     for statement in context.policies:
@@ -208,7 +208,7 @@ def view_by_type(context: LintContext) -> Iterator[Found]:
             continue
         beside = named & context.meaning.changing
         purpose = ", in a policy that is about editing" if beside else ""
-        yield Found(
+        yield Violation(
             at(statement),
             f"shows every {some(sorted(types))}{purpose}, where other policies restrict the view",
             f"take {', '.join(seeing)} out, and let other policies show what is edited there",

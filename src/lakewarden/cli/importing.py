@@ -163,7 +163,7 @@ def import_(  # noqa: PLR0913 — each is an option
             told = _told(system, source, to, walked, result, lost)
             show_json({**told, "loaded": answer})
             return YES
-        show_result(result, out)
+        show_result(result, out, "table")
         _name(walked, lost)
         if dry_run:
             note("a dry run: nothing was changed")

@@ -54,12 +54,20 @@ class Stage(Generic[Context]):
     message: str
 
 
-class Result(NamedTuple):
+Made = TypeVar("Made")
+Report = TypeVar("Report")
+
+
+class RunResult(NamedTuple, Generic[Made, Report]):
     """The manifest that counts now, the run report, and whether the run made a version."""
 
-    manifest: Manifest
-    report: Mapping[str, Any]
+    manifest: Made
+    report: Report
     is_new: bool
+
+
+Result = RunResult[Manifest, Mapping[str, Any]]
+"""Of a job on an index."""
 
 
 @dataclass(slots=True)
@@ -110,7 +118,7 @@ class Job:
             manifest = Manifest(self.kind, 0, self.inputs, self.options, facts(), self._contents())
             memory.look()
             seen = {"peak_bytes": max(self.memory_bytes, memory.bytes)}
-            made = Result(*self._draft.finish(manifest, {**report(), **seen}))
+            made: Result = RunResult(*self._draft.finish(manifest, {**report(), **seen}))
             if keep is not None:
                 thin(self.out, made.manifest, keep)
             return made

@@ -21,6 +21,7 @@ from lakewarden.pipeline import directory_manifest, link_rules
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from, written_to
+from lakewarden.pipeline.job import RunResult
 from lakewarden.pipeline.link_directory import (
     COLUMNS,
     Input,
@@ -95,13 +96,7 @@ class Report:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The version that counts after a run, whether this run made it, and what happened."""
-
-    manifest: Manifest
-    is_new: bool
-    report: Report
+Result = RunResult[Manifest, Report]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +155,7 @@ def link(
         )
         manifest, is_new = one.finish(manifest, report.table())
     progress("write", 1, 1, f"version {manifest.version}{'' if is_new else ', as before'}")
-    return Result(manifest, is_new, report)
+    return Result(manifest, report, is_new)
 
 
 def _opened(name: str, path: Path) -> _Realm:

@@ -201,7 +201,7 @@ class VersionDraft:
 
     def finish(
         self, manifest: Manifest, report: Mapping[str, Any]
-    ) -> tuple[Manifest, dict[str, Any], bool]:
+    ) -> tuple[Manifest, Mapping[str, Any], bool]:
         """The manifest that counts now, the whole report, and whether the version is a new one."""
         stages = {name: (one.seconds, one.reused) for name, one in self.stages.items()}
         whole = {

@@ -232,7 +232,7 @@ def test_the_report_tells_everything_that_is_to_be_told(
     )
     none = Content(0, "0" * 64)
     manifest = Manifest("gravitino", {}, "main", "sql", 7, (), {}, none)
-    show_result(Result(manifest, False, report), Path("x"))
+    show_result(Result(manifest, report, False), Path("x"), "table")
     assert capsys.readouterr().out.splitlines() == [
         "x: version 7 of realm main, as before",
         "",

@@ -123,7 +123,7 @@ def test_a_job_that_fails_ends_the_run_under_its_name(cli: Cli, folder: Path) ->
 def test_an_answer_that_is_a_no_lets_the_next_job_run(
     cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakewarden.cli.pipeline.ingest.YES", 1)
+    monkeypatch.setattr("lakewarden.cli.pipeline.ingest_sources.YES", 1)
     found = cli("pipeline", "run", jobfile(folder))
     assert found.code == 1, found.err
     assert open_index(folder / "index").realm == "gravitino"

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from cyclopts import Parameter
 
 from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, Asking, People
-from lakewarden.cli.outcome import YES, show_json
 from lakewarden.cli.pipeline.ingest_sources import (
     LOCAL,
     NO_DATABASE,
@@ -132,12 +131,7 @@ def ingest(  # noqa: PLR0913 — each is an option
             progress=progress,
             spark=session,
         )
-    if format == "json":
-        made = {"directory": str(out), "new": result.is_new}
-        show_json({**made, **result.report.table(result.manifest)})
-    else:
-        show_result(result, out)
-    return YES
+    return show_result(result, out, format)
 
 
 def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distant:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from cyclopts import Parameter
 
 from lakewarden import models
-from lakewarden.cli.outcome import show, show_table
+from lakewarden.cli.outcome import YES, show, show_json, show_table
+from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.source import Source
 
@@ -247,9 +248,12 @@ def _dbt(path: Path, model: str, database: Database) -> Source:
     )
 
 
-def show_result(result: Result, out: Path) -> None:
-    """The run report, for people."""
+def show_result(result: Result, out: Path, format: As) -> int:
+    """The run report."""
     manifest, report = result.manifest, result.report
+    if format == "json":
+        show_json({"directory": str(out), "new": result.is_new, **report.table(manifest)})
+        return YES
     as_before = "" if result.is_new else ", as before"
     show(f"{out}: version {manifest.version} of realm {manifest.realm}{as_before}", "")
     rows = [
@@ -259,6 +263,7 @@ def show_result(result: Result, out: Path) -> None:
     ]
     show_table(("table", "in", "out", "set aside"), rows)
     show(*_remarks(report))
+    return YES
 
 
 def _remarks(report: Report) -> Iterator[str]:

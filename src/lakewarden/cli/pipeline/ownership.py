@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from lakewarden.cli.outcome import YES, show_json
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark, show_result
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As
@@ -58,9 +57,4 @@ def ownership(
             progress=progress,
             spark=session,
         )
-    if format == "json":
-        made = {"directory": str(out), "new": result.is_new}
-        show_json({**made, **result.report.table(result.manifest)})
-    else:
-        show_result(result, out)
-    return YES
+    return show_result(result, out, format)

@@ -14,7 +14,7 @@ from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
-    from lakewarden.pipeline.stream.run import Result
+    from lakewarden.pipeline.job import Result
 
 
 def streaming(  # noqa: PLR0913 — each is an option

@@ -96,7 +96,7 @@ def own(
         _take_along(directory / STATEMENTS, out / STATEMENTS)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
-    return Result(manifest, is_new, report)
+    return Result(manifest, report, is_new)
 
 
 def _given(

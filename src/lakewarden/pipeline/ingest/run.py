@@ -32,6 +32,7 @@ from lakewarden.pipeline.ingest.stages import FETCHED, Counts, Stages, digest
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.pipeline.ingest.version import DirectoryDraft, draft, read_from, written_to
 from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, named_only, quality, write
+from lakewarden.pipeline.job import RunResult
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.system import System, load_system
 
@@ -39,13 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The version that counts after a run, whether this run made it, and what happened."""
-
-    manifest: Manifest
-    is_new: bool
-    report: Report
+Result = RunResult[Manifest, Report]
 
 
 class _Read(NamedTuple):
@@ -128,7 +123,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
         manifest, is_new = one.finish(manifest, report.table)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
-    return Result(manifest, is_new, report)
+    return Result(manifest, report, is_new)
 
 
 def _rules(file: Path, spark: SparkSession, system: System) -> owning.Ownership:

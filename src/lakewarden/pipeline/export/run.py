@@ -23,7 +23,7 @@ from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.export.block_export import DECISION, FOUND, TYPE, WIDE, unroller
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
-from lakewarden.pipeline.export.schemas import SCHEMAS, sql
+from lakewarden.pipeline.export.schemas import DUCKDB, SCHEMAS, SPARK, VIEWS, sql
 from lakewarden.pipeline.export.tables import LARGE, Large
 from lakewarden.pipeline.export.user_sets import UserSets, crowds_of
 from lakewarden.pipeline.index.index import Index, open_index
@@ -187,7 +187,7 @@ STAGES: Final = (
         "people",
         ("ask", "find"),
         _Exporting.people,
-        (*(name for name in SCHEMAS if name not in LARGE), *sql()),
+        (*(name for name in SCHEMAS if name not in LARGE), DUCKDB, SPARK, VIEWS),
         "{users:,} users, {statements:,} statements",
     ),
 )

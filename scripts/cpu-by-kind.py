@@ -14,7 +14,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 INTERVAL_S = 0.2
@@ -92,14 +92,14 @@ def main() -> int:
             last[key] = (command.strip() or last.get(key, ("", 0.0))[0], cpu_s)
         time.sleep(INTERVAL_S)
 
-    by_kind: Counter[str] = Counter()
+    by_kind: defaultdict[str, float] = defaultdict(float)
     for command, cpu_s in last.values():
         by_kind[kind_of(command)] += cpu_s
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     waited_for = used.ru_utime + used.ru_stime
-    by_kind["short processes"] = max(0.0, waited_for - by_kind.total())
+    by_kind["short processes"] = max(0.0, waited_for - sum(by_kind.values()))
     print(f"\n{'CPU s':>9}  kind of process ({time.monotonic() - started:.0f} s in all)")
-    for kind, cpu_s in by_kind.most_common():
+    for kind, cpu_s in sorted(by_kind.items(), key=lambda one: -one[1]):
         print(f"{cpu_s:9.1f}  {kind}")
     return process.returncode
 

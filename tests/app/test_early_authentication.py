@@ -39,7 +39,7 @@ def elsewhere(
     opened = open_for_writing(f"sqlite:///{tmp_path}/store")
     if request.param != "shared revision":
         for service in (opened.service, asked.service):
-            monkeypatch.setattr(service, "_word", None)
+            monkeypatch.setattr(service, "_shared_revision", None)
     opened.service.open()
     yield opened
     opened.close()

@@ -20,7 +20,7 @@ sys.path = [path for path in sys.path if "src" not in path.split("/")]
 sys.path.insert(0, sys.argv[1])
 from lakewarden import models
 from lakewarden.pipeline import session
-from lakewarden.pipeline.index import estate
+from lakewarden.pipeline.index import task_context
 assert models.__file__.startswith(sys.argv[1]), models.__file__
 assert models.load("gravitino").name == "gravitino"
 """

@@ -20,9 +20,9 @@ def networks(texts: Iterable[str]) -> tuple[Network, ...]:
 def client_address(peer: str, forwarded: str | None, proxies: Sequence[Network]) -> str:
     """The caller's address.
 
-    >>> caller("10.0.0.1", "1.1.1.1, 2.2.2.2", networks(["10.0.0.0/8"]))
+    >>> client_address("10.0.0.1", "1.1.1.1, 2.2.2.2", networks(["10.0.0.0/8"]))
     '2.2.2.2'
-    >>> caller("9.9.9.9", "1.1.1.1", networks(["10.0.0.0/8"]))
+    >>> client_address("9.9.9.9", "1.1.1.1", networks(["10.0.0.0/8"]))
     '9.9.9.9'
     """
     at = peer

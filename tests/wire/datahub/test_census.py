@@ -146,10 +146,10 @@ def test_a_refused_write_raises_no_revision_but_leaves_a_trace(refusing: Wire) -
 
 
 def test_only_the_guard_decides() -> None:
-    """No module of the REST interface but `asking` asks the kernel for a decision."""
+    """No module of the REST interface but `authorization` asks the kernel for a decision."""
     words = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide")
     for module in pkgutil.iter_modules(datahub.__path__):
-        if module.name in ("asking", "graphql"):
+        if module.name in ("authorization", "graphql"):
             continue
         source = inspect.getsource(import_module(f"{datahub.__name__}.{module.name}"))
         assert not any(word in source for word in words), module.name

@@ -212,10 +212,10 @@ _BODIES: dict[str, object] = {
 
 
 def test_only_the_guard_decides() -> None:
-    """No module but `guarding` asks the kernel for a decision; `refusals` what may be told."""
+    """No module but `authorization` asks the kernel for a decision; `refusals` what may be told."""
     asking = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide")
     for module in pkgutil.iter_modules(gravitino.__path__):
-        if module.name in ("guarding", "refusals"):
+        if module.name in ("authorization", "refusals"):
             continue
         source = inspect.getsource(import_module(f"{gravitino.__name__}.{module.name}"))
         assert not any(word in source for word in asking), module.name

@@ -1,7 +1,7 @@
 """CDAP's REST API, as its clients speak it, over the decision service.
 
 Each module owns one kind of thing and lists its routes with the operations that guard them;
-`guarding` is the one place where it is decided whether a handler may act. Both generations of
+`authorization` is the one place where it is decided whether a handler may act. Both generations of
 CDAP's rules are served: which one a realm follows is its model.
 """
 

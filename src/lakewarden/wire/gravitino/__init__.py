@@ -1,8 +1,8 @@
 """Apache Gravitino's REST API, as its clients speak it, over the decision service.
 
 Each module owns one kind of thing and lists its routes with the operations that guard them;
-`guarding` is the one place where it is decided whether a handler may act. Metadata is kept here:
-nothing outside is contacted for a catalog unless its host is on the configured list.
+`authorization` is the one place where it is decided whether a handler may act. Metadata is kept
+here: nothing outside is contacted for a catalog unless its host is on the configured list.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def catalog_of(entity: Entity) -> Entity:
 
 
 def allow_found(exchange: Exchange, operation: str, target: Entity) -> RealmState:
-    """As `guarding.allow`, after a look into the database for what is not known yet.
+    """As `authorization.allow`, after a look into the database for what is not known yet.
 
     Only whoever passes the rule causes the look.
     """

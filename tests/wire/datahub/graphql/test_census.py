@@ -51,10 +51,10 @@ def test_a_stranger_is_refused(wire: Wire, field: str) -> None:
 
 
 def test_only_the_guard_decides() -> None:
-    """No module but `guarding` asks the kernel for a decision, or writes past it."""
+    """No module but `authorization` asks the kernel for a decision, or writes past it."""
     words = ("matrix.decide", "matrix.check", ".allowed(", "transaction.decide", "exchange.write(")
     for module in pkgutil.walk_packages(graphql.__path__, f"{graphql.__name__}."):
-        if module.name.endswith(".guarding"):
+        if module.name.endswith(".authorization"):
             continue
         source = inspect.getsource(import_module(module.name))
         assert not any(word in source for word in words), module.name

@@ -1,5 +1,5 @@
 """DataHub's GraphQL: the schema is written first (`sdl`), each module resolves a part of it.
 
 A query never writes. A mutation decides and writes in one transaction, on the newest state;
-`guarding` is the one place where it is decided whether a resolver may go on.
+`authorization` is the one place where it is decided whether a resolver may go on.
 """

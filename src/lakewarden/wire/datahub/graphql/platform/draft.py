@@ -86,7 +86,7 @@ def write(
     task: Callable[[Draft], T],
     told: Mapping[str, object] | None = None,
 ) -> T:
-    """`guarding.write`, with a draft."""
+    """`authorization.write`, with a draft."""
     return authorization.write(
         call, operation, target, lambda transaction: task(Draft(call, transaction)), told
     )
@@ -98,7 +98,7 @@ def write_all(
     task: Callable[[Draft], T],
     told: Mapping[str, object] | None = None,
 ) -> T:
-    """`guarding.write_all`, with drafts."""
+    """`authorization.write_all`, with drafts."""
     return authorization.write_all(
         call,
         lambda transaction: asks(Draft(call, transaction)),

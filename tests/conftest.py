@@ -177,7 +177,7 @@ def unstarted(monkeypatch: pytest.MonkeyPatch) -> SparkSession:
 @pytest.fixture
 def declared(spark: SparkSession) -> Iterator[SparkSession]:
     """The session, for a test that declares an export's tables; they are gone afterwards."""
-    from lakewarden.pipeline.export.sql_declarations import FOLDER
+    from lakewarden.pipeline.export.schemas import FOLDER
 
     yield spark
     for row in spark.sql("SHOW VIEWS").collect():

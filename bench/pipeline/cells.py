@@ -23,7 +23,8 @@ from bench.pipeline.measure import run_apart
 from bench.pipeline.stages import Figures, Stage, measured
 from bench.result import machine, rounded
 from bench.text import say
-from lakewarden.pipeline.directory_manifest import VERSIONS, Manifest, read_manifest
+from lakewarden.pipeline.directory_manifest import Manifest, read_manifest
+from lakewarden.pipeline.version_folder import VERSIONS
 
 KEPT = Path("build/bench/pipeline")
 """Where cells are kept."""

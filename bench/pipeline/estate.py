@@ -14,16 +14,15 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.directory_manifest import (
-    MANIFEST,
-    VERSIONS,
     Content,
     Input,
     Manifest,
-    publish,
     read_manifest,
+    write_manifest,
 )
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, lines_content
 from lakewarden.pipeline.tables import COLUMNS
+from lakewarden.pipeline.version_folder import MANIFEST, VERSIONS
 from lakewarden.service.system import load_system
 
 FORMAT = 1
@@ -103,7 +102,7 @@ class World:
             statements=_write_statements(version, drawn.statements),
             options=options,
         )
-        publish(part, manifest)
+        write_manifest(part, manifest)
         part.rename(out)
         return manifest
 

@@ -31,7 +31,7 @@ from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.stored import Stored, snapshot
-from lakewarden.pipeline.product import MANIFEST
+from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service import state as states
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakewarden.cli import main
-from lakewarden.pipeline.directory_manifest import Manifest, publish
+from lakewarden.pipeline.directory_manifest import Manifest, write_manifest
 from lakewarden.pipeline.directory_statements import lines_content
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
@@ -70,7 +70,7 @@ def write_realm(
         tables={name: content_of(version / name, name) for name in COLUMNS},
         statements=lines_content(lines),
     )
-    publish(folder, manifest)
+    write_manifest(folder, manifest)
     return folder
 
 

@@ -20,7 +20,7 @@ from lakewarden import __version__, sample
 from lakewarden.cli import demo, demo_server, main
 from lakewarden.cli.admin_target import opened
 from lakewarden.cli.demo import default_folder
-from lakewarden.pipeline import job
+from lakewarden.pipeline import session
 from lakewarden.sample.part import Question
 from tests.cli.realms import Cli
 
@@ -96,7 +96,7 @@ def test_it_says_what_it_does_while_it_sets_up_and_needs_no_spark(
     def no_spark(*_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(job, "spark_session", no_spark)
+    monkeypatch.setattr(session, "spark_session", no_spark)
     found = cli("demo", "--once", "--dir", str(tmp_path))
     assert found.code == 0, found.err
     assert f"Reading exports of gravitino, datahub, cdap into {tmp_path}:" in found.lines

@@ -9,10 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakewarden.pipeline.directory_manifest import VERSIONS, Input, Manifest, publish
+from lakewarden.pipeline.directory_manifest import Input, Manifest, write_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, lines_content
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import COLUMNS, arrow_schema
+from lakewarden.pipeline.version_folder import VERSIONS
 
 Cells = Sequence[str | None]
 
@@ -55,5 +56,5 @@ def write_directory(
         statements=lines_content(text),
         deleted=tuple(deleted),
     )
-    publish(path, manifest)
+    write_manifest(path, manifest)
     return manifest

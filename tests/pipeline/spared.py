@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pytest
     from pyspark.sql import SparkSession
 
-_STARTS = "lakewarden.pipeline.job.spark_session"
+_STARTS = "lakewarden.pipeline.session.spark_session"
 """What the verbs start a session with."""
 
 

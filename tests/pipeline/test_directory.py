@@ -15,14 +15,9 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import EntityRow, MembershipRow, OwnerRow
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.directory_manifest import (
-    FORMAT,
-    MANIFEST,
-    Manifest,
-    publish,
-    read_manifest,
-)
+from lakewarden.pipeline.directory_manifest import FORMAT, Manifest, read_manifest, write_manifest
 from lakewarden.pipeline.directory_table import content_of
+from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service.warden import Warden
 from tests.pipeline.directories import Cells, write_directory, write_table
 
@@ -92,7 +87,7 @@ def test_reading_needs_neither_spark_nor_pandas(written: Path) -> None:
 
 def test_a_manifest_is_read_back_as_it_was_written(written: Path) -> None:
     manifest = read_manifest(written)
-    publish(written, manifest)
+    write_manifest(written, manifest)
     assert read_manifest(written) == manifest
     assert sorted(p.name for p in written.iterdir()) == [MANIFEST, "versions"]
 

@@ -10,18 +10,17 @@ import pytest
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import (
-    MANIFEST,
     Content,
     Input,
     Manifest,
     check_files,
     draft,
-    folder_of,
     key_of,
     place,
     read_manifest,
     thin,
 )
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 
 INPUTS = (Input("lake", 3, "a" * 64),)
 KIND = "fruit"
@@ -41,7 +40,7 @@ def made(out: Path, text: str = "apple", key: str = "k", **facts: object) -> tup
             return {"rows": 1}
 
         one.stage("make", make)
-        place(one.kept("make"), one.folder / "rows")
+        place(one.stage_folder("make"), one.folder / "rows")
         found, _, is_new = one.finish(manifest(text, **facts), {"peak_bytes": 5})
         return found, is_new
 
@@ -104,7 +103,7 @@ def test_finished_stages_are_taken_over_by_a_run_of_the_same_key_alone(tmp_path:
         with draft(tmp_path, KIND, key, lambda stage, _, __, say: told.append(say)) as one:
             found = one.stage("first", lambda folder: _first(folder, ran), "{rows} rows")
             assert found == {"rows": 2}
-            assert (one.kept("first") / "file").read_text() == "content"
+            assert (one.stage_folder("first") / "file").read_text() == "content"
             if not ends:
                 raise KeyboardInterrupt
             one.finish(manifest(), {})

@@ -22,8 +22,8 @@ from lakewarden.cli.formatting import (
     some,
     told,
 )
-from lakewarden.cli.ingest_sources import source_of
 from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
+from lakewarden.cli.pipeline.ingest_sources import source_of
 from lakewarden.cli.pipeline.progress import shown
 from lakewarden.cli.question import Realm, ask, realm_of
 from lakewarden.kernel.errors import BadInput
@@ -32,10 +32,11 @@ from lakewarden.kernel.listing import page
 from lakewarden.kernel.request import Reason
 from lakewarden.kernel.who import who
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.directory_manifest import MANIFEST, read_manifest
+from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.ingest.exchange import SUFFIXES
 from lakewarden.pipeline.ingest.files import find, inputs_of
-from lakewarden.pipeline.job import session
+from lakewarden.pipeline.session import session
+from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.sample.part import Question, SamplePart
 
 NAMES_SHOWN = 12
@@ -114,14 +115,17 @@ def _ingest(folder: Path, parts: Mapping[str, SamplePart]) -> None:
     old = [name for name, part in parts.items() if not _is_current(folder / name, part)]
     if not old:
         return
+    from lakewarden.pipeline.ingest.run import ingest
+
     show(f"Reading exports of {some(old, len(old))} into {folder}:")
     sys.stdout.flush()
-    with session("lakewarden demo") as jobs:
+    with session("lakewarden demo") as spark:
         for name in old:
             with shown(name) as progress:
-                made = jobs.ingest(
+                made = ingest(
                     sources[name],
                     folder / name,
+                    spark=spark,
                     settings=parts[name].settings,
                     progress=progress,
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -15,23 +16,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At
-from lakewarden.cli.ingest_sources import LOCAL, RUNNING, Spark, show_result, source_of
 from lakewarden.cli.load import brought, show_brought
 from lakewarden.cli.outcome import YES, note, show, show_json
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, RUNNING, Spark, show_result, source_of
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import escaped
-from lakewarden.pipeline.job import session
 from lakewarden.registry import registry
 from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
+    from lakewarden.analysis.lint.lint_context import SetAside
     from lakewarden.kernel.principal import Principal
     from lakewarden.pipeline.extract.extractor import Extractor
     from lakewarden.pipeline.extract.original import Credential, Original, Withheld
-    from lakewarden.pipeline.extract.set_aside import SetAside
     from lakewarden.pipeline.ingest.run import Result
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def import_(  # noqa: PLR0913 — each is an option
             told = _told(system, source, to, walked, result, lost)
             show_json({**told, "loaded": answer})
             return YES
-        show_result(result, out)
+        show_result(result, out, "table")
         _name(walked, lost)
         if dry_run:
             note("a dry run: nothing was changed")
@@ -309,18 +309,27 @@ def _ingested(
     spark: Spark,
 ) -> Result:
     found = source_of(_extractor(system).files, str(export), model)
+    from lakewarden.pipeline.ingest.run import ingest
+
+    found = source_of(_extractor(system).files, str(export), model)
     load_system(found.model, settings)
-    with (
-        session("lakewarden import", spark.master, spark.remote) as jobs,
-        shown(system) as progress,
-    ):
-        return jobs.ingest(found, out, realm=realm, settings=settings, progress=progress)
+    with running("import", spark, title=system) as (session, progress):
+        return ingest(found, out, spark=session, realm=realm, settings=settings, progress=progress)
 
 
 def _set_aside(out: Path) -> list[SetAside]:
-    from lakewarden.pipeline.extract.set_aside import set_aside
+    """The rows that were not carried, each by a name in place of its cells."""
+    from lakewarden.pipeline.directory import set_aside
+    from lakewarden.pipeline.directory_manifest import read_manifest
 
-    return set_aside(out)
+    found = set_aside(out, read_manifest(out))
+    return sorted(one._replace(row=_name_of(one)) for one in found)
+
+
+def _name_of(one: SetAside) -> str:
+    cells = [str(cell) for cell in json.loads(one.row) if cell]
+    # The second cell of a statement is all of it; its id is enough of a name.
+    return cells[0] if one.table == "statements" and cells else ":".join(cells)
 
 
 def _told(
@@ -335,7 +344,10 @@ def _told(
         "records": walked.records,
         "not_shown": [one._asdict() for one in walked.withheld],
         "not_carried": walked.notes,
-        "set_aside": [one._asdict() for one in lost],
+        "set_aside": [
+            {("name" if key == "row" else key): cell for key, cell in one._asdict().items()}
+            for one in lost
+        ],
         "ingested": result.report.table(result.manifest),
     }
 
@@ -343,7 +355,7 @@ def _told(
 def _name(walked: _Walked, lost: list[SetAside]) -> None:
     """What was not carried, by name, for people."""
     for one in lost[:SHOWN]:
-        show(f"set aside: {one.table}: {one.name}: {one.reason}")
+        show(f"set aside: {one.table}: {one.row}: {one.reason}")
     for gone in walked.withheld[:SHOWN]:
         show(f"not shown ({gone.status}): {gone.path}" + (f": {gone.why}" if gone.why else ""))
     more = max(len(lost) - SHOWN, 0) + max(len(walked.withheld) - SHOWN, 0)

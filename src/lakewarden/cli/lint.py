@@ -22,7 +22,6 @@ from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from lakewarden.analysis.lint.lint_context import SetAside
     from lakewarden.cli.remote import Server
 
 Form = Literal["text", "json", "sarif"]
@@ -62,7 +61,7 @@ NOTHING: Final = Instead()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LintedRealm:
     """A realm that was looked at: what was found, and the file that holds it, if one does."""
 
     realm: str
@@ -106,7 +105,7 @@ def lint(
     return show_findings(list(_asked(from_, at, realm, which.rules)), which, format)
 
 
-def show_findings(asked: Sequence[Asked], which: Which, format: Form) -> int:
+def show_findings(asked: Sequence[LintedRealm], which: Which, format: Form) -> int:
     """Shows what was found, as far as it is wanted, and returns the exit code."""
     least = Severity[which.severity.upper()]
     found = [one for of in asked for one in of.findings if one.severity >= least]
@@ -124,7 +123,7 @@ def show_findings(asked: Sequence[Asked], which: Which, format: Form) -> int:
 
 def _asked(
     folders: Sequence[Path], at: At, realm: str | None, rules: Sequence[Rule]
-) -> Iterator[Asked]:
+) -> Iterator[LintedRealm]:
     """Looks at every realm that is meant. Raises `BadInput` where that is not clear."""
     if folders:
         if at.database is not None or at.there.server is not None or realm is not None:
@@ -138,14 +137,14 @@ def _asked(
     if realm is None:
         raise BadInput("give --from DIR, or --realm NAME with --server URL or --database URL")
     server = at.remote()
-    yield Asked(realm, _remote(server, realm, rules) if server else _stored(at, realm, rules))
+    yield LintedRealm(realm, _remote(server, realm, rules) if server else _stored(at, realm, rules))
 
 
-def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> Asked:
+def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> LintedRealm:
     from lakewarden.analysis.lint.lint_context import of_facts
     from lakewarden.analysis.lint.run import lint as look
-    from lakewarden.pipeline.directory import load
-    from lakewarden.pipeline.directory_manifest import MANIFEST
+    from lakewarden.pipeline.directory import load, set_aside
+    from lakewarden.pipeline.version_folder import MANIFEST
 
     with working("lint", ("read", "compile", "look")) as begin:
         loaded = load(folder)
@@ -155,24 +154,12 @@ def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) ->
             loaded.system.model,
             loaded.system.spelling,
             now=time.time(),
-            set_aside=_set_aside(folder, loaded.manifest.version),
+            set_aside=set_aside(folder, loaded.manifest),
         )
         name = loaded.manifest.realm
         realm = str(folder) if name in names else name
         begin("look")
-        return Asked(realm, look(realm, estate, rules), (folder / MANIFEST).as_posix())
-
-
-def _set_aside(folder: Path, version: int) -> list[SetAside]:
-    """The rows that were set aside; `load` has looked at their digest."""
-    import pyarrow.parquet as pq
-
-    from lakewarden.analysis.lint.lint_context import SetAside
-    from lakewarden.pipeline.directory_manifest import VERSIONS
-    from lakewarden.pipeline.tables import QUARANTINE
-
-    files = sorted((folder / VERSIONS / str(version) / QUARANTINE).glob("*.parquet"))
-    return [SetAside(**row) for file in files for row in pq.read_table(file).to_pylist()]
+        return LintedRealm(realm, look(realm, estate, rules), (folder / MANIFEST).as_posix())
 
 
 def _stored(at: At, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:
@@ -217,7 +204,7 @@ def _read(given: Mapping[str, Any], realm: str) -> Finding:
     )
 
 
-def _told(found: Sequence[Finding], asked: Sequence[Asked]) -> Iterator[str]:
+def _told(found: Sequence[Finding], asked: Sequence[LintedRealm]) -> Iterator[str]:
     for one in found:
         where = f"{one.realm}: {one.place}" if len(asked) > 1 else str(one.place)
         yield f"{one.severity.word}: {one.rule.id}: {where}"

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -30,11 +30,15 @@ from lakewarden.kernel.relations import (
     OwnerRow,
     RelationRow,
 )
-from lakewarden.pipeline.directory_manifest import MANIFEST, VERSIONS, Manifest, read_manifest
+from lakewarden.pipeline.directory_manifest import Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import statements_of
 from lakewarden.pipeline.directory_table import Digest, batches, content_of
-from lakewarden.pipeline.tables import COLUMNS
+from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import System, load_system
+
+if TYPE_CHECKING:
+    from lakewarden.analysis.lint.lint_context import SetAside
 
 Row = TypeVar("Row")
 Cells = tuple[Any, ...]
@@ -60,7 +64,7 @@ def load(path: Path) -> Loaded:
         system = load_system(manifest.model, manifest.settings)
     except (BadInput, Unknown) as error:
         raise BadInput(str(error), where=str(path / MANIFEST)) from None
-    version = path / VERSIONS / str(manifest.version)
+    version = folder_of(path, manifest)
     for name in set(COLUMNS) - set(TABLES):
         for _ in _cells(version, name, manifest):
             pass
@@ -78,13 +82,20 @@ def load(path: Path) -> Loaded:
 
 def rows_of(path: Path, manifest: Manifest, table: str) -> Iterator[Cells]:
     """The rows of one table as cells; `BadInput` at the end where the manifest says otherwise."""
-    return _cells(path / VERSIONS / str(manifest.version), table, manifest)
+    return _cells(folder_of(path, manifest), table, manifest)
+
+
+def set_aside(path: Path, manifest: Manifest) -> list[SetAside]:
+    """The rows that were read and do not count."""
+    from lakewarden.analysis.lint.lint_context import SetAside
+
+    return [SetAside(*cells) for cells in rows_of(path, manifest, QUARANTINE)]
 
 
 def check_tables(path: Path, manifest: Manifest) -> None:
     """Raises `BadInput` for a table that is not as the manifest says."""
     for table, content in manifest.tables.items():
-        folder = path / VERSIONS / str(manifest.version) / table
+        folder = folder_of(path, manifest) / table
         if content_of(folder, table) != content:
             raise BadInput("differs from its manifest", where=str(folder))
 

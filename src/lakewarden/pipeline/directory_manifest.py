@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,13 +11,10 @@ from typing import Final, NamedTuple
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
+from lakewarden.pipeline.version_folder import MANIFEST, write_whole
 
 FORMAT: Final = 1
 """The format that this release writes and reads."""
-
-MANIFEST: Final = "manifest.json"
-VERSIONS: Final = "versions"
-REPORT: Final = "report.json"
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -102,14 +98,14 @@ def read_manifest(path: Path) -> Manifest:
         settings=_words(section, "settings"),
         realm=section.text("realm"),
         source=section.text("source"),
-        version=_count(section, "version"),
+        version=count(section, "version"),
         inputs=tuple(Input(s.text("name"), _sha256(s)) for s in section.tables("inputs")),
         tables={name: _content(tables[name]) for name in COLUMNS},
         statements=_content(Section(section.take("statements"), section.at("statements"))),
         options=_words(section, "options"),
         deleted=section.texts("deleted"),
     )
-    if _count(section, "quarantined") != manifest.quarantined:
+    if count(section, "quarantined") != manifest.quarantined:
         raise BadInput("differs from the quarantine's rows", where=section.at("quarantined"))
     section.close()
     return manifest
@@ -120,7 +116,8 @@ def _words(section: Section, key: str) -> dict[str, str]:
     return {name: inner.text(name, "") for name in inner.names()}
 
 
-def _count(section: Section, key: str) -> int:
+def count(section: Section, key: str) -> int:
+    """How many rows, or which version. Raises `BadInput` for anything but a whole number."""
     value = section.take(key)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise BadInput("expected a whole number", where=section.at(key))
@@ -135,20 +132,11 @@ def _sha256(section: Section) -> str:
 
 
 def _content(section: Section) -> Content:
-    content = Content(_count(section, "rows"), _sha256(section))
+    content = Content(count(section, "rows"), _sha256(section))
     section.close()
     return content
 
 
-def publish(path: Path, manifest: Manifest) -> None:
+def write_manifest(path: Path, manifest: Manifest) -> None:
     """Makes `manifest` the one that counts, in one step: a reader sees the old or the new one."""
-    file = path / MANIFEST
-    new = path / f".{MANIFEST}-{os.getpid()}"
-    try:
-        with new.open("w", encoding="utf-8") as out:
-            out.write(manifest.text())
-            out.flush()
-            os.fsync(out.fileno())
-        new.replace(file)
-    finally:
-        new.unlink(missing_ok=True)
+    write_whole(path / MANIFEST, manifest.text())

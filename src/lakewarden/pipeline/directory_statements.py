@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -12,8 +11,9 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import check_realm, read_statements
-from lakewarden.kernel.toml_section import Section
-from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Manifest
+from lakewarden.pipeline.directory_manifest import Content, Manifest
+from lakewarden.pipeline.toml_file import read_toml
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.system import System
 
@@ -29,7 +29,7 @@ def statements_of(path: Path, manifest: Manifest, system: System) -> tuple[State
     wrote; but a default that is not editable is never replaced. Raises `BadInput`, naming the
     file, for what is malformed or not as the manifest says.
     """
-    version = path / VERSIONS / str(manifest.version)
+    version = folder_of(path, manifest)
     folder = path / STATEMENTS
     deleted = frozenset(manifest.deleted) | _deleted(folder / DELETED)
     try:
@@ -71,7 +71,7 @@ def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> 
         if file.suffix != ".toml":
             # What it says would not count, a DENY least of all.
             raise BadInput("expected only TOML files here", where=str(file))
-        section = _toml(file)
+        section = read_toml(file)
         check_realm(section, realm)
         taken = section.take("statement")
         section.close()
@@ -93,16 +93,7 @@ def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> 
 def _deleted(file: Path) -> frozenset[str]:
     if not file.exists():
         return frozenset()
-    section = _toml(file)
+    section = read_toml(file)
     deleted = frozenset(section.texts("deleted"))
     section.close()
     return deleted
-
-
-def _toml(file: Path) -> Section:
-    try:
-        return Section(tomllib.loads(file.read_text("utf-8")), str(file))
-    except UnicodeDecodeError:
-        raise BadInput("not UTF-8", where=str(file)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(str(error).lower(), where=str(file)) from None

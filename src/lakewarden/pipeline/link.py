@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.pipeline import directory_manifest, link_rules
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from, written_to
-from lakewarden.pipeline.link_classes import clashing
+from lakewarden.pipeline.job import RunResult
 from lakewarden.pipeline.link_directory import (
     COLUMNS,
-    Draft,
     Input,
+    LinkDraft,
     Manifest,
     Row,
     digest,
@@ -34,6 +35,8 @@ from lakewarden.pipeline.link_directory import (
 )
 from lakewarden.pipeline.link_rules import Rule, Rules
 from lakewarden.pipeline.tables import spark_schema
+from lakewarden.pipeline.version_folder import folder_of
+from lakewarden.service.link import Asset, Link
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
@@ -93,13 +96,7 @@ class Report:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The version that counts after a run, whether this run made it, and what happened."""
-
-    manifest: Manifest
-    is_new: bool
-    report: Report
+Result = RunResult[Manifest, Report]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +155,13 @@ def link(
         )
         manifest, is_new = one.finish(manifest, report.table())
     progress("write", 1, 1, f"version {manifest.version}{'' if is_new else ', as before'}")
-    return Result(manifest, is_new, report)
+    return Result(manifest, report, is_new)
 
 
 def _opened(name: str, path: Path) -> _Realm:
     """An ingested realm; raises `BadInput` where its entities are not what its manifest says."""
     manifest = directory_manifest.read_manifest(path)
-    place = path / directory_manifest.VERSIONS / str(manifest.version) / "entities"
+    place = folder_of(path, manifest) / "entities"
     content = content_of(place, "entities")
     if content != manifest.tables["entities"]:
         raise BadInput("the entities differ from what the manifest says", where=str(path))
@@ -245,7 +242,7 @@ def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
     return counted.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
 
 
-def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: Draft) -> DataFrame:
+def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: LinkDraft) -> DataFrame:
     """The pairs, those of classes that contradict themselves marked as ambiguous, too."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -257,14 +254,14 @@ def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: Draft) -> D
     return marked.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
 
 
-def _kept(frame: DataFrame, one: Draft, name: str) -> DataFrame:
+def _kept(frame: DataFrame, one: LinkDraft, name: str) -> DataFrame:
     """The same rows, written down, so that they are computed once."""
     place = one.scratch / name
     frame.write.parquet(written_to(place))
     return frame.sparkSession.read.schema(frame.schema).parquet(read_from(place))
 
 
-def _write(pairs: DataFrame, one: Draft) -> None:
+def _write(pairs: DataFrame, one: LinkDraft) -> None:
     """Writes the links in order, in place of those that were written."""
     shutil.rmtree(one.links, ignore_errors=True)
     links = pairs.filter(f"not {AMBIGUOUS}").select(*COLUMNS).orderBy(*COLUMNS)
@@ -328,3 +325,63 @@ def _ends(pairs: DataFrame) -> DataFrame:
         for end in ("one", "other")
     ]
     return frames[0].unionByName(frames[1])
+
+
+def clashing(rows: Sequence[Row], never: Iterable[Link] = ()) -> list[list[Row]]:
+    """The links of each class that holds two entities of one realm, or two kept apart; in order.
+
+    >>> ab = ("a", "t", "x", "b", "t", "x", "first")
+    >>> bc = ("b", "t", "x", "c", "t", "x", "second")
+    >>> clashing([ab, bc])
+    []
+    >>> clashing([ab, bc, ("a", "t", "x", "c", "t", "y", "third")])[0][:2] == [ab, bc]
+    True
+    """
+    classes = _Classes()
+    for row in rows:
+        classes.join(_end(row[:3]), _end(row[3:6]))
+    first: dict[tuple[Asset, str], Asset] = {}
+    wrong: set[Asset] = set()
+    for end in classes.all():
+        of = classes.of(end)
+        if first.setdefault((of, end.realm), end) != end:
+            wrong.add(of)
+    for one, other in never:
+        if classes.of(one) == classes.of(other):
+            wrong.add(classes.of(one))
+    found: dict[Asset, list[Row]] = {}
+    for row in rows:
+        of = classes.of(_end(row[:3]))
+        if of in wrong:
+            found.setdefault(of, []).append(row)
+    return list(found.values())
+
+
+def _end(cells: Sequence[str]) -> Asset:
+    realm, type, name = cells
+    return Asset(realm, Entity(type, name))
+
+
+class _Classes:
+    """What is joined over and over; each class goes by one of its entities."""
+
+    def __init__(self) -> None:
+        self._above: dict[Asset, Asset] = {}
+
+    def join(self, one: Asset, other: Asset) -> None:
+        """Makes the classes of both one."""
+        above, below = sorted((self.of(one), self.of(other)))
+        self._above[below] = self._above[above] = above
+
+    def of(self, end: Asset) -> Asset:
+        """The entity by which a class goes; one that is not joined is alone."""
+        at = end
+        while (above := self._above.get(at, at)) != at:
+            # Every second step is left out the next time.
+            self._above[at] = self._above.get(above, above)
+            at = above
+        return at
+
+    def all(self) -> list[Asset]:
+        """Every entity that was joined."""
+        return list(self._above)

@@ -10,10 +10,8 @@ the old version or the new one. The same links again make no new version.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,19 +23,29 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.directory_manifest import count
+from lakewarden.pipeline.version_folder import (
+    LOCK,
+    MANIFEST,
+    NEW,
+    REPORT,
+    VERSIONS,
+    folder_of,
+    locked,
+    next_version,
+    publish,
+)
 from lakewarden.service.link import Asset, Link, link
 
 FORMAT: Final = 1
 KIND: Final = "links"
-MANIFEST: Final = "manifest.json"
-REPORT: Final = "report.json"
 COLUMNS: Final = (
     *("one_realm", "one_type", "one_name", "other_realm", "other_type", "other_name", "rule"),
 )
 
-_VERSIONS, _NEW, _SCRATCH, _LOCK = "versions", ".new", ".scratch", ".lock"
+_SCRATCH: Final = ".scratch"
 
 Row = tuple[str, ...]
 
@@ -95,7 +103,7 @@ def is_links(path: Path) -> bool:
 def read(path: Path) -> Linked:
     """The links of a directory. Raises `BadInput` for one that is none or is damaged."""
     manifest = read_manifest(path)
-    rows = rows_of(path / _VERSIONS / str(manifest.version) / KIND)
+    rows = rows_of(folder_of(path, manifest) / KIND)
     if (len(rows), digest(rows)) != (manifest.rows, manifest.sha256):
         raise BadInput("the links differ from what the manifest says", where=str(path))
     return Linked(manifest, rows)
@@ -110,7 +118,7 @@ def read_manifest(path: Path) -> Manifest:
     section.take("kind")
     if section.take("format") != FORMAT:
         raise BadInput(f"expected the number {FORMAT}", where=section.at("format"))
-    version, rows = (_count(section, key) for key in ("version", "rows"))
+    version, rows = (count(section, key) for key in ("version", "rows"))
     inputs = []
     for one in section.tables("inputs"):
         inputs.append(Input(one.text("realm"), one.text("model"), one.text("sha256")))
@@ -125,13 +133,6 @@ def read_manifest(path: Path) -> Manifest:
     )
     section.close()
     return found
-
-
-def _count(section: Section, key: str) -> int:
-    value = section.take(key)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadInput("expected a whole number", where=section.at(key))
-    return value
 
 
 def rows_of(folder: Path) -> list[Row]:
@@ -165,7 +166,7 @@ def digest(rows: Sequence[Row]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class LinkDraft:
     """The next version of a directory; `previous` is the manifest that counts now."""
 
     out: Path
@@ -179,53 +180,36 @@ class Draft:
     @property
     def links(self) -> Path:
         """Where the links are written."""
-        return self.out / _NEW / KIND
+        return self.out / NEW / KIND
 
     def finish(self, manifest: Manifest, report: Mapping[str, Any]) -> tuple[Manifest, bool]:
         """The manifest that counts now, and whether it is a new one."""
         before = self.previous
         if before is not None and before == replace(manifest, version=before.version):
             return before, False
-        versions = self.out / _VERSIONS
-        versions.mkdir(exist_ok=True)
-        numbers = [int(folder.name) for folder in versions.iterdir() if folder.name.isdecimal()]
-        manifest = replace(manifest, version=max(numbers, default=0) + 1)
+        manifest = replace(manifest, version=next_version(self.out))
         text = json.dumps({"version": manifest.version, **report}, indent=2, ensure_ascii=False)
-        (self.out / _NEW / REPORT).write_text(text + "\n", "utf-8")
-        (self.out / _NEW).rename(versions / str(manifest.version))
-        new = self.out / f".{MANIFEST}-{os.getpid()}"
-        try:
-            with new.open("w", encoding="utf-8") as file:
-                file.write(manifest.text())
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.out / MANIFEST)
-        finally:
-            new.unlink(missing_ok=True)
+        (self.out / NEW / REPORT).write_text(text + "\n", "utf-8")
+        publish(self.out, manifest.version, manifest.text())
         return manifest, True
 
 
 @contextmanager
-def draft(out: Path) -> Iterator[Draft]:
+def draft(out: Path) -> Iterator[LinkDraft]:
     """A draft of the next version of a directory, which is made if it is not there.
 
     Raises `BadInput` when the folder is somebody else's, `Conflict` when another process works
     on it.
     """
     if out.exists() and not is_links(out):
-        ours = {_VERSIONS, _NEW, _SCRATCH, _LOCK}
+        ours = {VERSIONS, NEW, _SCRATCH, LOCK}
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput("expected an empty folder, or one of links", where=str(out))
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Conflict(f"another process works on `{out}`") from None
-        one = Draft(out, read_manifest(out) if is_links(out) else None)
+    with locked(out):
+        one = LinkDraft(out, read_manifest(out) if is_links(out) else None)
         _sweep(out)
         one.scratch.mkdir()
-        (out / _NEW).mkdir()
+        (out / NEW).mkdir()
         try:
             yield one
         finally:
@@ -233,5 +217,5 @@ def draft(out: Path) -> Iterator[Draft]:
 
 
 def _sweep(out: Path) -> None:
-    for name in (_SCRATCH, _NEW):
+    for name in (_SCRATCH, NEW):
         shutil.rmtree(out / name, ignore_errors=True)

@@ -23,7 +23,6 @@ which these stand for the same texts are one asset.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +32,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import check_text
+from lakewarden.pipeline.toml_file import read_toml
 from lakewarden.service.link import Asset, Link, link
 from lakewarden.service.links import MAX_KEEPER
 from lakewarden.service.realm import check_realm_name
@@ -129,15 +129,7 @@ def pattern(text: str) -> Pattern:
 
 def read(path: Path) -> Rules:
     """The rules in a file. Raises `BadInput` with file, field and expectation."""
-    try:
-        section = Section(tomllib.loads(path.read_text("utf-8")), str(path))
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=str(path)) from None
-    except UnicodeDecodeError:
-        raise BadInput("not UTF-8", where=str(path)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(str(error).lower(), where=str(path)) from None
+    section = read_toml(path)
     keeper = section.text("keeper")
     check_text(keeper, f"{path}: the keeper")
     if len(keeper) > MAX_KEEPER:

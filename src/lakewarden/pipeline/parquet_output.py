@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-_ONE_GROUP: Final = str(1 << 30)
+_ONE_GROUP: Final = 1 << 30
 """Bytes of a group of rows, of which a file has one, then: no reader takes it in parts."""
 
 
@@ -33,19 +33,44 @@ ONE_FILE: Final = "part-00000.parquet"
 """What a table is called that is written as a whole."""
 
 
-def write(frame: DataFrame, place: Path) -> None:
+def write(frame: DataFrame, place: Path, group_bytes: int = _ONE_GROUP) -> None:
     """Writes a table; only its files of rows stay, and each is read by one task as a whole."""
-    options = {"compression": "zstd", "parquet.block.size": _ONE_GROUP}
+    options = {"compression": "zstd", "parquet.block.size": str(group_bytes)}
     frame.write.mode("overwrite").options(**options).parquet(written_to(place))
+    keep_rows_only(place)
+
+
+def keep_rows_only(place: Path) -> None:
+    """Removes what Spark puts beside the files of rows."""
     for file in place.iterdir():
         if file.suffix != ".parquet":
             file.unlink()
 
 
+def batch(schema: pa.Schema, **columns: Any) -> pa.RecordBatch:
+    """Rows of which the columns not given are null; `what` is given."""
+    size = len(columns["what"])
+    cells = [
+        pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(size, f.type)
+        for f in schema
+    ]
+    return pa.record_batch(cells, schema=schema)
+
+
 def put(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: Path) -> None:
     """As `write`, from this process: one file, whose rows are in memory once."""
+    put_table(pa.Table.from_batches([batch.cast(schema) for batch in batches], schema), place)
+
+
+def put_columns(columns: Iterable[Iterable[Any]], schema: pa.Schema, place: Path) -> None:
+    """As `put`, of values column by column."""
+    arrays = [pa.array(list(c), f.type) for c, f in zip(columns, schema, strict=True)]
+    put_table(pa.table(arrays, schema=schema), place)
+
+
+def put_table(rows: pa.Table, place: Path) -> None:
+    """As `put`, of a table."""
     place.mkdir(parents=True, exist_ok=True)
-    rows = pa.Table.from_batches([batch.cast(schema) for batch in batches], schema)
     pq.write_table(rows, place / ONE_FILE, compression="zstd")
 
 
@@ -99,10 +124,17 @@ def content(frame: DataFrame) -> Content:
 def contents_of(folder: Path, tables: Iterable[str], spark: SparkSession) -> dict[str, Content]:
     """The contents of tables that were written to `folder`, each in a folder of its name."""
     names = list(tables)
-    size = sum(_bytes(folder / name) for name in names)
-    if size <= _HERE:
-        return {name: content_here(folder / name) for name in names}
-    return contents({n: spark.read.parquet(read_from(folder / n)) for n in names})
+    is_small = sum(_bytes(folder / name) for name in names) <= _HERE
+    far = [name for name in names if not (is_small and _is_digestible(folder / name))]
+    frames = {name: spark.read.parquet(read_from(folder / name)) for name in far}
+    found = contents(frames) if frames else {}
+    return {n: found[n] if n in found else content_here(folder / n) for n in names}
+
+
+def _is_digestible(place: Path) -> bool:
+    """Whether a table has no numbers with fractions, which are digested by Spark only."""
+    schemas = (pq.read_schema(file) for file in place.glob("*.parquet"))
+    return not any(pa.types.is_floating(column.type) for schema in schemas for column in schema)
 
 
 def content_here(place: Path) -> Content:

@@ -13,7 +13,6 @@ content again makes no new version.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -26,15 +25,24 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.source import Progress
+from lakewarden.pipeline.version_folder import (
+    LOCK,
+    MANIFEST,
+    NEW,
+    REPORT,
+    VERSIONS,
+    folder_of,
+    locked,
+    next_version,
+    publish,
+    write_whole,
+)
 
 FORMAT: Final = 1
-MANIFEST: Final = "manifest.json"
-REPORT: Final = "report.json"
-
-_VERSIONS, _NEW, _WORK, _LOCK, _DONE = "versions", ".new", ".work", ".lock", ".done.json"
+_WORK, _DONE = ".work", ".done.json"
 _SWEPT: Final = "swept-"
 _CHUNK: Final = 1 << 20
 
@@ -83,11 +91,6 @@ class Manifest:
     def says_as(self, other: Manifest) -> bool:
         """Whether both hold the same, in whatever files."""
         return replace(self, version=0, files={}) == replace(other, version=0, files={})
-
-
-def folder_of(out: Path, manifest: Manifest) -> Path:
-    """Where the tables of a version are."""
-    return out / _VERSIONS / str(manifest.version)
 
 
 def read_manifest(out: Path, kind: str) -> Manifest:
@@ -139,7 +142,7 @@ def _sha256(file: Path) -> str:
     return found.hexdigest()
 
 
-class Stage(NamedTuple):
+class FinishedStage(NamedTuple):
     """A finished stage: what it found, how long it took, and whether an earlier run did it."""
 
     found: Mapping[str, Any]
@@ -147,25 +150,25 @@ class Stage(NamedTuple):
     reused: bool
 
 
-class Draft:
+class VersionDraft:
     """The next version of the folder `out`; `previous` is the manifest that counts now."""
 
     def __init__(self, out: Path, previous: Manifest | None, key: str, progress: Progress) -> None:
         self.out = out
         self.previous = previous
-        self.stages: dict[str, Stage] = {}
-        self._kept: dict[str, Path] = {}
+        self.stages: dict[str, FinishedStage] = {}
+        self._stage_folders: dict[str, Path] = {}
         self._work = out / _WORK / key
         self._progress = progress
 
     @property
     def folder(self) -> Path:
         """Where the version is written."""
-        return self.out / _NEW
+        return self.out / NEW
 
-    def kept(self, stage: str) -> Path:
+    def stage_folder(self, stage: str) -> Path:
         """Where a stage that is finished has written what the next run may take over."""
-        return self._kept[stage]
+        return self._stage_folders[stage]
 
     def stage(
         self, name: str, make: Callable[[Path], Mapping[str, Any]], say: str = ""
@@ -178,8 +181,8 @@ class Draft:
         marker = self._work / f"{name}{_DONE}"
         if marker.is_file():
             known = json.loads(marker.read_text("utf-8"))
-            self._kept[name] = self._work / known["folder"]
-            self.stages[name] = Stage(known["found"], known["seconds"], reused=True)
+            self._stage_folders[name] = self._work / known["folder"]
+            self.stages[name] = FinishedStage(known["found"], known["seconds"], reused=True)
             self._progress(name, 1, 1, "done by an earlier run")
             return self.stages[name].found
         for left in self._work.glob(f"{name}.*"):
@@ -190,15 +193,15 @@ class Draft:
         began = time.monotonic()
         found = dict(make(folder))
         seconds = round(time.monotonic() - began, 3)
-        _put(marker, json.dumps({"folder": folder.name, "found": found, "seconds": seconds}))
-        self._kept[name] = folder
-        self.stages[name] = Stage(found, seconds, reused=False)
+        write_whole(marker, json.dumps({"folder": folder.name, "found": found, "seconds": seconds}))
+        self._stage_folders[name] = folder
+        self.stages[name] = FinishedStage(found, seconds, reused=False)
         self._progress(name, 1, 1, say.format(**found))
         return found
 
     def finish(
         self, manifest: Manifest, report: Mapping[str, Any]
-    ) -> tuple[Manifest, dict[str, Any], bool]:
+    ) -> tuple[Manifest, Mapping[str, Any], bool]:
         """The manifest that counts now, the whole report, and whether the version is a new one."""
         stages = {name: (one.seconds, one.reused) for name, one in self.stages.items()}
         whole = {
@@ -211,32 +214,16 @@ class Draft:
         before = self.previous
         if before is not None and before.says_as(manifest):
             return before, {"version": before.version, **whole}, False
-        versions = self.out / _VERSIONS
-        versions.mkdir(exist_ok=True)
-        numbers = [int(folder.name) for folder in versions.iterdir() if folder.name.isdecimal()]
-        manifest = replace(manifest, version=max(numbers, default=0) + 1, files=self._files())
-        whole = {"version": manifest.version, **whole}
-        _put(self.folder / REPORT, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
-        self.folder.rename(versions / str(manifest.version))
-        _put(self.out / MANIFEST, manifest.text())
+        number = next_version(self.out)
+        manifest = replace(manifest, version=number, files=self._files())
+        whole = {"version": number, **whole}
+        write_whole(self.folder / REPORT, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+        publish(self.out, number, manifest.text())
         return manifest, whole, True
 
     def _files(self) -> dict[str, str]:
         files = sorted(file for file in self.folder.rglob("*") if file.is_file())
         return {str(file.relative_to(self.folder)): _sha256(file) for file in files}
-
-
-def _put(file: Path, text: str) -> None:
-    """Writes a file in one step: it is there whole, or not at all."""
-    new = file.with_name(f".{file.name}-{os.getpid()}")
-    try:
-        with new.open("w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        new.replace(file)
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def thin(out: Path, newest: Manifest, keep: int) -> None:
@@ -246,7 +233,7 @@ def thin(out: Path, newest: Manifest, keep: int) -> None:
     """
     old: list[list[Path]] = []
     for number in range(newest.version - keep, 0, -1):
-        folder = out / _VERSIONS / str(number)
+        folder = out / VERSIONS / str(number)
         tables = [file for file in folder.glob("*") if file.name != REPORT]
         if not tables:
             break  # those before were removed by an earlier run
@@ -258,23 +245,31 @@ def thin(out: Path, newest: Manifest, keep: int) -> None:
 
 
 def place(made: Path, where: Path) -> None:
-    """Puts the files of a finished stage where the version is written; the stage keeps them."""
-    where.mkdir(parents=True)
-    for file in sorted(made.iterdir()):
-        try:
-            os.link(file, where / file.name)
-        except OSError:  # a file system that has no links
-            shutil.copyfile(file, where / file.name)
+    """Puts a file, or the files of a folder, where the version is written; the stage keeps them."""
+    if made.is_dir():
+        where.mkdir(parents=True, exist_ok=True)
+        for file in sorted(made.iterdir()):
+            place(file, where / file.name)
+        return
+    try:
+        os.link(made, where)
+    except OSError:  # a file system that has no links
+        shutil.copyfile(made, where)
+
+
+def sha256_of(text: str) -> str:
+    """The digest of a text; of one that is not Unicode, too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def key_of(inputs: tuple[Input, ...], options: Mapping[str, str], *more: str) -> str:
     """What tells a run from one with other inputs or options."""
     text = json.dumps([inputs, sorted(options.items()), more])
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
+    return sha256_of(text)[:24]
 
 
 @contextmanager
-def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Draft]:
+def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[VersionDraft]:
     """A draft of the next version of a folder, which is made if it is not there.
 
     Stages that a run of the same `key` finished are taken over; those of other runs are swept,
@@ -282,17 +277,12 @@ def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Draft]
     else's, `Conflict` when another process works on it.
     """
     if _previous(out, kind) is None and out.exists():
-        ours = {_VERSIONS, _NEW, _WORK, _LOCK}
+        ours = {VERSIONS, NEW, _WORK, LOCK}
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput(f"expected an empty folder, or one of the kind `{kind}`", where=str(out))
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Conflict(f"another process works on `{out}`") from None
+    with locked(out):
         previous = _previous(out, kind)  # what was there before may no longer count
-        one = Draft(out, previous, key, progress)
+        one = VersionDraft(out, previous, key, progress)
         _sweep(out, keep=key)
         _sweep_versions(out, previous)
         one.folder.mkdir()
@@ -306,13 +296,13 @@ def _previous(out: Path, kind: str) -> Manifest | None:
 
 def _sweep_versions(out: Path, newest: Manifest | None) -> None:
     """A version behind the newest is of a run that was cut short before it counted."""
-    for folder in (out / _VERSIONS).glob("*"):
+    for folder in (out / VERSIONS).glob("*"):
         if folder.name.isdecimal() and int(folder.name) > (newest.version if newest else 0):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sweep(out: Path, keep: str | None) -> None:
-    shutil.rmtree(out / _NEW, ignore_errors=True)
+    shutil.rmtree(out / NEW, ignore_errors=True)
     for folder in (out / _WORK).glob("*"):
         if folder.name != keep:
             # In one step no stage counts any more: a kill in between must not leave the mark of

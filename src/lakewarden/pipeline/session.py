@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pipeline import package
 from lakewarden.pipeline.java import OLDEST, ensure_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    Session = SparkSession
 
 # Any of these says that Spark is set up outside: spark-submit, a shell, a cluster's files.
 _SET_UP_OUTSIDE = (
@@ -44,6 +48,8 @@ _ALWAYS = {
 
 # Absolute, though a worker may import this from an archive below the folder where it works.
 _LOG_SETTINGS = Path(__file__).absolute().with_name("log4j2.properties")
+
+_NOT_INSTALLED = "pyspark is not installed; install `lakewarden[spark]`"
 
 _LOCAL = {
     # Nothing of a local run is reachable from other machines.
@@ -80,14 +86,13 @@ def spark_session(
     unless it came with `--py-files`; what it needs, they must have. Raises `BadInput` for both
     `master` and `remote`, `Unavailable` when PySpark is not installed or no Java is found.
     """
-    if master and remote:
-        raise BadInput(f"expected a master or a remote, got both: `{master}`, `{remote}`")
+    _check_place(master, remote)
     if _starts_java(remote):
         _provide_java()
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise Unavailable("pyspark is not installed; install `lakewarden[spark]`") from error
+        raise Unavailable(_NOT_INSTALLED) from error
 
     settings = dict(_ALWAYS)
     is_ours = _is_ours(master or remote)
@@ -106,6 +111,65 @@ def spark_session(
     if not is_ours:
         package.send(session)
     return session
+
+
+_OPEN: ContextVar[tuple[SparkSession, str | None, str | None] | None] = ContextVar(
+    "open", default=None
+)
+"""The session of the block around this one, and where it was asked to run."""
+
+
+@contextmanager
+def session(
+    name: str, master: str | None = None, remote: str | None = None
+) -> Iterator[SparkSession]:
+    """A session for jobs, see `spark_session`; stopped at the end if it was started here.
+
+    Spark is started by the first job that has work for it, which is said on standard error;
+    jobs on small estates have none. A session inside another one is that one. Raises `BadInput`
+    where they are to run in different places. Whatever Spark fails at is `Unavailable`, told by
+    the first line of what it says; so is another process at work in the same folder.
+    """
+    around = _OPEN.get()
+    try:
+        if around is None:
+            with _new_session(name, master, remote) as made:
+                yield made
+        elif (master, remote) in ((None, None), around[1:]):
+            yield around[0]
+        else:
+            raise BadInput("the jobs of one run share one session: name one master or remote")
+    except Conflict as error:  # it can be tried again
+        raise Unavailable(str(error)) from error
+
+
+@contextmanager
+def _new_session(name: str, master: str | None, remote: str | None) -> Iterator[SparkSession]:
+    try:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # theirs has none
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise Unavailable(_NOT_INSTALLED) from error
+    _check_place(master, remote)
+    is_shared = SparkSession.getActiveSession() is not None
+
+    def start() -> SparkSession:
+        print("starting Spark …", file=sys.stderr)
+        return spark_session(name, master, remote)
+
+    spark = Deferred(start, is_here=_is_ours(master or remote))
+    token = _OPEN.set((cast("SparkSession", spark), master, remote))
+    try:
+        try:
+            yield cast("SparkSession", spark)
+        finally:
+            _OPEN.reset(token)
+            if spark.started is not None and not is_shared:
+                spark.started.stop()
+    except (PySparkException, Py4JError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise Unavailable(f"spark failed: {lines[0]}") from error
 
 
 class Deferred:
@@ -140,13 +204,13 @@ def runs_here(spark: SparkSession | Deferred) -> bool:
     return _is_local(spark.conf.get("spark.master", None))
 
 
-def will_run_here(master: str | None, remote: str | None) -> bool:
-    """The same of a session that is not there yet: nobody named a place, in whatever way."""
-    return _is_ours(master or remote)
+def _check_place(master: str | None, remote: str | None) -> None:
+    if master and remote:
+        raise BadInput(f"expected a master or a remote, got both: `{master}`, `{remote}`")
 
 
 def _is_ours(address: str | None) -> bool:
-    """Whether the run is local and nobody else has configured Spark."""
+    """Whether the run is local, or will be, and nobody else has configured Spark."""
     is_local = address is None or _is_local(address)
     return is_local and not any(os.environ.get(name) for name in _SET_UP_OUTSIDE)
 

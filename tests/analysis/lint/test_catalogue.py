@@ -10,25 +10,30 @@ import pytest
 
 from lakewarden.analysis.lint import rules
 from lakewarden.analysis.lint.catalogue import RULES, chosen, rule
+from lakewarden.analysis.lint.finding import Rule
 from lakewarden.kernel.errors import Unknown
 from tests.analysis.lint.pages import DOCS, GUIDE, pages
 from tests.analysis.lint.worlds import EXAMPLES, found
 
 HERE = Path(__file__).parent
 PAGES = pages()
-MODULES = {path.stem for path in Path(rules.__path__[0]).glob("*.py")} - {"__init__"}
+TOPICS = sorted(Path(rules.__path__[0]).glob("*.py"))
 
 
 def module(id: str) -> str:
     return id.replace("-", "_")
 
 
-def test_every_module_holds_one_rule_of_its_name() -> None:
-    assert {module(id) for id in RULES} == MODULES
-    for name in MODULES:
-        home = import_module(f"lakewarden.analysis.lint.rules.{name}")
-        assert module(home.RULE.id) == name
-        assert (home.__doc__ or "").startswith(f"`{home.RULE.id}`: ")
+def test_every_rule_is_found_in_the_one_module_that_declares_it() -> None:
+    declared = [
+        name
+        for path in TOPICS
+        for name, value in vars(import_module(f"{rules.__name__}.{path.stem}")).items()
+        if isinstance(value, Rule) and module(value.id) == name
+    ]
+    assert sorted(declared) == [module(id) for id in RULES]
+    written = re.findall(r"^@rule\(", "".join(path.read_text() for path in TOPICS), re.MULTILINE)
+    assert len(written) == len(RULES)
 
 
 def test_rules_stand_in_order() -> None:

@@ -21,8 +21,8 @@ from lakewarden.kernel.principal import ALL_USERS, GROUP, IMPLIED, ROLE, USER
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.statement import Condition, Effect, On, Where
 from lakewarden.pipeline.directory import Loaded, load
-from lakewarden.pipeline.directory_manifest import VERSIONS
 from lakewarden.pipeline.tables import COLUMNS
+from lakewarden.pipeline.version_folder import VERSIONS
 from tests.bench.pipeline.worlds import TINY, WORLDS
 
 OF_PEOPLE = ("user", "group", "role", "corpuser", "corpGroup", "dataHubRole")
@@ -135,13 +135,15 @@ class TestEveryWorld:
     def test_is_what_the_pipeline_itself_would_have_written(
         self, world: World, places: Mapping[str, Path], tmp_path: Path
     ) -> None:
+        from lakewarden.pipeline.ingest.run import ingest
         from lakewarden.pipeline.ingest.tabular import Tabular
-        from lakewarden.pipeline.job import session
+        from lakewarden.pipeline.session import session
 
         drawn = load(places[world.kind]).manifest
         source = Tabular(places[world.kind] / VERSIONS / "1", "parquet", world.model)
-        with session("drawn worlds", "local[1]") as jobs:
-            read = jobs.ingest(source, tmp_path / "read", settings=world.settings).manifest
+        with session("drawn worlds", "local[1]") as spark:
+            out = tmp_path / "read"
+            read = ingest(source, out, spark=spark, settings=world.settings).manifest
         assert read.tables == drawn.tables
         assert read.statements == drawn.statements
         assert read.settings == drawn.settings

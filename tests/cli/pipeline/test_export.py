@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lakewarden.cli.pipeline import export
 from lakewarden.kernel.errors import Unavailable, Unknown
 from tests.cli.realms import Cli
 
@@ -26,7 +24,7 @@ REPORT: Mapping[str, Any] = {
 
 @dataclass
 class Jobs:
-    """Stands for a session; says what it was asked for."""
+    """Stands for the job; says what it was asked for."""
 
     asked: list[tuple[Path, Mapping[str, Any]]] = field(default_factory=list)
     error: Exception | None = None
@@ -43,12 +41,7 @@ class Jobs:
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     made = Jobs()
-
-    @contextmanager
-    def session(*_: object) -> Iterator[Jobs]:
-        yield made
-
-    monkeypatch.setattr(export, "session", session)
+    monkeypatch.setattr("lakewarden.pipeline.export.run.make_export", made.export)
     return made
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lakewarden.cli.pipeline import review
 from lakewarden.kernel.errors import Unavailable, Unknown
 from lakewarden.pipeline.review.question import CLASSES
 from tests.cli.realms import Cli
@@ -29,7 +27,7 @@ REPORT: Mapping[str, Any] = {
 
 @dataclass
 class Jobs:
-    """Stands for a session; says what it was asked for."""
+    """Stands for the job; says what it was asked for."""
 
     asked: list[tuple[Path, Mapping[str, Any]]] = field(default_factory=list)
     error: Exception | None = None
@@ -46,12 +44,7 @@ class Jobs:
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     made = Jobs()
-
-    @contextmanager
-    def session(*_: object) -> Iterator[Jobs]:
-        yield made
-
-    monkeypatch.setattr(review, "session", session)
+    monkeypatch.setattr("lakewarden.pipeline.review.run.make_review", made.review)
     return made
 
 

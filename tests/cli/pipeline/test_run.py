@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline import job
+from lakewarden.pipeline import session
 from lakewarden.pipeline.index.index import open_index
 from tests.cli.realms import Cli
 
@@ -39,7 +39,7 @@ def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(job, "spark_session", start)
+    monkeypatch.setattr(session, "spark_session", start)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_job_that_fails_ends_the_run_under_its_name(cli: Cli, folder: Path) ->
 def test_an_answer_that_is_a_no_lets_the_next_job_run(
     cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakewarden.cli.pipeline.ingest.YES", 1)
+    monkeypatch.setattr("lakewarden.cli.pipeline.ingest_sources.YES", 1)
     found = cli("pipeline", "run", jobfile(folder))
     assert found.code == 1, found.err
     assert open_index(folder / "index").realm == "gravitino"
@@ -144,11 +144,11 @@ def test_all_jobs_run_in_one_place(cli: Cli, folder: Path) -> None:
 
 
 def test_a_session_inside_another_is_that_one() -> None:
-    with job.session("outer", "local[1]") as outer, job.session("inner") as inner:
+    with session.session("outer", "local[1]") as outer, session.session("inner") as inner:
         assert inner is outer
     with (
-        job.session("outer") as outer,
+        session.session("outer") as outer,
         pytest.raises(BadInput, match="share one session"),
-        job.session("inner", "local[1]"),
+        session.session("inner", "local[1]"),
     ):
         pass

@@ -35,7 +35,8 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.index.index import KIND, MATCHES, open_index
-from lakewarden.pipeline.product import MANIFEST, Manifest, folder_of, read_manifest
+from lakewarden.pipeline.product import Manifest, read_manifest
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from tests.pipeline.cluster import machines, runs
 from tests.pipeline.cluster.machines import WORKERS, Cluster, Process
 from tests.pipeline.cluster.runs import Job

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 from lakewarden.cli import main
-from lakewarden.pipeline.index.run import Result, make_index
+from lakewarden.pipeline.index.run import make_index
+from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.session import spark_session
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def run(words: Sequence[str]) -> int:
         spark_session("lakewarden")
     with (
         patch("lakewarden.pipeline.index.run.make_index", _small),
-        patch("lakewarden.pipeline.job.spark_session", _telling),
+        patch("lakewarden.pipeline.session.spark_session", _telling),
     ):
         return next((code for code in map(main, commands) if code), 0)
 

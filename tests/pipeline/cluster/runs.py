@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import lakewarden
-from lakewarden.pipeline.product import MANIFEST, folder_of, read_manifest
+from lakewarden.pipeline.product import read_manifest
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make

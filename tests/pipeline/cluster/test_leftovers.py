@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from lakewarden.pipeline.ingest.source import silent
-from lakewarden.pipeline.product import MANIFEST, Draft, Manifest, draft, read_manifest
+from lakewarden.pipeline.product import Manifest, VersionDraft, draft, read_manifest
+from lakewarden.pipeline.version_folder import MANIFEST
 
 
 def part(folder: Path) -> dict[str, int]:
@@ -30,7 +31,7 @@ def test_tasks_that_outlive_their_driver_write_where_nobody_looks(tmp_path: Path
         one.stage("match", part)
         lost[0].mkdir()
         (lost[0] / "part").write_text("of the dead")
-        kept = one.kept("match")
+        kept = one.stage_folder("match")
         assert kept != lost[0]
         assert [file.read_text() for file in kept.iterdir()] == ["mine"]
 
@@ -82,5 +83,5 @@ def test_what_another_made_before_the_folder_was_free_is_what_counted(
         assert one.previous.version == 2
 
 
-def _finish(one: Draft, say: str = "") -> None:
+def _finish(one: VersionDraft, say: str = "") -> None:
     one.finish(Manifest("thing", 0, (), {"say": say}, {}, {}), {})

@@ -28,8 +28,9 @@ from lakewarden.pipeline.diff.question import PRIVILEGE, Question
 from lakewarden.pipeline.diff.run import difference_of_policies, difference_of_times
 from lakewarden.pipeline.index.index import open_index, snapshot
 from lakewarden.pipeline.index.run import make_index
-from lakewarden.pipeline.product import folder_of, read_manifest
+from lakewarden.pipeline.product import read_manifest
 from lakewarden.pipeline.session import Deferred
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import change
 from lakewarden.testing.world_draft import NOW
@@ -269,10 +270,10 @@ def test_the_tables_do_not_depend_on_the_blocks_and_again_makes_no_new_version(
     same = (run.PARTS, run.BY_USER, run.BY_CLASS, run.USERS)
     assert [few[name] for name in same] == [many[name] for name in same]
     assert few[run.PARTS].rows > 0
-    assert made[0].changes == made[1].changes
+    assert made[0].manifest.facts["changes"] == made[1].manifest.facts["changes"]
     again = difference_of_policies(index, files, tmp_path / "diff-17", spark=spark)
     assert not again.is_new
-    assert again.changes == made[1].changes
+    assert again.manifest.facts["changes"] == made[1].manifest.facts["changes"]
     lake = write_facts(tmp_path / "lake", load_system("gravitino"), Facts())
     other = tmp_path / "other-index"
     make_index(lake, other, spark=spark, now=NOW)

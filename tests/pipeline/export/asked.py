@@ -16,12 +16,12 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.pipeline.export.block_export import DECISION, TYPE, unroll
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
-from lakewarden.pipeline.export.sql_declarations import VIEWS, sql
+from lakewarden.pipeline.export.schemas import VIEWS, sql
 from lakewarden.pipeline.export.user_sets import UserSets
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.audience import People
-from lakewarden.pipeline.review.finding import Plan, teller, telling
-from lakewarden.pipeline.review.question import Chosen, told
+from lakewarden.pipeline.review.finding import Plan, comparison_judge, users_by_comparison
+from lakewarden.pipeline.review.question import Chosen, attribute_comparisons
 from lakewarden.pipeline.review.residue import Told
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import World
@@ -127,10 +127,10 @@ def _context(world: World, snapshot: Snapshot) -> TaskContext:
 
 
 def _telling(world: World, blocks: Iterable[CompiledBlock]) -> dict[Told, BitMap]:
-    questions = told(world.system.model)
-    tell = teller(questions)
+    questions = attribute_comparisons(world.system.model)
+    tell = comparison_judge(questions)
     said = [row for block in blocks for batch in tell(block) for row in batch.to_pylist()]
-    return telling(questions, [tuple(row.values()) for row in said])
+    return users_by_comparison(questions, [tuple(row.values()) for row in said])
 
 
 def _entities(snapshot: Snapshot) -> pa.Table:

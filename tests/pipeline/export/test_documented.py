@@ -9,11 +9,10 @@ import duckdb
 import pytest
 
 import lakewarden
-from lakewarden.cli.pipeline.export import STAGES as SHOWN
 from lakewarden.pipeline.export.people import table
 from lakewarden.pipeline.export.run import STAGES
-from lakewarden.pipeline.export.schemas import SCHEMAS
-from lakewarden.pipeline.export.sql_declarations import VIEWS, sql
+from lakewarden.pipeline.export.schemas import SCHEMAS, VIEWS, sql
+from lakewarden.pipeline.job import names_of
 
 PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "jobs.md"
 VIEWED = re.findall(r"CREATE OR REPLACE TEMPORARY VIEW (\w+)", sql()[VIEWS])
@@ -46,9 +45,8 @@ def test_the_views_and_their_columns_are_documented() -> None:
             assert f"`{column}`" in section(), column
 
 
-def test_the_stages_are_documented_and_those_that_are_shown() -> None:
-    assert SHOWN == STAGES
-    for stage in STAGES:
+def test_the_stages_are_documented() -> None:
+    for stage in names_of(STAGES):
         assert f"| `{stage}` |" in section()
 
 

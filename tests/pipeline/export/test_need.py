@@ -10,8 +10,15 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.pipeline.export.need import NOTHING, Need, Needs, Tie, need_of, need_text
-from lakewarden.pipeline.export.need_matching import NeedMatcher
+from lakewarden.pipeline.export.need import (
+    NOTHING,
+    Need,
+    NeedMatcher,
+    Needs,
+    Tie,
+    need_of,
+    need_text,
+)
 from lakewarden.pipeline.review.audience import Audience, People
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.residue import Admins, Itself, Owned, Residues, Told

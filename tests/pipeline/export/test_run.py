@@ -13,10 +13,10 @@ import pytest
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.pipeline import parquet_output
-from lakewarden.pipeline.export.run import STAGES, Result, make_export
-from lakewarden.pipeline.export.schemas import SCHEMAS
-from lakewarden.pipeline.export.sql_declarations import DUCKDB, FOLDER, SPARK, VIEWS
-from lakewarden.pipeline.product import MANIFEST, folder_of
+from lakewarden.pipeline.export.run import STAGES, make_export
+from lakewarden.pipeline.export.schemas import DUCKDB, FOLDER, SCHEMAS, SPARK, VIEWS
+from lakewarden.pipeline.job import Result, names_of
+from lakewarden.pipeline.version_folder import MANIFEST, folder_of
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.export.asked import WHO_CAN, decided
 from tests.pipeline.index import worlds
@@ -133,7 +133,7 @@ def test_a_run_that_fails_leaves_what_was_there_and_the_same_index_makes_no_vers
     assert (made.out / MANIFEST).read_bytes() == before
     again = make_export(source, made.out, spark=spark)
     assert not again.is_new
-    assert again.report["reused"] == list(STAGES)
+    assert again.report["reused"] == list(names_of(STAGES))
     next(source.rglob("*.parquet")).write_bytes(b"")
     with pytest.raises(BadInput):
         make_export(source, made.out, spark=spark)

@@ -26,7 +26,7 @@ from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.own_rows import own_rows
-from lakewarden.pipeline.product import MANIFEST
+from lakewarden.pipeline.version_folder import MANIFEST
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.world_draft import NOW

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lakewarden.pipeline.index.partition_bounds import Weight, cuts, last_gap, part_of, weights
+from lakewarden.pipeline.index.numbering import Weight, cuts, last_gap, part_of, weights
 from lakewarden.pipeline.index.preorder import TOP, Containers, sequence
 
 # `b` lies in `a`, `c` beside it: gaps before and behind each.

@@ -13,14 +13,16 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import compile
-from lakewarden.pipeline import directory_manifest, local_mode
+from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.pipeline.index import block_rows
 from lakewarden.pipeline.index import run as job
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.index.numbering import BLOCK_BITS
-from lakewarden.pipeline.index.run import Result, make_index
+from lakewarden.pipeline.index.run import make_index
+from lakewarden.pipeline.job import Result, names_of
 from lakewarden.pipeline.session import Deferred
+from lakewarden.pipeline.version_folder import VERSIONS
 from lakewarden.service.system import System
 from lakewarden.testing.questions import ask
 from lakewarden.testing.world_draft import NOW
@@ -154,8 +156,8 @@ def test_a_run_that_was_cut_short_goes_on_behind_the_stages_that_it_had_finished
         with pytest.raises(BadInput, match="is missing"):
             open_index(tmp_path / "index")
     first = made(spark, tmp_path)
-    assert first.report["reused"] == list(job.STAGES[:4])
-    assert list(first.report["seconds"]) == list(job.STAGES[:5])
+    assert first.report["reused"] == list(names_of(job.STAGES)[:4])
+    assert list(first.report["seconds"]) == list(names_of(job.STAGES))
     assert (first.is_new, first.report["version"]) == (True, 1)
 
     whole = made(spark, tmp_path)  # nothing is left that it could take over
@@ -168,7 +170,7 @@ def test_a_directory_that_is_damaged_is_refused_and_the_index_stays(
 ) -> None:
     system = harness.system("gravitino")
     manifest = worlds.directory(tmp_path / "lake", system, a_world(system, 1).facts)
-    version = tmp_path / "lake" / directory_manifest.VERSIONS / str(manifest.version)
+    version = tmp_path / "lake" / VERSIONS / str(manifest.version)
     write_table(version / "entities", "entities", [("metalake", "lk", None, None)])
     with pytest.raises(BadInput, match="differs from its manifest"):
         made(spark, tmp_path)

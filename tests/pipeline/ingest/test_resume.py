@@ -18,7 +18,7 @@ from lakewarden.pipeline.ingest import run
 from lakewarden.pipeline.ingest.live import Live
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.tabular import Tabular
-from lakewarden.pipeline.ingest.version import Draft
+from lakewarden.pipeline.ingest.version import DirectoryDraft
 from tests.pipeline.extract.scripted import scripted
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_a_killed_run_is_taken_up_behind_its_last_finished_stage(
             with pytest.raises(KeyboardInterrupt):
                 ingest(source, out, spark=unstarted)
 
-    cut(Draft, "put")
+    cut(DirectoryDraft, "put")
     cut(run, "_report")
     result = ingest(source, out, spark=unstarted)
     assert result.report.reused == ("read", "check", "write")

@@ -21,7 +21,7 @@ from lakewarden.pipeline.directory_manifest import read_manifest
 from lakewarden.pipeline.ingest import run
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.source import STAGES
-from lakewarden.pipeline.ingest.version import Draft, draft
+from lakewarden.pipeline.ingest.version import DirectoryDraft, draft
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.warden import Warden
 from lakewarden.systems.datahub.ingest.file import DatahubFile
@@ -225,15 +225,15 @@ def test_the_same_input_makes_no_new_version_and_failures_leave_the_old_one(
     assert left(out / "versions") == ["1"]
 
     written(tmp_path / "in", {"a.json": [*FIRST, proposal(data("new"), "status", {})]})
-    put = Draft.put
+    put = DirectoryDraft.put
 
-    def failing(self: Draft, table: str, rows: Iterable[Sequence[str | None]]) -> Content:
+    def failing(self: DirectoryDraft, table: str, rows: Iterable[Sequence[str | None]]) -> Content:
         if table == "owners":
             raise OSError("no space left on device")
         return put(self, table, rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Draft, "put", failing)
+        patch.setattr(DirectoryDraft, "put", failing)
         with pytest.raises(OSError, match="no space left"):
             ingest(source, out, spark=unstarted)
     with monkeypatch.context() as patch:
@@ -270,7 +270,7 @@ def test_in_spark_neither_the_order_of_tasks_nor_a_failure_matters_to_the_conten
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Draft, "write", failing)
+        patch.setattr(DirectoryDraft, "write", failing)
         with pytest.raises(OSError, match="no space left"):
             ingest(many, tmp_path / "many", spark=distributed)
     assert shown(tmp_path / "many") == []

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.pipeline.ingest.stages import Found, Stages, digest
+from lakewarden.pipeline.ingest.stages import Counts, Stages, digest
 
 
-def work(text: str, found: Found) -> Callable[[Path], Found]:
+def work(text: str, found: Counts) -> Callable[[Path], Counts]:
     """A stage that writes one file."""
 
-    def run(folder: Path) -> Found:
+    def run(folder: Path) -> Counts:
         assert not list(folder.iterdir())
         (folder / "deep").mkdir()
         (folder / "deep" / "x").write_text(text)
@@ -72,7 +72,7 @@ def test_another_input_is_read_again(tmp_path: Path, key: str | None) -> None:
 
 
 def test_a_stage_that_fails_is_not_finished(tmp_path: Path) -> None:
-    def fail(folder: Path) -> Found:
+    def fail(folder: Path) -> Counts:
         (folder / "half").write_text("half")
         raise RuntimeError
 

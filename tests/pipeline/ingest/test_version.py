@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
-from lakewarden.pipeline.directory_manifest import MANIFEST, Content, Input, Manifest, read_manifest
+from lakewarden.pipeline.directory_manifest import Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import lines_content
 from lakewarden.pipeline.ingest.version import draft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS
+from lakewarden.pipeline.version_folder import MANIFEST
 from tests.pipeline.directories import write_directory
 
 EMPTY = Manifest(

@@ -14,8 +14,8 @@ from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.snapshot import Snapshot, compile
-from lakewarden.pipeline.lint.asking import findings_of
-from lakewarden.pipeline.lint.names import Ids, Names, Register
+from lakewarden.pipeline.lint.run import findings_of
+from lakewarden.pipeline.lint.skeleton import Ids, Names, Register
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness

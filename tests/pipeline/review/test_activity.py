@@ -15,7 +15,6 @@ from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import silent
 from lakewarden.pipeline.product import Content, Input, Manifest, draft
 from lakewarden.pipeline.review.activity import use_of
-from lakewarden.pipeline.review.population import input_of
 from tests.pipeline.index import worlds
 from tests.pipeline.review.whole import compiled, some
 
@@ -35,7 +34,7 @@ def unused(index: Path, out: Path, accesses: Iterable[Access], realm: str | None
         pq.write_table(rows, one.folder / "accesses" / "part-00000.parquet")
         tables = {"accesses": Content(len(rows), "0")}
         facts = {"realm": realm or opened.realm}
-        inputs = (input_of(opened), Input("csv:log", 0, "0"))
+        inputs = (opened.input, Input("csv:log", 0, "0"))
         one.finish(Manifest("unused", 0, inputs, {"since": SINCE}, facts, tables), {})
     return out
 
@@ -55,7 +54,7 @@ def test_the_last_day_that_counts_is_that_of_what_was_allowed(index: Path, tmp_p
         ("user:e", True, SINCE),
     ]
     opened = open_index(index)
-    use = use_of(unused(index, tmp_path / "less", accesses), opened, input_of(opened))
+    use = use_of(unused(index, tmp_path / "less", accesses), opened, opened.input)
     assert [use.reason(Principal(USER, name)) for name in "abcde"] == [
         *("", "no use since 2030-05-31", "no use recorded", "no use recorded", ""),
     ]
@@ -66,9 +65,9 @@ def test_what_is_of_another_realm_or_another_index_is_refused(index: Path, tmp_p
     opened = open_index(index)
     other = unused(index, tmp_path / "other", [("user:a", True, SINCE)], realm="elsewhere")
     with pytest.raises(BadInput, match=r"--used.*realm `elsewhere`"):
-        use_of(other, opened, input_of(opened))
+        use_of(other, opened, opened.input)
     less = unused(index, tmp_path / "less", [("user:a", True, SINCE)])
     with pytest.raises(BadInput, match=r"--used.*another index"):
-        use_of(less, opened, input_of(opened)._replace(sha256="1"))
+        use_of(less, opened, opened.input._replace(sha256="1"))
     with pytest.raises(BadInput, match="is missing"):
-        use_of(tmp_path / "nothing", opened, input_of(opened))
+        use_of(tmp_path / "nothing", opened, opened.input)

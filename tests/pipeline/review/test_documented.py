@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import lakewarden
-from lakewarden.cli.pipeline.review import STAGES as SHOWN
 from lakewarden.kernel.model import WAYS
+from lakewarden.pipeline.job import names_of
 from lakewarden.pipeline.review.run import STAGES
 from lakewarden.pipeline.review.schemas import GROUPS, SCHEMAS
 
@@ -29,7 +29,6 @@ def test_a_table_and_its_columns_are_documented(table: str) -> None:
         assert f"`{column}`" in rows, column
 
 
-def test_the_stages_are_documented_and_those_that_are_shown() -> None:
-    assert SHOWN == STAGES
-    for stage in STAGES:
+def test_the_stages_are_documented() -> None:
+    for stage in names_of(STAGES):
         assert f"| `{stage}` |" in section()

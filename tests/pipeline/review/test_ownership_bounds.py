@@ -9,9 +9,8 @@ from lakewarden.pipeline.review.asset_rows import containers
 from lakewarden.pipeline.review.audience import Audience, People
 from lakewarden.pipeline.review.column import Codes, Column
 from lakewarden.pipeline.review.group import Group, Grouping
-from lakewarden.pipeline.review.group_bounds import Groups, groups_of
+from lakewarden.pipeline.review.group_bounds import Groups, OwnershipBounds, groups_of
 from lakewarden.pipeline.review.ownership_access import Owning
-from lakewarden.pipeline.review.ownership_bounds import OwnershipBounds
 from lakewarden.pipeline.review.question import Chosen
 from lakewarden.pipeline.review.reduction import Reduction
 from lakewarden.pipeline.review.residue import Residues

@@ -7,7 +7,13 @@ import pytest
 from lakewarden import models
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.model import WAYS
-from lakewarden.pipeline.review.question import OPERATION, PRIVILEGE, Chosen, chosen, told
+from lakewarden.pipeline.review.question import (
+    OPERATION,
+    PRIVILEGE,
+    Chosen,
+    attribute_comparisons,
+    chosen,
+)
 from tests.agreement import harness
 
 GRAVITINO = models.load("gravitino")
@@ -68,5 +74,5 @@ def test_what_depends_on_the_request_is_marked() -> None:
 
 
 def test_comparisons_with_attributes_of_users_are_known_beforehand() -> None:
-    assert [one.attribute for one in told(EVERYTHING)] == ["subject.team"]
-    assert told(GRAVITINO) == ()
+    assert [one.attribute for one in attribute_comparisons(EVERYTHING)] == ["subject.team"]
+    assert attribute_comparisons(GRAVITINO) == ()

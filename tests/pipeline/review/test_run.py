@@ -20,13 +20,14 @@ from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.pipeline import local_mode
-from lakewarden.pipeline.product import folder_of
+from lakewarden.pipeline.job import Result, names_of
 from lakewarden.pipeline.review import run as job
+from lakewarden.pipeline.review.labels import WORDS
 from lakewarden.pipeline.review.question import CLASSES
-from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, Result, make_review
+from lakewarden.pipeline.review.run import REPORT, SPREADSHEETS, make_review
 from lakewarden.pipeline.review.schemas import SCHEMAS
-from lakewarden.pipeline.review.sensitive import WORDS
 from lakewarden.pipeline.session import Deferred
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, World
 from tests.pipeline.index import worlds
@@ -310,7 +311,7 @@ def test_the_population_is_frozen_and_what_to_read_is_there(made: Made) -> None:
     assert (made.folder / SPREADSHEETS / "review.csv").is_file()
     assert {f"{SPREADSHEETS}/orphans.csv", REPORT} < set(made.result.manifest.files)
     assert json.loads((made.folder / "report.json").read_text("utf-8"))["seconds"].keys() == set(
-        job.STAGES
+        names_of(job.STAGES)
     )
 
 
@@ -337,7 +338,7 @@ def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_vers
         with pytest.raises(Killed):
             review(**chosen)
     first = review(**chosen)
-    assert first.report["reused"] == list(job.STAGES[:5])
+    assert first.report["reused"] == list(names_of(job.STAGES)[:5])
     assert (first.is_new, first.report["version"]) == (True, 1)
     asked = {"privileges": "READ", "operations": "none", "classes": str(CLASSES)}
     asked["sensitive"] = " ".join(WORDS)

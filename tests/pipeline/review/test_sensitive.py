@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.review.sensitive import Sensitive
+from lakewarden.pipeline.review.labels import Sensitive
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.ingest.run import ingest
 from lakewarden.pipeline.ingest.stored import Stored, snapshot
+from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.product import Manifest
 from lakewarden.pipeline.stream.events import Line
 from lakewarden.pipeline.stream.feed import write_feed
-from lakewarden.pipeline.stream.run import Result, follow
+from lakewarden.pipeline.stream.run import follow
 from lakewarden.pipeline.stream.source import Feed
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ from lakewarden.kernel.change import EntityAdded, OwnerChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import OwnerRow
-from lakewarden.pipeline.product import REPORT, read_manifest
+from lakewarden.pipeline.product import read_manifest
 from lakewarden.pipeline.stream import batch
 from lakewarden.pipeline.stream.batch import apply
+from lakewarden.pipeline.version_folder import REPORT
 from lakewarden.testing.world_draft import NOW
 from tests.pipeline.stream.realms import Estate, alike
 from tests.pipeline.stream.worlds import fill, happen
@@ -92,9 +94,10 @@ def test_stopped_anywhere_the_stream_goes_on_to_the_same(
                 estate.follow()
         assert read_manifest(estate.index, "index").version == 2
         result = estate.follow()
-        assert [one["version"] for one in result.versions] == [3]
-        assert "gather" in result.versions[0]["reused"]
-        assert (estate.index / "versions/3" / REPORT).is_file()
+        assert (result.report["versions"], result.manifest.version) == (1, 3)
+        report = json.loads((estate.index / "versions/3" / REPORT).read_text("utf-8"))
+        assert report["version"] == 3
+        assert "gather" in report["reused"]
         assert not estate.follow().is_new
         at_once = apply(all_lines, straight, spark, now=NOW)
         assert alike(at_once.manifest) == alike(result.manifest)

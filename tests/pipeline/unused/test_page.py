@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import lakewarden
+from lakewarden.pipeline.job import names_of
 from lakewarden.pipeline.unused import block_assignment, normalized_access, proposal, run
 from lakewarden.pipeline.unused.access_record import BAD_LINE
 from lakewarden.pipeline.unused.finding import SCHEMAS
@@ -22,7 +23,7 @@ NAMED = [
     ),
     *(normalized_access.BAD_NAME, BAD_LINE, proposal.FIXED, proposal.UNSAYABLE, run.PROPOSAL),
     *SUFFIXES,
-    *run.STAGES,
+    *names_of(run.STAGES),
     *SCHEMAS,
     *(name for schema in (*SCHEMAS.values(), USAGE_COLUMNS) for name in schema.names),
     *(part.split()[0] for part in block_assignment.QUARANTINE.split(", ")),

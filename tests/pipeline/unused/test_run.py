@@ -19,9 +19,10 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.directory_statements import STATEMENTS
-from lakewarden.pipeline.product import folder_of
+from lakewarden.pipeline.job import Result
 from lakewarden.pipeline.unused import policy, run
-from lakewarden.pipeline.unused.run import Asked, Log, Result, find_unused
+from lakewarden.pipeline.unused.run import Log, UnusedCriteria, find_unused, is_anything_unused
+from lakewarden.pipeline.version_folder import folder_of
 from tests.cli import stores
 from tests.cli.realms import Cli
 from tests.pipeline.index import worlds
@@ -31,7 +32,7 @@ from tests.pipeline.unused.reckoned import compiled
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ASKED = Asked(days=lake.DAYS, now=lake.NOW)
+ASKED = UnusedCriteria(days=lake.DAYS, now=lake.NOW)
 
 
 class Ran(NamedTuple):
@@ -115,7 +116,7 @@ def test_an_access_stands_once_with_its_days_and_counts(ran: Ran) -> None:
 
 
 def test_what_was_not_used_is_found(ran: Ran) -> None:
-    assert ran.made.found
+    assert is_anything_unused(ran.made.manifest)
     (old,) = ran.rows("unused_statements")
     assert (old["statement"], old["title"], old["last_used"]) == ("old", "old work", "2024-01-02")
     assert (old["scope"], old["principals"]) == ("on schema:lk:c.r", ["role:lk:writers"])
@@ -226,11 +227,11 @@ def test_what_cannot_be_read_is_told(
 @pytest.mark.parametrize(
     ("asked", "where"),
     [
-        (Asked(0), "--days"),
-        (Asked(3, pieces=0), "--pieces"),
-        (Asked(3, share=1.0), "--share"),
+        (UnusedCriteria(0), "--days"),
+        (UnusedCriteria(3, pieces=0), "--pieces"),
+        (UnusedCriteria(3, share=1.0), "--share"),
     ],
 )
-def test_what_cannot_be_asked_is_told(asked: Asked, where: str) -> None:
+def test_what_cannot_be_asked_is_told(asked: UnusedCriteria, where: str) -> None:
     with pytest.raises(BadInput, match=where):
         asked.since()

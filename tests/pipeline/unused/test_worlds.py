@@ -16,12 +16,13 @@ from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.directory import load
-from lakewarden.pipeline.product import folder_of
+from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.unused import policy, run
 from lakewarden.pipeline.unused.finding import SCHEMAS
 from lakewarden.pipeline.unused.log_formats import USAGE_COLUMNS
-from lakewarden.pipeline.unused.run import Asked, Log, find_unused
+from lakewarden.pipeline.unused.run import Log, UnusedCriteria, find_unused
 from lakewarden.pipeline.unused.statement_paths import Access
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import System
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
@@ -92,7 +93,9 @@ def test_a_run_finds_what_one_process_does(name: str, spark: SparkSession, tmp_p
     realm, facts, whole, done = world(name, tmp_path)
     write(tmp_path / "usage.csv", whole, done)
     worlds.index_of(realm, tmp_path / "index", now=NOW)
-    asked = Asked(days=30, now=1_714_600_000.0, share=0.5)
+    asked = UnusedCriteria(days=30, now=1_714_600_000.0, share=0.5)
+    make_index(realm, tmp_path / "index", spark=spark, now=NOW, bits=3)
+    asked = UnusedCriteria(days=30, now=1_714_600_000.0, share=0.5)
     log = Log("usage", tmp_path / "usage.csv")
     made = find_unused(tmp_path / "index", [log], tmp_path / "out", asked, spark=spark)
     folder = folder_of(tmp_path / "out", made.manifest)

@@ -1,124 +1,28 @@
-"""All rules, in the order of their ids."""
+"""All rules that the modules of `rules` declare, in the order of their ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from importlib import import_module
+from operator import attrgetter
+from pkgutil import iter_modules
 from typing import Final
 
+from lakewarden.analysis.lint import rules
 from lakewarden.analysis.lint.finding import Rule
-from lakewarden.analysis.lint.rules import (
-    beaten_allow,
-    broad_grant,
-    busy_group,
-    bypassed_deny,
-    crowded_user,
-    dangling_entity,
-    dangling_principal,
-    deep_container,
-    deep_domain,
-    denied_owner,
-    deprecated_privilege,
-    domain_boundary,
-    duplicate_statement,
-    editable_criterion,
-    empty_criterion,
-    empty_group,
-    empty_statement,
-    everyone_may_write,
-    expired_statement,
-    homeless_entity,
-    idle_deny,
-    idle_privilege,
-    implicit_self,
-    inactive_leftover,
-    lifted_constraint,
-    many_admins,
-    many_groups,
-    may_grant,
-    no_resources,
-    not_equals_only,
-    not_inherited,
-    outsider,
-    overlapping_domains,
-    per_user_policy,
-    policy_count,
-    repeated_privilege,
-    role_overrides_views,
-    search_guard,
-    set_aside,
-    shadowed_statement,
-    typed_owner,
-    unfollowed_cycle,
-    unheld_role,
-    unknown_privilege,
-    unowned_container,
-    unowned_schema,
-    unreachable_privilege,
-    unusable_principal,
-    urn_policies,
-    vacuous_scope,
-    view_by_type,
-    wrong_type,
-)
 from lakewarden.kernel.errors import Unknown
 
-_MODULES: Final = (
-    beaten_allow,
-    broad_grant,
-    busy_group,
-    bypassed_deny,
-    crowded_user,
-    dangling_entity,
-    dangling_principal,
-    deep_container,
-    deep_domain,
-    denied_owner,
-    deprecated_privilege,
-    domain_boundary,
-    duplicate_statement,
-    editable_criterion,
-    empty_criterion,
-    empty_group,
-    empty_statement,
-    everyone_may_write,
-    expired_statement,
-    homeless_entity,
-    idle_deny,
-    idle_privilege,
-    implicit_self,
-    inactive_leftover,
-    lifted_constraint,
-    many_admins,
-    many_groups,
-    may_grant,
-    no_resources,
-    not_equals_only,
-    not_inherited,
-    outsider,
-    overlapping_domains,
-    per_user_policy,
-    policy_count,
-    repeated_privilege,
-    role_overrides_views,
-    search_guard,
-    set_aside,
-    shadowed_statement,
-    typed_owner,
-    unfollowed_cycle,
-    unheld_role,
-    unknown_privilege,
-    unowned_container,
-    unowned_schema,
-    unreachable_privilege,
-    unusable_principal,
-    urn_policies,
-    vacuous_scope,
-    view_by_type,
-    wrong_type,
-)
 
-RULES: Final[Mapping[str, Rule]] = {module.RULE.id: module.RULE for module in _MODULES}
+def _declared() -> Iterator[Rule]:
+    for module in iter_modules(rules.__path__):
+        topic = import_module(f"{rules.__name__}.{module.name}")
+        yield from (value for value in vars(topic).values() if isinstance(value, Rule))
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    one.id: one for one in sorted(_declared(), key=attrgetter("id"))
+}
 """Every rule, by its id."""
 
 

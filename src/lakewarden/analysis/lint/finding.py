@@ -25,7 +25,7 @@ class Severity(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Violation:
     """One thing that a rule found: where, what is wrong there, and what would mend it.
 
     `severity` None: the rule's own.
@@ -37,7 +37,7 @@ class Found:
     severity: Severity | None = None
 
 
-Find = Callable[[LintContext], Iterator[Found]]
+Find = Callable[[LintContext], Iterator[Violation]]
 
 
 def every_model(_: Model) -> bool:
@@ -47,7 +47,7 @@ def every_model(_: Model) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `id` names its module, its page and its test.
+    """One rule. `id` names its function, its page and its test.
 
     `why` tells what comes of it, `mend` what to do in general, `misses` what it does not find.
     `applies` says of which models the rule speaks at all.
@@ -62,6 +62,25 @@ class Rule:
     find: Find
     applies: Callable[[Model], bool] = every_model
     misses: str = ""
+
+
+def rule(
+    *,
+    title: str,
+    severity: Severity,
+    why: str,
+    mend: str,
+    source: str,
+    applies: Callable[[Model], bool] = every_model,
+    misses: str = "",
+) -> Callable[[Find], Rule]:
+    """Declares the function below it to be a rule, whose id is the name of the function."""
+
+    def declare(find: Find) -> Rule:
+        id = find.__name__.replace("_", "-")
+        return Rule(id, title, severity, why, mend, source, find, applies, misses)
+
+    return declare
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,16 @@ from cyclopts import Parameter
 
 from lakewarden.cli import policy_file
 from lakewarden.cli.formatting import entity_text, some
-from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.outcome import NO, YES
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.job import session
 
 FailOn = Literal["any", "gained", "lost", "nothing"]
 
-STAGES: Final = ("read", "sign", "compare", "judge", "sum")
 PARTS_SHOWN: Final = 20
 NAMES_SHOWN: Final = 4
 _KINDS: Final = ("privilege", "operation")
@@ -90,6 +88,13 @@ def diffing(
 
         lakewarden pipeline diff monday-index friday-index --out week --fail-on gained
     """
+    from lakewarden.pipeline.diff.run import (
+        STAGES_OF_TIMES,
+        difference_of_policies,
+        difference_of_times,
+    )
+    from lakewarden.pipeline.job import names_of
+
     paths = files.statements
     if (later is None) is not bool(paths):
         raise BadInput("give either --statements FILES, or the folder of a later index")
@@ -97,14 +102,13 @@ def diffing(
         raise BadInput("is about policy files; give --statements FILES", where="--only")
     found = policy_file.find(paths) if paths else []
     parts = [(str(file), policy_file.read(file)) for file in found]
-    with (
-        session("lakewarden diff", spark.master, spark.remote) as jobs,
-        shown("diff", STAGES) as progress,
-    ):
+    with running("diff", spark, names_of(STAGES_OF_TIMES)) as (session, progress):
         if later is None:
-            made = jobs.diff(index, parts, out, only=files.only, progress=progress)
+            made = difference_of_policies(
+                index, parts, out, spark=session, only=files.only, progress=progress
+            )
         else:
-            made = jobs.diff_times(index, later, out, progress=progress)
+            made = difference_of_times(index, later, out, spark=session, progress=progress)
     show_product(out, made, format, *_lines(out, made.report))
     return _code(made.report["changes"], fail_on)
 

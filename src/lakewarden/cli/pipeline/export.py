@@ -7,15 +7,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.pipeline.review import names
 from lakewarden.cli.question import As, Texts
-from lakewarden.pipeline.job import session
 from lakewarden.pipeline.review.question import CLASSES_FOR_SQL
-
-STAGES = ("ask", "find", "tables", "people")
 
 
 def tables(
@@ -48,17 +45,18 @@ def tables(
 
         lakewarden pipeline export lake-index --out lake-tables
     """
-    with (
-        session("lakewarden export", spark.master, spark.remote) as jobs,
-        shown("export", STAGES) as progress,
-    ):
-        made = jobs.export(
+    from lakewarden.pipeline.export.run import STAGES, make_export
+    from lakewarden.pipeline.job import names_of
+
+    with running("export", spark, names_of(STAGES)) as (session, progress):
+        made = make_export(
             index,
             out,
             privileges=names(privileges),
             operations=names(operations),
             classes=classes,
             progress=progress,
+            spark=session,
         )
     folder = out / "versions" / str(made.report["version"])
     return show_product(out, made, format, "", f"to ask:     {folder / 'views.sql'}")

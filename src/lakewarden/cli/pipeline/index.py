@@ -7,11 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As
-from lakewarden.pipeline.job import session
 
 
 def indexing(
@@ -38,9 +37,9 @@ def indexing(
 
         lakewarden pipeline index lake --out lake-index
     """
-    with (
-        session("lakewarden index", spark.master, spark.remote) as jobs,
-        shown("index", ("read", "number", "code", "gather", "match")) as progress,
-    ):
-        made = jobs.index(directory, out, now=now, progress=progress)
+    from lakewarden.pipeline.index.run import STAGES, make_index
+    from lakewarden.pipeline.job import names_of
+
+    with running("index", spark, names_of(STAGES)) as (session, progress):
+        made = make_index(directory, out, now=now, progress=progress, spark=session)
     return show_product(out, made, format)

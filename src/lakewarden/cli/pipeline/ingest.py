@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from cyclopts import Parameter
 
 from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, Asking, People, check_people
-from lakewarden.cli.ingest_sources import (
+from lakewarden.cli.pipeline.ingest_sources import (
     LOCAL,
     NO_DATABASE,
     RUNNING,
@@ -21,11 +21,9 @@ from lakewarden.cli.ingest_sources import (
     source_of,
     url_of,
 )
-from lakewarden.cli.outcome import YES, show_json
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.job import session
 from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
@@ -104,6 +102,8 @@ def ingest(  # noqa: PLR0913 — each is an option
 
         lakewarden pipeline ingest sqlite:///estate.db --source store --realm gravitino --out lake
     """
+    from lakewarden.pipeline.ingest.run import ingest as run_ingest
+
     settings = dict(pair(text, "--setting") for text in setting)
     _check_asking(source, asking, people)
     check_options(source, model, database)
@@ -120,11 +120,8 @@ def ingest(  # noqa: PLR0913 — each is an option
         found = source_of(source, path_or_url, model, database)
     load_system(found.model, settings)
     found = _with_inventories(found, inventory)
-    with (
-        session("lakewarden ingest", spark.master, spark.remote) as jobs,
-        shown(source) as progress,
-    ):
-        result = jobs.ingest(
+    with running("ingest", spark, title=source) as (session, progress):
+        result = run_ingest(
             found,
             out,
             realm=realm,
@@ -132,13 +129,9 @@ def ingest(  # noqa: PLR0913 — each is an option
             ownership=owners,
             fresh=fresh,
             progress=progress,
+            spark=session,
         )
-    if format == "json":
-        made = {"directory": str(out), "new": result.is_new}
-        show_json({**made, **result.report.table(result.manifest)})
-    else:
-        show_result(result, out)
-    return YES
+    return show_result(result, out, format)
 
 
 def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distant:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from lakewarden.cli.cross_realm import named_directory
-from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.outcome import YES, show, show_json, show_table
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.job import session
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.link import Report, Result
@@ -49,6 +48,7 @@ def linking(
     """
     from lakewarden.pipeline import link_rules
     from lakewarden.pipeline.directory_manifest import read_manifest
+    from lakewarden.pipeline.link import link
 
     realms: dict[str, Path] = {}
     for text in from_:
@@ -60,8 +60,8 @@ def linking(
     unused = sorted(set(realms) - set(link_rules.read(rules).realms))
     if unused:
         raise BadInput(f"no rule speaks of realm `{unused[0]}`", where="--from")
-    with session("lakewarden link", spark.master, spark.remote) as jobs, shown("links") as progress:
-        result = jobs.link(rules, realms, out, progress=progress)
+    with running("link", spark, title="links") as (session, progress):
+        result = link(rules, realms, out, progress=progress, spark=session)
     if format == "json":
         made = {"directory": str(out), "new": result.is_new, "version": result.manifest.version}
         show_json({**made, **result.report.table()})

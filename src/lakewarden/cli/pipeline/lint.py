@@ -7,14 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
-from lakewarden.cli.lint import EVERYTHING, Asked, Form, Which, show_findings
+from lakewarden.cli.lint import EVERYTHING, Form, LintedRealm, Which, show_findings
 from lakewarden.cli.outcome import note
-from lakewarden.cli.pipeline.progress import shown
-from lakewarden.pipeline.job import session
-from lakewarden.pipeline.product import MANIFEST
-
-STAGES = ("read", "ask")
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.progress import running
+from lakewarden.pipeline.version_folder import MANIFEST
 
 
 def linting(
@@ -42,13 +39,15 @@ def linting(
 
         lakewarden pipeline lint lake-index --out lake-lint --severity warning
     """
+    from lakewarden.pipeline.job import names_of
+    from lakewarden.pipeline.lint.run import STAGES, lint_index, read_findings
+
     rules = which.rules
-    with (
-        session("lakewarden lint", spark.master, spark.remote) as jobs,
-        shown("lint", STAGES) as progress,
-    ):
-        made = jobs.lint(index, out, rules=rules, origin=from_, progress=progress)
-    asked = Asked(made.manifest.facts["realm"], made.findings, (out / MANIFEST).as_posix())
+    with running("lint", spark, names_of(STAGES)) as (session, progress):
+        made = lint_index(index, out, rules=rules, origin=from_, progress=progress, spark=session)
+    asked = LintedRealm(
+        made.manifest.facts["realm"], read_findings(out, made.manifest), (out / MANIFEST).as_posix()
+    )
     code = show_findings([asked], which, format)
     note(f"{out}: version {made.manifest.version}{'' if made.is_new else ', as before'}")
     return code

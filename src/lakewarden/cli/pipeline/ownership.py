@@ -7,11 +7,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark, show_result
-from lakewarden.cli.outcome import YES, show_json
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark, show_result
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As
-from lakewarden.pipeline.job import session
 
 
 def ownership(
@@ -47,16 +45,16 @@ def ownership(
 
         lakewarden pipeline ownership estate --rules owners.toml --semantics PATCH --out estate
     """
-    with (
-        session("lakewarden ownership", spark.master, spark.remote) as jobs,
-        shown("ownership") as progress,
-    ):
-        result = jobs.own(
-            directory, rules, out, semantics=semantics, fresh=fresh, progress=progress
+    from lakewarden.pipeline.ingest.owners import own
+
+    with running("ownership", spark) as (session, progress):
+        result = own(
+            directory,
+            rules,
+            out,
+            semantics=semantics,
+            fresh=fresh,
+            progress=progress,
+            spark=session,
         )
-    if format == "json":
-        made = {"directory": str(out), "new": result.is_new}
-        show_json({**made, **result.report.table(result.manifest)})
-    else:
-        show_result(result, out)
-    return YES
+    return show_result(result, out, format)

@@ -79,9 +79,10 @@ def _found(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from lakewarden.pipeline.product import folder_of, read_manifest
+    from lakewarden.pipeline.product import read_manifest
     from lakewarden.pipeline.review.people import columns_of, rows_at
     from lakewarden.pipeline.review.schemas import PEOPLE
+    from lakewarden.pipeline.version_folder import folder_of
 
     folder = folder_of(review, read_manifest(review, KIND)) / PEOPLE
     if not folder.exists():

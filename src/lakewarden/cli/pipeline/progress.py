@@ -5,12 +5,30 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from lakewarden.cli.pipeline.ingest_sources import Spark
 from lakewarden.cli.status_line import bars, is_quiet
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.ingest.source import STAGES, Progress, silent
+from lakewarden.pipeline.session import session
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.session import Session
 
 _STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write": "writing"}
+
+
+@contextmanager
+def running(
+    verb: str, spark: Spark, stages: Sequence[str] = STAGES, *, title: str = ""
+) -> Iterator[tuple[Session, Progress]]:
+    """A session for a job of `lakewarden pipeline VERB`, and what shows its `stages`."""
+    with (
+        session(f"lakewarden {verb}", spark.master, spark.remote) as running_session,
+        shown(title or verb, stages) as progress,
+    ):
+        yield running_session, progress
 
 
 @contextmanager

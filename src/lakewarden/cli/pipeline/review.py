@@ -8,14 +8,11 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts
-from lakewarden.pipeline.job import session
 from lakewarden.pipeline.review.question import CLASSES
-
-STAGES = ("ask", "find", "coarse", "assets", "merge", "write")
 
 
 def reviewing(  # noqa: PLR0913 — a parameter for each option
@@ -65,11 +62,11 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
 
         lakewarden pipeline review lake-index --out lake-review
     """
-    with (
-        session("lakewarden review", spark.master, spark.remote) as jobs,
-        shown("review", STAGES) as progress,
-    ):
-        made = jobs.review(
+    from lakewarden.pipeline.job import names_of
+    from lakewarden.pipeline.review.run import STAGES, make_review
+
+    with running("review", spark, names_of(STAGES)) as (session, progress):
+        made = make_review(
             index,
             out,
             privileges=names(privileges),
@@ -78,6 +75,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
             used=used,
             sensitive=names(sensitive),
             progress=progress,
+            spark=session,
         )
     return show_product(out, made, format, *_lines(out, made.report))
 

@@ -6,7 +6,6 @@ import inspect
 import shlex
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,13 @@ from typing import Annotated, Any, Final
 
 from cyclopts import CycloptsError, Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.outcome import NO, YES, code_for, complain, show
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.status_line import is_quiet
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.toml_section import Section
-from lakewarden.pipeline.job import session
+from lakewarden.pipeline.session import session
+from lakewarden.pipeline.toml_file import read_toml
 
 JOINED: Final = "+"
 """What stands between jobs on the command line."""
@@ -106,15 +106,7 @@ def joined(words: Sequence[str]) -> Iterator[Job]:
 
 def read(file: Path) -> list[Job]:
     """The jobs of a file. Raises `BadInput` with file, job and key."""
-    try:
-        section = Section(tomllib.loads(file.read_text("utf-8")), str(file))
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
-    except UnicodeDecodeError:
-        raise BadInput("not UTF-8", where=str(file)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(str(error).lower(), where=str(file)) from None
+    section = read_toml(file)
     tables = section.tables("job")
     section.close()
     if not tables:

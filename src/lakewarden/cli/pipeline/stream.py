@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.job import session
 
 if TYPE_CHECKING:
-    from lakewarden.pipeline.stream.run import Result
-
-STAGES = ("read", "plan", "gather", "match")
+    from lakewarden.pipeline.job import Result
 
 
 def streaming(  # noqa: PLR0913 — each is an option
@@ -77,6 +74,11 @@ def streaming(  # noqa: PLR0913 — each is an option
         lakewarden pipeline stream --index lake-index --every 60 --keep 10 --source kafka
         --option kafka.bootstrap.servers=queue:9092 --option subscribe=lake
     """
+    from lakewarden.pipeline.job import names_of
+    from lakewarden.pipeline.stream.batch import STAGES
+    from lakewarden.pipeline.stream.run import follow
+    from lakewarden.pipeline.stream.source import Feed
+
     if available_now and every is not None:
         raise BadInput("give either --available-now or --every")
     if every is not None and every <= 0:
@@ -84,15 +86,17 @@ def streaming(  # noqa: PLR0913 — each is an option
     if keep is not None and keep < 1:
         raise BadInput("expected at least one version", where="--keep")
     options = dict(pair(text, "--option") for text in option)
-    with (
-        session("lakewarden stream", spark.master, spark.remote) as jobs,
-        shown("stream", STAGES) as progress,
-    ):
-        from lakewarden.pipeline.stream.source import Feed
-
+    with running("stream", spark, ("read", "plan", *names_of(STAGES))) as (session, progress):
         feed = Feed(source, events, options)
-        made = jobs.stream(
-            feed, index, checkpoint=checkpoint, every=every, now=now, keep=keep, progress=progress
+        made = follow(
+            feed,
+            index,
+            checkpoint=checkpoint,
+            every=every,
+            now=now,
+            keep=keep,
+            progress=progress,
+            spark=session,
         )
     return show_product(index, made, format, *_said(made))
 

@@ -11,19 +11,17 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
-from lakewarden.cli.ingest_sources import LOCAL, Spark
 from lakewarden.cli.outcome import NO, YES
+from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
-from lakewarden.cli.pipeline.progress import shown
+from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.job import session
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.unused.run import Log
 
 _USAGE: Final = "usage"
-_STAGES: Final = ("read", "place", "judge", "propose", "verify")
 
 
 def unused(  # noqa: PLR0913 — a parameter for each option
@@ -67,23 +65,30 @@ def unused(  # noqa: PLR0913 — a parameter for each option
 
         lakewarden pipeline unused lake-index --log usage:sqlite:///estate.db --days 90 --out less
     """
-    from lakewarden.pipeline.unused.run import Asked
+    from lakewarden.pipeline.job import names_of
+    from lakewarden.pipeline.unused.run import (
+        STAGES,
+        UnusedCriteria,
+        find_unused,
+        is_anything_unused,
+    )
 
-    asked = Asked(days, pieces, share, now)
+    asked = UnusedCriteria(days, pieces, share, now)
     asked.since()
     with (
         _logs(index, log) as logs,
-        session("lakewarden unused", spark.master, spark.remote) as jobs,
-        shown("unused", _STAGES) as progress,
+        running("unused", spark, names_of(STAGES)) as (session, progress),
     ):
-        made = jobs.unused(index, logs, out, asked, mapping=mapping, progress=progress)
+        made = find_unused(
+            index, logs, out, asked, mapping=mapping, progress=progress, spark=session
+        )
     tables = made.manifest.tables
     counts = {name: tables[name].rows for name in tables if name.startswith("unused_")}
     said = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items())
     changes = made.manifest.facts["changes"]
     proposal = out / "versions" / str(made.report["version"]) / "proposal.toml"
     show_product(out, made, format, said, f"{proposal}: {changes:,} statements to change")
-    return NO if made.found else YES
+    return NO if is_anything_unused(made.manifest) else YES
 
 
 @contextmanager
@@ -108,7 +113,7 @@ def _logs(index: Path, told: Sequence[str]) -> Iterator[list[Log]]:
 def _copied(index: Path, url: str, copy: Path) -> str:
     """Copies the counts of the index's realm from a database; what to call them."""
     from lakewarden.pipeline.index.index import open_index
-    from lakewarden.pipeline.unused.usage_file import put
+    from lakewarden.pipeline.unused.log_formats import write_usage
     from lakewarden.store import open_store
 
     realm = open_index(index, check=False).realm
@@ -116,6 +121,6 @@ def _copied(index: Path, url: str, copy: Path) -> str:
     if file != url and not Path(file).exists():
         raise BadInput(f"there is no database `{file}`", where="--log")
     with open_store(url, makes=False) as store, store.reading() as reading:
-        put(copy, realm, reading.usage(realm, ""))
+        write_usage(copy, realm, reading.usage(realm, ""))
     parts = urlsplit(url)
     return f"{parts.scheme.partition('+')[0]}://{parts.hostname or ''}{parts.path}"

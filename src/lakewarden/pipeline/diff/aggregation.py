@@ -38,7 +38,7 @@ _OPERATION: Final = "operation"
 Row = dict[str, Any]
 
 
-class Found(NamedTuple):
+class Differences(NamedTuple):
     """What tasks found.
 
     `parts` of every class, once for each block that found it; `classes` with class, id, example
@@ -59,7 +59,7 @@ class Tables(NamedTuple):
     by_entity_class: pa.Table
 
 
-def summed(found: Found, count: int) -> Tables:
+def summed(found: Differences, count: int) -> Tables:
     """The tables of a difference that concerns `count` users."""
     classes = _classes(found.classes)
     distinct = {_key(row): row for row in found.parts.to_pylist()}

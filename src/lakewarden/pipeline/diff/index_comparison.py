@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ from lakewarden.pipeline.diff.block_profile import PAIRED, PROFILED, SIGNS, Desc
 from lakewarden.pipeline.diff.user_numbering import Everyone
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, each_block
+from lakewarden.pipeline.job import Counts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _CHANGED: Final = "type string, name string, before int, after int"
 _DIFFERING: Final = "type string, name string, before int, after int, had string, has string"
 _PAIR: Final = ["type", "had", "has"]
-
-Found = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Times:
         blocks = blocks_of(self.indexes[side], self.spark)
         return each_block(blocks, self.contexts[side], judge, schema)
 
-    def sign(self, folder: Path) -> Found:
+    def sign(self, folder: Path) -> Counts:
         """Signs the entities of both."""
         for side, name in enumerate((BEFORE, AFTER)):
             rows = self._judged(side, Sign(self.users, name), SIGNS)
@@ -51,49 +49,41 @@ class Times:
         read = (parquet_output.read(self.spark, folder / name, SIGNS) for name in (BEFORE, AFTER))
         return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
 
-    def compare(self, signs: Path) -> Callable[[Path], Found]:
+    def compare(self, signs: Path, folder: Path) -> Counts:
         """Finds the entities whose signatures differ, or that are on one side alone."""
-
-        def run(folder: Path) -> Found:
-            one, other = (
-                parquet_output.read(self.spark, signs / name, SIGNS)
-                .withColumnRenamed("id", name)
-                .withColumnRenamed("sign", f"{name}_sign")
-                for name in (BEFORE, AFTER)
-            )
-            joined = one.join(other, ["type", "name"], "full_outer")
-            differ = ~F.col("before_sign").eqNullSafe(F.col("after_sign"))
-            changed = joined.where(differ).select("type", "name", BEFORE, AFTER)
-            parquet_output.write(changed, folder / "changed")
-            return {"entities": self._changed(folder).count()}
-
-        return run
+        one, other = (
+            parquet_output.read(self.spark, signs / name, SIGNS)
+            .withColumnRenamed("id", name)
+            .withColumnRenamed("sign", f"{name}_sign")
+            for name in (BEFORE, AFTER)
+        )
+        joined = one.join(other, ["type", "name"], "full_outer")
+        differ = ~F.col("before_sign").eqNullSafe(F.col("after_sign"))
+        changed = joined.where(differ).select("type", "name", BEFORE, AFTER)
+        parquet_output.write(changed, folder / "changed")
+        return {"entities": self._changed(folder).count()}
 
     def _changed(self, folder: Path) -> DataFrame:
         return parquet_output.read(self.spark, folder / "changed", _CHANGED)
 
-    def judge(self, compared: Path) -> Callable[[Path], Found]:
+    def judge(self, compared: Path, folder: Path) -> Counts:
         """Finds out who may do what on those, and in what pairs of answers differ."""
-
-        def run(folder: Path) -> Found:
-            changed = self._changed(compared)
-            for side, name in enumerate((BEFORE, AFTER)):
-                describe = Describe(self.users, name, _ids(changed, name))
-                parquet_output.write(self._judged(side, describe, PROFILED), folder / name)
-            differing = self._with_profiles(changed, folder)
-            parquet_output.write(differing, folder / "differing")
-            pairs = parquet_output.read(self.spark, folder / "differing", _DIFFERING)
-            told = pairs.select(*_PAIR).distinct()
-            for name, column in ((BEFORE, "had"), (AFTER, "has")):
-                texts = self._profiled(folder, name).where("text is not null")
-                texts = texts.groupBy("profile").agg(F.min("text").alias(f"{column}_text"))
-                told = told.join(texts.withColumnRenamed("profile", column), column, "left")
-            told = told.select(*_PAIR, "had_text", "has_text")
-            pair = Pair(*self.contexts, self.users).parts
-            parquet_output.write(told.mapInArrow(pair, PAIRED), folder / "paired")
-            return {"pairs": told.count()}
-
-        return run
+        changed = self._changed(compared)
+        for side, name in enumerate((BEFORE, AFTER)):
+            describe = Describe(self.users, name, _ids(changed, name))
+            parquet_output.write(self._judged(side, describe, PROFILED), folder / name)
+        differing = self._with_profiles(changed, folder)
+        parquet_output.write(differing, folder / "differing")
+        pairs = parquet_output.read(self.spark, folder / "differing", _DIFFERING)
+        told = pairs.select(*_PAIR).distinct()
+        for name, column in ((BEFORE, "had"), (AFTER, "has")):
+            texts = self._profiled(folder, name).where("text is not null")
+            texts = texts.groupBy("profile").agg(F.min("text").alias(f"{column}_text"))
+            told = told.join(texts.withColumnRenamed("profile", column), column, "left")
+        told = told.select(*_PAIR, "had_text", "has_text")
+        pair = Pair(*self.contexts, self.users).parts
+        parquet_output.write(told.mapInArrow(pair, PAIRED), folder / "paired")
+        return {"pairs": told.count()}
 
     def _profiled(self, folder: Path, name: str) -> DataFrame:
         return parquet_output.read(self.spark, folder / name, PROFILED)
@@ -106,7 +96,7 @@ class Times:
             changed = changed.join(own, name, "left")
         return changed.select("type", "name", BEFORE, AFTER, "had", "has")
 
-    def found(self, compared: Path, judged: Path) -> tuple[pa.Table, pa.Table, pa.Table]:
+    def differences(self, compared: Path, judged: Path) -> tuple[pa.Table, pa.Table, pa.Table]:
         """Parts by class; class, id, example and count; and the table `members`."""
         paired = parquet_output.read(self.spark, judged / "paired", PAIRED)
         differing = parquet_output.read(self.spark, judged / "differing", _DIFFERING)

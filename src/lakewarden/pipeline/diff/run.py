@@ -10,12 +10,11 @@ publish   the version counts
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -34,22 +33,14 @@ from lakewarden.pipeline.diff.policy import (
     policy_of,
     turned_on,
 )
-from lakewarden.pipeline.diff.user_numbering import Everyone, asked, everyone
+from lakewarden.pipeline.diff.user_numbering import Everyone, everyone, with_users
 from lakewarden.pipeline.index.block import ENTITY
 from lakewarden.pipeline.index.index import BLOCKS, Index, open_index
 from lakewarden.pipeline.index.own_rows import own_where
 from lakewarden.pipeline.index.task_context import judge_each, task_context_of
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.memory import peak
-from lakewarden.pipeline.product import (
-    Content,
-    Draft,
-    Input,
-    Manifest,
-    draft,
-    key_of,
-    place,
-)
+from lakewarden.pipeline.job import Counts, Job, Result, Stage
+from lakewarden.pipeline.product import Input, sha256_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,23 +54,6 @@ BY_USER: Final = "by_user"
 BY_CLASS: Final = "by_entity_class"
 USERS: Final = "users"
 TABLES: Final = (PARTS, MEMBERS, BY_USER, BY_CLASS)
-STAGES: Final = ("read", "judge", "sum")
-STAGES_OF_TIMES: Final = ("read", "sign", "compare", "judge", "sum")
-"""What a run goes through with one index, and with two."""
-
-
-class Result(NamedTuple):
-    """The manifest that counts now, what the run says of itself, and whether it made a version."""
-
-    manifest: Manifest
-    report: Mapping[str, Any]
-    is_new: bool
-
-    @property
-    def changes(self) -> Mapping[str, Any]:
-        """What differs: counts by kind and direction, users and entities concerned."""
-        found: Mapping[str, Any] = self.manifest.facts["changes"]
-        return found
 
 
 def difference_of_policies(
@@ -107,31 +81,17 @@ def difference_of_policies(
     check_anchors(before, later, index.system, look)
     users = everyone(before.memberships, later.memberships)
     about = turned_on(before, later, index.system.model)
-    told = [
+    said = [
         {
             "statements": [write_statement(policy.statements[id]) for id in policy.statements],
             "roles": sorted(map(principal_text, policy.roles)),
             "members": sorted(map(list, ((*row.member, *row.of) for row in policy.members))),
         }
     ]
-    inputs = (_input(index), Input("policy", 0, _sha256(json.dumps(told, sort_keys=True))))
-    judge = Policies(asked(before, users), asked(later, users), users, about)
-
-    def found(one: Draft) -> aggregation.Found:
-        def run(folder: Path) -> dict[str, Any]:
-            judge_each(index, judge.before, judge, FOUND, folder / "found", spark)
-            return {"blocks": judge.before.blocks, "classes": _rows(folder)[1].num_rows}
-
-        one.stage("judge", run, "{blocks:,} blocks, {classes:,} classes in them")
-        parts, classes = _rows(one.kept("judge"))
-        return aggregation.Found(
-            parts,
-            classes,
-            classes.append_column("side", pa.repeat(pa.scalar("both"), classes.num_rows)),
-        )
-
-    options = {"only": str(only)}
-    return _Job(spark, out, (index,), users, inputs, options, progress).run(found)
+    inputs = (index.input, Input("policy", 0, sha256_of(json.dumps(said, sort_keys=True))))
+    job = Job(KIND, out, (USERS, *TABLES), spark, inputs, {"only": str(only)}, progress)
+    judge = Policies(with_users(before, users), with_users(later, users), users, about)
+    return _run(STAGES, _Comparing(job, users, index, judge))
 
 
 def difference_of_times(
@@ -147,16 +107,93 @@ def difference_of_times(
         raise BadInput("access can be compared under one model with the same settings only")
     contexts = task_context_of(sides[0]), task_context_of(sides[1])
     users = everyone(*(context.memberships for context in contexts))
-    times = Times(spark, sides, (asked(contexts[0], users), asked(contexts[1], users)), users)
+    questions = with_users(contexts[0], users), with_users(contexts[1], users)
+    inputs = tuple(side.input for side in sides)
+    job = Job(KIND, out, (USERS, *TABLES), spark, inputs, progress=progress)
+    times = Times(spark, sides, questions, users)
+    return _run(STAGES_OF_TIMES, _Comparing(job, users, sides[1], times))
 
-    def found(one: Draft) -> aggregation.Found:
-        one.stage("sign", times.sign, "{before:,} and {after:,} entities")
-        one.stage("compare", times.compare(one.kept("sign")), "{entities:,} may differ")
-        one.stage("judge", times.judge(one.kept("compare")), "{pairs:,} pairs of profiles")
-        return aggregation.Found(*times.found(one.kept("compare"), one.kept("judge")))
 
-    inputs = (_input(sides[0]), _input(sides[1]))
-    return _Job(spark, out, sides, users, inputs, {}, progress).run(found)
+def _run(stages: Sequence[Stage[_Comparing]], context: _Comparing) -> Result:
+    def report() -> dict[str, Any]:
+        return {"changes": context.job.counts("sum")["changes"]}
+
+    index = context.index
+    facts = {"realm": index.realm, "model": index.system.model.name}
+    return context.job.run(stages, context, facts=lambda: {**facts, **report()}, report=report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparing:
+    """What the stages share: `index` is the later one, `sides` what is compared."""
+
+    job: Job
+    users: Everyone
+    index: Index
+    sides: Policies | Times
+
+    def read(self, folder: Path) -> Counts:
+        columns = [
+            pa.array(range(len(self.users)), pa.int32()),
+            pa.array([user.name for user in self.users], pa.string()),
+        ]
+        table = pa.Table.from_arrays(columns, names=["number", "user"]).slice(1)
+        parquet_output.put_table(table, folder / USERS)
+        return {"users": len(self.users) - 1}
+
+    def sign(self, folder: Path) -> Counts:
+        return self._times.sign(folder)
+
+    def compare(self, folder: Path) -> Counts:
+        return self._times.compare(self.job.folder("sign"), folder)
+
+    def judge_times(self, folder: Path) -> Counts:
+        return self._times.judge(self.job.folder("compare"), folder)
+
+    @property
+    def _times(self) -> Times:
+        assert isinstance(self.sides, Times)  # noqa: S101 — INVARIANT: by the list of stages
+        return self.sides
+
+    def judge_policies(self, folder: Path) -> Counts:
+        sides = self.sides
+        assert isinstance(sides, Policies)  # noqa: S101 — INVARIANT: by the list of stages
+        judge_each(self.index, sides.before, sides, FOUND, folder / "found", self.job.spark)
+        return {"blocks": sides.before.blocks, "classes": _rows(folder)[1].num_rows}
+
+    def sum(self, folder: Path) -> Counts:
+        tables = aggregation.summed(self._differences(), len(self.users))
+        for name, rows in tables._asdict().items():
+            parquet_output.put_table(rows, folder / name)
+        return {"parts": tables.parts.num_rows, "changes": aggregation.changes(tables)}
+
+    def _differences(self) -> aggregation.Differences:
+        judged = self.job.folder("judge")
+        if isinstance(self.sides, Times):
+            return aggregation.Differences(
+                *self.sides.differences(self.job.folder("compare"), judged)
+            )
+        parts, classes = _rows(judged)
+        side = pa.repeat(pa.scalar("both"), classes.num_rows)
+        return aggregation.Differences(parts, classes, classes.append_column("side", side))
+
+
+_READ: Final = Stage("read", (), _Comparing.read, (USERS,), "{users:,} users")
+STAGES: Final = (
+    _READ,
+    Stage(
+        "judge", (), _Comparing.judge_policies, (), "{blocks:,} blocks, {classes:,} classes in them"
+    ),
+    Stage("sum", ("judge",), _Comparing.sum, TABLES, "{parts:,} parts"),
+)
+STAGES_OF_TIMES: Final = (
+    _READ,
+    Stage("sign", (), _Comparing.sign, (), "{before:,} and {after:,} entities"),
+    Stage("compare", ("sign",), _Comparing.compare, (), "{entities:,} may differ"),
+    Stage("judge", ("compare",), _Comparing.judge_times, (), "{pairs:,} pairs of profiles"),
+    Stage("sum", ("compare", "judge"), _Comparing.sum, TABLES, "{parts:,} parts"),
+)
+"""What a run goes through with one index, and with two."""
 
 
 def _rows(folder: Path) -> tuple[pa.Table, pa.Table]:
@@ -164,64 +201,6 @@ def _rows(folder: Path) -> tuple[pa.Table, pa.Table]:
     rows = ds.dataset(folder / "found", format="parquet")
     is_class = ds.field("gained").is_null()
     return rows.to_table(filter=~is_class), rows.to_table(filter=is_class)
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """One run: what it reads, and where it writes."""
-
-    spark: SparkSession
-    out: Path
-    indexes: tuple[Index, ...]
-    users: Everyone
-    inputs: tuple[Input, ...]
-    options: Mapping[str, str]
-    progress: Progress
-
-    def run(self, find: Callable[[Draft], aggregation.Found]) -> Result:
-        key = key_of(self.inputs, self.options)
-        with draft(self.out, KIND, key, self.progress) as one, peak() as memory:
-            one.stage("read", self._read, "{users:,} users")
-            found = find(one)
-            summed = one.stage("sum", lambda folder: self._sum(found, folder), "{parts:,} parts")
-            tables = self._publish(one)
-            facts = {
-                "realm": self.indexes[-1].realm,
-                "model": self.indexes[-1].system.model.name,
-                "changes": summed["changes"],
-            }
-            manifest = Manifest(KIND, 0, self.inputs, self.options, facts, tables)
-            more = {"peak_bytes": memory.bytes, "changes": summed["changes"]}
-            return Result(*one.finish(manifest, more))
-
-    def _read(self, folder: Path) -> dict[str, Any]:
-        columns = [
-            pa.array(range(len(self.users)), pa.int32()),
-            pa.array([user.name for user in self.users], pa.string()),
-        ]
-        table = pa.Table.from_arrays(columns, names=["number", "user"]).slice(1)
-        parquet_output.put(table.to_batches(), table.schema, folder / USERS)
-        return {"users": len(self.users) - 1}
-
-    def _sum(self, found: aggregation.Found, folder: Path) -> dict[str, Any]:
-        tables = aggregation.summed(found, len(self.users))
-        for name, rows in tables._asdict().items():
-            parquet_output.put(rows.to_batches(), rows.schema, folder / name)
-        return {"parts": tables.parts.num_rows, "changes": aggregation.changes(tables)}
-
-    def _publish(self, one: Draft) -> dict[str, Content]:
-        place(one.kept("read") / USERS, one.folder / USERS)
-        for name in TABLES:
-            place(one.kept("sum") / name, one.folder / name)
-        return parquet_output.contents_of(one.folder, (USERS, *TABLES), self.spark)
-
-
-def _input(index: Index) -> Input:
-    return Input(index.realm, index.manifest.version, _sha256(index.manifest.text()))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def _look(index: Index, entities: Iterable[Entity]) -> dict[Entity, Placed]:

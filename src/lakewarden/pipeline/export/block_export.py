@@ -7,25 +7,22 @@ several blocks find alike is one row of the tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.kernel.entity import NO_RESOURCE
-from lakewarden.kernel.expression import Node
-from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.statement import Effect
-from lakewarden.pipeline.export.need import NOTHING, Need, Needs, need_text
-from lakewarden.pipeline.export.need_matching import NeedMatcher
+from lakewarden.pipeline.export.need import NOTHING, Need, NeedMatcher, Needs, need_text
 from lakewarden.pipeline.export.user_sets import UserSet, UserSets, crowds_of
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
+from lakewarden.pipeline.parquet_output import batch
 from lakewarden.pipeline.review.audience import Audience
 from lakewarden.pipeline.review.column import Column, small
 from lakewarden.pipeline.review.finding import Plan
-from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
+from lakewarden.pipeline.review.reduction import Reduction, Spots
 from lakewarden.pipeline.review.residue import Free, Given, Owned, Owners, Residue, Residues
 
 Ids = NDArray[np.int32]
@@ -100,6 +97,7 @@ class _Unroller:
 
     def __init__(self, judged: CompiledBlock, plan: Plan, crowds: UserSets) -> None:
         people = crowds.people
+        self._judged = judged
         self._block = judged.block
         self._snapshot = judged.snapshot
         self._plan = plan
@@ -114,13 +112,13 @@ class _Unroller:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that is found; behind a matter that is too wide, only which others are."""
         is_wide = False
-        for type, ids in self._types():
-            yield _batch(what=[TYPE], type=[type])
+        for type, ids in self._judged.types():
+            yield batch(_ARROW, what=[TYPE], type=[type])
             columns = self._columns(type, Spots(ids))
             wide = [number for number, column in columns.items() if column is None]
             if wide:
                 is_wide = True
-                yield _batch(what=[WIDE] * len(wide), type=[type] * len(wide), matter=wide)
+                yield batch(_ARROW, what=[WIDE] * len(wide), type=[type] * len(wide), matter=wide)
             elif not is_wide:
                 yield from self._of_type(type, ids, columns)
         if is_wide:
@@ -128,16 +126,6 @@ class _Unroller:
         yield from self._decisions()
         yield self._reasons()
         yield self._above()
-
-    def _types(self) -> Iterator[tuple[str, Ids]]:
-        """The types of the block's own entities that are judged, with their ids."""
-        tree, own = self._snapshot.coded.tree, self._block.own
-        if ROOT in own and tree.entity(ROOT) == NO_RESOURCE:
-            yield "", np.array([ROOT], dtype=np.int32)
-        for type in tree.kinds:
-            ids = self._snapshot.of_type(type) & own if type else BitMap()
-            if ids:
-                yield type, np.asarray(ids.to_array(), dtype=np.int32)
 
     def _everywhere(self, ids: Ids) -> Ids:
         """Some of the block's own entities by their ids in the whole estate."""
@@ -152,14 +140,8 @@ class _Unroller:
         agenda, columns = self._plan.chosen.agenda(self._snapshot.model, type), {}
         for number, matter in enumerate(agenda.matters):
             if matter.questions:
-                columns[number] = self._few(matter.rule, spots)
+                columns[number] = self._reduction.evaluate_few(matter.rule, spots)
         return columns
-
-    def _few(self, rule: Node, spots: Spots) -> Column | None:
-        try:
-            return self._reduction.evaluate(rule, spots)
-        except TooMany:
-            return None
 
     def _of_type(
         self, type: str, ids: Ids, columns: Mapping[int, Column | None]
@@ -170,7 +152,8 @@ class _Unroller:
             for residue, members in rows:
                 for need in self._needs.of(residue).keys() - {NOTHING}:
                     needed.setdefault(need, BitMap()).update(members)
-            yield _batch(
+            yield batch(
+                _ARROW,
                 what=[CLASS] * len(rows),
                 type=[type] * len(rows),
                 matter=[number] * len(rows),
@@ -194,7 +177,8 @@ class _Unroller:
     def _meets(self, need: Need, ids: Ids) -> Iterator[pa.RecordBatch]:
         for exactly, met in self._meeting.of(need, ids).items():
             if len(met.entities):
-                yield _batch(
+                yield batch(
+                    _ARROW,
                     what=[MEETS],
                     word=[need_text(need)],
                     other=[str(exactly).lower()],
@@ -212,13 +196,15 @@ class _Unroller:
             spoken_to = people.named(self._residues.leaves(residue), Effect.ALLOW)
             for word, users in self._let_in(residue).items():
                 rows.append((key, word, self._crowds.of(users, spoken_to, crowds).name))
-        yield _batch(
+        yield batch(
+            _ARROW,
             what=[DECISION] * len(rows),
             key=[key for key, _, _ in rows],
             word=[word for _, word, _ in rows],
             other=[name for _, _, name in rows],
         )
-        yield _batch(
+        yield batch(
+            _ARROW,
             what=[CROWD] * len(crowds),
             key=[crowd.name for crowd in crowds.values()],
             principals=[crowd.principals for crowd in crowds.values()],
@@ -240,7 +226,8 @@ class _Unroller:
             for number in sorted(self._shown)
             for cells in sorted(set(self._stated(number)))
         ]
-        return _batch(
+        return batch(
+            _ARROW,
             what=[REASON] * len(rows),
             key=[row[0] for row in rows],
             type=[row[1] for row in rows],
@@ -262,7 +249,8 @@ class _Unroller:
         tree, block = self._snapshot.coded.tree, self._block
         holders = np.unique(tree.parents[block.start : block.stop])
         holders = holders[holders >= 0].tolist()
-        return _batch(
+        return batch(
+            _ARROW,
             what=[ABOVE] * len(holders),
             ids=[[int(block.ids[id])] for id in holders],
             word=[self._path(id) for id in holders],
@@ -284,15 +272,3 @@ def _effect(leaf: Residue) -> tuple[str, str]:
             return Effect.DENY.value, privilege
         case _:
             return TO_OWNERS, ""
-
-
-def _batch(**columns: Any) -> pa.RecordBatch:
-    """Rows of which the columns not given are null."""
-    size = len(columns["what"])
-    return pa.record_batch(
-        [
-            pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(size, f.type)
-            for f in _ARROW
-        ],
-        schema=_ARROW,
-    )

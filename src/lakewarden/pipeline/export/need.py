@@ -9,22 +9,20 @@ these are enough. Who has the ties is told entity by entity, see `meeting`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Final
+from typing import Final, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.pipeline.review.audience import Audience, People, spoken
-from lakewarden.pipeline.review.residue import (
-    All,
-    Any,
-    Itself,
-    One,
-    Owned,
-    Owners,
-    Residues,
-)
+from lakewarden.pipeline.review.column import Codes, joined
+from lakewarden.pipeline.review.reduction import Reduction
+from lakewarden.pipeline.review.residue import All, Any, Itself, One, Owned, Owners, Residues
 
 Tie = Owned | Itself
 """Owning, or being, what a path leads to; through which statements that counts is left out."""
@@ -34,7 +32,7 @@ Need = frozenset[Tie]
 
 NOTHING: Final[Need] = frozenset()
 
-Found = Mapping[Need, BitMap]
+UsersByNeed = Mapping[Need, BitMap]
 """The users for whom a need is enough, not all of them by less; none of the sets is empty."""
 
 
@@ -45,9 +43,9 @@ class Needs:
         self._people = people
         self._residues = residues
         self._audience = audience
-        self._known: dict[int, Found] = {}
+        self._known: dict[int, UsersByNeed] = {}
 
-    def of(self, number: int) -> Found:
+    def of(self, number: int) -> UsersByNeed:
         """What a residue needs; remembered. With `NOTHING` come those who need no tie.
 
         Those are let in by statements, or by owning, or being, what a relation leads to.
@@ -57,7 +55,7 @@ class Needs:
             known = self._known[number] = _least(self._read(number))
         return known
 
-    def _read(self, number: int) -> Found:
+    def _read(self, number: int) -> UsersByNeed:
         if not self._residues.is_own(number):
             return {NOTHING: self._audience.stated(number)}
         match self._residues[number]:
@@ -77,14 +75,14 @@ class Needs:
                 raise AssertionError(f"{residue} turns on ownership and is not read")
 
 
-def _either(one: Found, other: Found) -> Found:
+def _either(one: UsersByNeed, other: UsersByNeed) -> UsersByNeed:
     found = dict(one)
     for need, users in other.items():
         found[need] = found.get(need, BitMap()) | users
     return _least(found)
 
 
-def _both(one: Found, other: Found) -> Found:
+def _both(one: UsersByNeed, other: UsersByNeed) -> UsersByNeed:
     found: dict[Need, BitMap] = {}
     for need, users in one.items():
         for more, others in other.items():
@@ -95,7 +93,7 @@ def _both(one: Found, other: Found) -> Found:
     return _least(found)
 
 
-def _least(found: Found) -> Found:
+def _least(found: UsersByNeed) -> UsersByNeed:
     """The same without needs that let in nobody whom less does not.
 
     Who is let in by less stays with the others: a crowd is easier to say whole than with holes.
@@ -144,3 +142,72 @@ def need_words(need: Need) -> str:
     'owner of schema and self'
     """
     return " and ".join(sorted(map(spoken, need)))
+
+
+Ids = NDArray[np.int32]
+
+Who = tuple[int, bool]
+"""A principal, and whether it is meant exactly: that very user, and none who acts as it."""
+
+
+class Matched(NamedTuple):
+    """Entities, and beside each a principal that has the ties to it."""
+
+    entities: Ids
+    principals: Ids
+
+
+class NeedMatcher:
+    """Who meets needs around the entities of a block."""
+
+    def __init__(self, reduction: Reduction, people: People) -> None:
+        self._reduction = reduction
+        self._people = people
+        self._size = len(people.memberships.principals)
+
+    def of(self, need: Need, ids: Ids) -> dict[bool, Matched]:
+        """Who meets the need on which of the entities, by whether they are meant exactly."""
+        ties = sorted(need, key=repr)
+        codes, stands = joined([self._column(tie, ids) for tie in ties])
+        met = [self._together(ties, row) for row in stands.tolist()]
+        return {exactly: _spread(met, codes, ids, exactly) for exactly in (False, True)}
+
+    def _column(self, tie: Tie, ids: Ids) -> tuple[Codes, int]:
+        """For each entity a code of who has the tie to it."""
+        at = self._reduction.snapshot.path(tie.path)[ids]
+        if isinstance(tie, Owned):
+            codes, owners = self._reduction.owners
+            return np.where(at >= 0, codes[at], 0), len(owners)
+        return self._reduction.persons(at) + 2, self._size + 2
+
+    def _who(self, tie: Tie, code: int) -> frozenset[Who]:
+        """Whom a code of a tie means."""
+        if not isinstance(tie, Owned):
+            return frozenset({(code - 2, tie.exactly)} if code >= 2 else ())
+        names, pairs = self._people.ownerships, self._reduction.owners[1][code]
+        return frozenset(
+            (owner, False)
+            for owner, label in pairs
+            if tie.types is None or names[label] in tie.types
+        )
+
+    def _together(self, ties: Sequence[Tie], codes: Sequence[int]) -> frozenset[Who]:
+        """Whoever has all the ties: principals that have, and users who have by several."""
+        each = [self._who(tie, code) for tie, code in zip(ties, codes, strict=True)]
+        common = frozenset.intersection(*each)
+        if len(each) == 1 or not all(each):
+            return common
+        users = BitMap.intersection(*map(self._users, each)) - self._users(common)
+        return common.union((user, True) for user in users)
+
+    def _users(self, who: frozenset[Who]) -> BitMap:
+        found = (self._people.one(principal, exactly=exactly) for principal, exactly in who)
+        return BitMap.union(BitMap(), *found)
+
+
+def _spread(met: Sequence[frozenset[Who]], codes: Codes, ids: Ids, exactly: bool) -> Matched:
+    """The principals of each code, beside every entity that has it."""
+    of_code = [sorted(one for one, is_exact in who if is_exact == exactly) for who in met]
+    lists = pa.array(of_code, pa.list_(pa.int32())).take(pa.array(codes))
+    places = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    return Matched(ids[places], lists.flatten().to_numpy(zero_copy_only=False))

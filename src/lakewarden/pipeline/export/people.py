@@ -18,7 +18,7 @@ from lakewarden.pipeline.export.user_sets import UserSets
 from lakewarden.pipeline.index.task_context import TaskContext
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.question import Chosen
-from lakewarden.pipeline.unused.statement_text import scope_text
+from lakewarden.pipeline.unused.policy import scope_text
 
 Cells = tuple[object, ...]
 

@@ -1,8 +1,9 @@
-"""The tables of an export: their names and columns, all plain numbers, texts and truths."""
+"""The tables of an export: names, columns of plain numbers, texts and truths, and their SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Final
 
 import pyarrow as pa
@@ -28,6 +29,17 @@ CROWD_ROLE_SETS: Final = "crowd_role_sets"
 CROWD_USERS: Final = "crowd_users"
 NEEDS: Final = "needs"
 MEETS: Final = "meets"
+
+DUCKDB: Final = "tables.duckdb.sql"
+SPARK: Final = "tables.spark.sql"
+VIEWS: Final = "views.sql"
+
+FOLDER: Final = "tables"
+"""The variable of Spark that names the folder of the tables."""
+
+# No semicolons in comments: where an engine takes one statement at a time, files are cut there.
+_DUCKDB_HEAD: Final = "-- To be run in the folder of this file, or with that as file_search_path.\n"
+_SPARK_HEAD: Final = f"-- To be run after SET {FOLDER} = the folder of this file, as an address.\n"
 
 _N, _TIME, _TEXT, _IS = pa.int32(), pa.float64(), pa.string(), pa.bool_()
 
@@ -91,13 +103,21 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
 }
 """The columns of the tables."""
 
-_SPARK: Final = {_N: "int", _TIME: "double", _TEXT: "string", _IS: "boolean"}
+
+def sql() -> dict[str, str]:
+    """The files, by name."""
+    return {
+        DUCKDB: _DUCKDB_HEAD + "".join(map(_duckdb, SCHEMAS)),
+        SPARK: _SPARK_HEAD + "".join(map(_spark, SCHEMAS)),
+        VIEWS: files(__package__).joinpath(VIEWS).read_text("utf-8"),
+    }
 
 
-def spark_columns(table: str) -> str:
-    """The columns of a table as Spark takes them.
+def _duckdb(table: str) -> str:
+    source = f"read_parquet('{table}/*.parquet')"
+    return f"CREATE OR REPLACE TEMPORARY VIEW {table} AS FROM {source};\n"
 
-    >>> spark_columns("needs")
-    'id int, says string'
-    """
-    return ", ".join(f"{field.name} {_SPARK[field.type]}" for field in SCHEMAS[table])
+
+def _spark(table: str) -> str:
+    source = f"USING parquet OPTIONS (path '${{{FOLDER}}}/{table}')"
+    return f"CREATE OR REPLACE TEMPORARY VIEW {table} {source};\n"

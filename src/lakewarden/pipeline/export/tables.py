@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -13,6 +13,21 @@ from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+LARGE: Final = (
+    schemas.ENTITIES,
+    schemas.ATTRIBUTES,
+    schemas.RELATIONS,
+    schemas.OWNERS,
+    schemas.CLASSES,
+    schemas.CLASS_STATEMENTS,
+    schemas.DECISIONS,
+    schemas.CROWD_PRINCIPALS,
+    schemas.CROWD_ROLE_SETS,
+    schemas.CROWD_USERS,
+    schemas.MEETS,
+)
 
 
 class Large:
@@ -27,19 +42,20 @@ class Large:
     def all(self, matters: Mapping[At, int], needs: Mapping[str, int]) -> dict[str, DataFrame]:
         """Every table, by name."""
         needed = self._spark.createDataFrame(list(needs.items()), "word string, need int")
-        return {
-            schemas.ENTITIES: self._entities(),
-            schemas.ATTRIBUTES: self._rows(ATTRIBUTE, entity="id", attribute="s", value="t"),
-            schemas.RELATIONS: self._rows(EDGE, entity="id", kind="s", target="a"),
-            schemas.OWNERS: self._rows(OWNER, entity="id", principal="a", ownership="s"),
-            schemas.CLASSES: self._classes(matters),
-            schemas.CLASS_STATEMENTS: self._class_statements(),
-            schemas.DECISIONS: self._decisions(needed),
-            schemas.CROWD_PRINCIPALS: self._crowds("principals", "principal"),
-            schemas.CROWD_ROLE_SETS: self._crowds("ids", "role_set"),
-            schemas.CROWD_USERS: self._crowds("numbers", "user_id"),
-            schemas.MEETS: self._meets(needed),
-        }
+        frames = (
+            self._entities(),
+            self._rows(ATTRIBUTE, entity="id", attribute="s", value="t"),
+            self._rows(EDGE, entity="id", kind="s", target="a"),
+            self._rows(OWNER, entity="id", principal="a", ownership="s"),
+            self._classes(matters),
+            self._class_statements(),
+            self._decisions(needed),
+            self._crowds("principals", "principal"),
+            self._crowds("ids", "role_set"),
+            self._crowds("numbers", "user_id"),
+            self._meets(needed),
+        )
+        return dict(zip(LARGE, frames, strict=True))
 
     def _rows(self, what: int, **columns: str) -> DataFrame:
         rows = self._own.where(F.col("what") == what)

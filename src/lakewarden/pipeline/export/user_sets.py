@@ -17,9 +17,8 @@ from pyroaring import BitMap
 from lakewarden.kernel.principal import ALL_USERS
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.index.task_context import TaskContext
-from lakewarden.pipeline.review.audience import Audience, People, people_of
+from lakewarden.pipeline.review.audience import Audience, People, RoleSets, people_of
 from lakewarden.pipeline.review.residue import DIGEST_BYTES, Residues, Told
-from lakewarden.pipeline.review.role_sets import RoleSets
 
 Numbers = NDArray[np.int64]
 

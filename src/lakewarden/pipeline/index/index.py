@@ -9,7 +9,6 @@ OUT/versions/N/statements.jsonl    every statement, those that are implied left 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -43,7 +42,9 @@ from lakewarden.pipeline.index.block import (
 )
 from lakewarden.pipeline.index.columns import flags, ints, numbered, read
 from lakewarden.pipeline.index.own_rows import own_rows
-from lakewarden.pipeline.product import Manifest, check_files, folder_of, read_manifest
+from lakewarden.pipeline.parquet_output import put_columns
+from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.garbage_collection import uncollected
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
@@ -54,6 +55,7 @@ MATCHES: Final = "matches"
 PRINCIPALS: Final = "principals"
 MEMBERSHIPS: Final = "memberships"
 STATEMENTS: Final = "statements.jsonl"
+TABLES: Final = (BLOCKS, MATCHES, PRINCIPALS, MEMBERSHIPS)
 
 PRINCIPAL_COLUMNS: Final = pa.schema(
     [("kind", pa.string()), ("name", pa.string()), ("stored", pa.bool_())]
@@ -73,6 +75,11 @@ class Index:
     def folder(self) -> Path:
         """Where its tables are."""
         return folder_of(self.out, self.manifest)
+
+    @property
+    def input(self) -> Input:
+        """How a product names the index among what it was made of."""
+        return Input(self.realm, self.manifest.version, sha256_of(self.manifest.text()))
 
     @property
     def realm(self) -> str:
@@ -133,7 +140,19 @@ def moment(start: float, end: float) -> float:
 def scopes_digest(grants: Table) -> str:
     """Tells the scopes of these statements, and their numbers, from others."""
     text = "\n".join(repr(reaching) for reaching in grants.scopes)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return sha256_of(text)
+
+
+def write_people(memberships: Memberships, folder: Path) -> None:
+    """Writes who there is and who acts as whom; `Index.memberships` reads it."""
+    principals = memberships.principals
+    kinds, names = [one.kind for one in principals], [one.name for one in principals]
+    stored = [id in memberships.stored for id in range(len(principals))]
+    followed = {(m, g) for m, groups in memberships.of.items() for g in groups}
+    edges = sorted(followed | memberships.inert)
+    put_columns([kinds, names, stored], PRINCIPAL_COLUMNS, folder / PRINCIPALS)
+    members = [[m for m, _ in edges], [g for _, g in edges]]
+    put_columns(members, MEMBERSHIP_COLUMNS, folder / MEMBERSHIPS)
 
 
 def open_index(out: Path, *, check: bool = True) -> Index:

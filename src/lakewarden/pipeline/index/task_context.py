@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyroaring import BitMap
 
-from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.grants import Table, table
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.snapshot import Snapshot, assemble, membership
 from lakewarden.kernel.statement import Statement
 from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
+from lakewarden.pipeline.index.columns import Ints
 from lakewarden.pipeline.index.index import BLOCKS, Index
 from lakewarden.service.system import System, load_system
 
@@ -120,6 +124,16 @@ class CompiledBlock:
     number: int
     block: Block
     snapshot: Snapshot
+
+    def types(self) -> Iterator[tuple[str, Ints]]:
+        """The types of the block's own entities that are judged, with their ids."""
+        tree, own = self.snapshot.coded.tree, self.block.own
+        if ROOT in own and tree.entity(ROOT) == NO_RESOURCE:
+            yield "", np.array([ROOT], dtype=np.int32)
+        for type in tree.kinds:
+            ids = self.snapshot.of_type(type) & own if type else BitMap()
+            if ids:
+                yield type, np.asarray(ids.to_array(), dtype=np.int32)
 
 
 Judge = Callable[[CompiledBlock], Iterable[pa.RecordBatch]]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.dbt_manifest import Dbt, read
@@ -56,13 +56,10 @@ def readers() -> dict[str, DbtReader]:
 class DbtFile:
     """The manifest at a path, read under a model with its options."""
 
+    kind: ClassVar[str] = "dbt-file"
     path: Path
     model: str
     given: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        return "dbt-file"
 
     @property
     def options(self) -> Mapping[str, str]:

@@ -21,6 +21,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
 from lakewarden.pipeline.ingest.json_file import parse
+from lakewarden.pipeline.toml_file import unreadable
 
 VERSIONS: Final = range(10, 13)
 """Versions of the manifest that are read."""
@@ -82,8 +83,7 @@ def read(file: Path, name: str) -> Dbt:
     except UnicodeDecodeError:
         raise BadInput("not UTF-8", where=name) from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=name) from None
+        raise unreadable(error, name) from None
     section = Section(parse(text, name), name)
     metadata = Section(section.take("metadata"), section.at("metadata"))
     _check_version(metadata)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
 from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.toml_file import unreadable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,8 +62,7 @@ def _sha256(file: Path) -> str:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
+        raise unreadable(error, str(file)) from None
 
 
 def bytes_of(files: Iterable[File]) -> int:
@@ -70,8 +70,7 @@ def bytes_of(files: Iterable[File]) -> int:
     try:
         return sum(file.path.stat().st_size for file in files)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=str(error.filename)) from None
+        raise unreadable(error, str(error.filename)) from None
 
 
 def per_file(

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, NoReturn, TextIO
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.toml_file import unreadable
 
 MAX_RECORD_CHARACTERS: Final = 64 * 1024 * 1024
 
@@ -84,8 +85,7 @@ def records(file: Path, name: str) -> Iterator[Record]:
     except UnicodeDecodeError as error:
         raise BadInput(f"not UTF-8 at byte {error.start} of a piece", where=name) from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=name) from None
+        raise unreadable(error, name) from None
 
 
 def _records(text: _Text) -> Iterator[Record]:

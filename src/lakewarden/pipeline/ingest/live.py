@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.extract.export import Export
@@ -24,6 +23,7 @@ from lakewarden.pipeline.ingest.files import File, find
 from lakewarden.pipeline.ingest.identity import People
 from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.source import Progress, Reading, Source
+from lakewarden.pipeline.toml_file import unreadable
 from lakewarden.registry import registry
 from lakewarden.service.system import System
 
@@ -150,6 +150,5 @@ def _of_lines(file: File) -> str:
         with file.path.open("rb") as stream:
             lines = sorted(hashlib.sha256(line).digest() for line in stream)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=file.name) from None
+        raise unreadable(error, file.name) from None
     return hashlib.sha256(b"".join(lines)).hexdigest()

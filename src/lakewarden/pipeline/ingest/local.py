@@ -18,7 +18,7 @@ from lakewarden.pipeline.directory_manifest import Content
 from lakewarden.pipeline.ingest.report import Note, Share
 from lakewarden.pipeline.ingest.row import SCHEMA, batches
 from lakewarden.pipeline.ingest.rows import Outcome
-from lakewarden.pipeline.ingest.version import Draft
+from lakewarden.pipeline.ingest.version import DirectoryDraft
 from lakewarden.pipeline.tables import QUARANTINE
 from lakewarden.service.source_row import CELLS, DELETED, ERRORS, NOTES, PLACEMENTS, STATEMENTS, Row
 
@@ -34,7 +34,7 @@ class Local:
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
 
-    def kept(self, place: Path) -> Local:
+    def written(self, place: Path) -> Local:
         """See `Rows`."""
         place.mkdir(parents=True)
         pq.write_table(pa.Table.from_batches(batches(self.rows), SCHEMA), place / _FILE)
@@ -62,7 +62,7 @@ class Local:
     def _sound(self, table: str) -> Iterator[tuple[str, ...]]:
         return (row.cells for row in self.rows if row.table == table and not row.reason)
 
-    def write(self, table: str, count: int, one: Draft) -> Content:
+    def write(self, table: str, count: int, one: DirectoryDraft) -> Content:
         """See `Rows`."""
         made: dict[str, Callable[[], Iterable[Cells]]] = {
             "entities": self._placed,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import TABLES
-from lakewarden.pipeline.directory_manifest import VERSIONS, Content, Input, Manifest, read_manifest
+from lakewarden.pipeline.directory_manifest import Content, Input, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.ingest.owner_rules import (
@@ -24,9 +24,10 @@ from lakewarden.pipeline.ingest.owner_rules import (
 from lakewarden.pipeline.ingest.report import Report, Rows
 from lakewarden.pipeline.ingest.run import Result
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.ingest.stages import Found, Stages, digest
-from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
+from lakewarden.pipeline.ingest.stages import Counts, Stages, digest
+from lakewarden.pipeline.ingest.version import DirectoryDraft, draft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
+from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ def own(
             message = f"holds a realm of the model `{one.previous.model}`"
             raise BadInput(message, where=str(out))
         stages = Stages(one.scratch)
-        version = directory / VERSIONS / str(before.version)
+        version = folder_of(directory, before)
         key = digest(before.text(), options)
 
-        def give(folder: Path) -> Found:
+        def give(folder: Path) -> Counts:
             return _given(version, before, ownership, folder, spark)
 
         found = stages.run("own", key, give)
@@ -75,7 +76,7 @@ def own(
             read_from(one.scratch / "own" / "rows")
         )
 
-        def write(_: Path) -> Found:
+        def write(_: Path) -> Counts:
             return _written(version, before, rows, found["total"], one, progress)
 
         written = stages.run("write", key, write, place=one.folder)
@@ -96,7 +97,7 @@ def own(
         _take_along(directory / STATEMENTS, out / STATEMENTS)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
-    return Result(manifest, is_new, report)
+    return Result(manifest, report, is_new)
 
 
 def _given(
@@ -132,7 +133,7 @@ def _written(
     before: Manifest,
     owners: DataFrame,
     total: int,
-    one: Draft,
+    one: DirectoryDraft,
     progress: Progress,
 ) -> dict[str, Any]:
     """Writes the owners, and copies every other table."""
@@ -152,7 +153,7 @@ def _written(
     return {"tables": tables}
 
 
-def _report(before: Manifest, found: Found, stages: Stages) -> Report:
+def _report(before: Manifest, found: Counts, stages: Stages) -> Report:
     rows = {
         name: Rows(content.rows, content.rows, 0)
         for name, content in before.tables.items()

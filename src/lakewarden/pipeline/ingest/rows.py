@@ -11,7 +11,7 @@ from lakewarden.kernel.principal import IMPLIED
 from lakewarden.pipeline.directory_manifest import Content
 from lakewarden.pipeline.ingest.report import Note, Share
 from lakewarden.pipeline.ingest.row import SPARK_SCHEMA
-from lakewarden.pipeline.ingest.version import Draft, read_from, written_to
+from lakewarden.pipeline.ingest.version import DirectoryDraft, read_from, written_to
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.service.source_row import CELLS, DELETED, ERRORS, NOTES, PLACEMENTS, STATEMENTS
 
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
 class Rows(Protocol):
     """Normalised rows, see `lakewarden.service.source_row`."""
 
-    def kept(self, place: Path) -> Rows:
+    def written(self, place: Path) -> Rows:
         """The same rows, written to a folder, so that they are computed once."""
         ...
 
@@ -50,7 +50,7 @@ class Rows(Protocol):
         """What the checks came to."""
         ...
 
-    def write(self, table: str, count: int, one: Draft) -> Content:
+    def write(self, table: str, count: int, one: DirectoryDraft) -> Content:
         """Writes a table of a version, which has so many rows, from checked rows."""
         ...
 
@@ -86,7 +86,7 @@ class Distributed:
         self.frame = frame
         self._owners = owners
 
-    def kept(self, place: Path) -> Distributed:
+    def written(self, place: Path) -> Distributed:
         """See `Rows`."""
         self.frame.write.partitionBy("table").parquet(written_to(place))
         return distributed(self.frame.sparkSession, place)
@@ -128,7 +128,7 @@ class Distributed:
         """Whether a row is of the table and passed."""
         return (self.frame["table"] == name) & self.frame["reason"].isNull()
 
-    def write(self, table: str, count: int, one: Draft) -> Content:
+    def write(self, table: str, count: int, one: DirectoryDraft) -> Content:
         """See `Rows`."""
         made = {"entities": self._placed, QUARANTINE: self._quarantine}
         frame = self.owners if table == "owners" else made.get(table, lambda: self.table(table))()

@@ -23,15 +23,15 @@ from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
 from lakewarden.pipeline.ingest.files import refuse_errors
 from lakewarden.pipeline.ingest.local import Local, local
 from lakewarden.pipeline.ingest.owner_rules import OwnerRules, read_owner_rules
-from lakewarden.pipeline.ingest.quality import named_only, quality
 from lakewarden.pipeline.ingest.report import MAX_NOTES, Report
 from lakewarden.pipeline.ingest.report import Rows as Counted
 from lakewarden.pipeline.ingest.rows import Distributed, Rows, distributed
 from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
-from lakewarden.pipeline.ingest.stages import FETCHED, Found, Stages, digest
+from lakewarden.pipeline.ingest.stages import FETCHED, Counts, Stages, digest
 from lakewarden.pipeline.ingest.tabular import frame_of
-from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
-from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, write
+from lakewarden.pipeline.ingest.version import DirectoryDraft, draft, read_from, written_to
+from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, named_only, quality, write
+from lakewarden.pipeline.job import RunResult
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.source_row import COUNTED, DELETED, ERRORS, NOTES, Row
 from lakewarden.service.system import System, load_system
@@ -40,13 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The version that counts after a run, whether this run made it, and what happened."""
-
-    manifest: Manifest
-    is_new: bool
-    report: Report
+Result = RunResult[Manifest, Report]
 
 
 class _Read(NamedTuple):
@@ -70,7 +64,7 @@ class _Run:
 
     spark: SparkSession
     system: System
-    draft: Draft
+    draft: DirectoryDraft
     stages: Stages
     progress: Progress
 
@@ -129,7 +123,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
         manifest, is_new = one.finish(manifest, report.table)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
-    return Result(manifest, is_new, report)
+    return Result(manifest, report, is_new)
 
 
 def _fetched(source: Source | Distant, run: _Run) -> Source:
@@ -137,7 +131,7 @@ def _fetched(source: Source | Distant, run: _Run) -> Source:
     if not isinstance(source, Distant):
         return source
 
-    def fetch(folder: Path) -> Found:
+    def fetch(folder: Path) -> Counts:
         return {"missing": list(source.fetch(folder, run.progress))}
 
     key = digest(source.kind, source.model, source.place)
@@ -152,13 +146,13 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
     """
     known = source.inputs()
 
-    def read(folder: Path) -> Found:
+    def read(folder: Path) -> Counts:
         below = folder / "source"
         below.mkdir()
         reading = source.read(run.spark, run.system, below, run.progress)
         inputs = reading.inputs if known is None else known
         found = _taken(reading.rows, run.spark, for_spark=for_spark)
-        rows = found.kept(folder / "rows")
+        rows = found.written(folder / "rows")
         counts = rows.counts()
         if counts.get(ERRORS):
             refuse_errors(sorted(rows.errors(), key=natural))
@@ -222,8 +216,8 @@ def _reopened(run: _Run, stage: str, *, here: bool) -> Rows:
 def _check(read: _Read, run: _Run) -> Checked:
     here = isinstance(read.rows, Local)
 
-    def judge(folder: Path) -> Found:
-        rows = read.rows.checked(COUNTED, run.system.model).kept(folder / "rows")
+    def judge(folder: Path) -> Counts:
+        rows = read.rows.checked(COUNTED, run.system.model).written(folder / "rows")
         passed, failed, reasons = Counter[str](), Counter[str](), Counter[str]()
         for name, reason, count in rows.outcomes():
             if reason is None:
@@ -252,7 +246,7 @@ def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Own
     before, schema = rows.owners, spark_schema("owners")
     place = run.draft.scratch / "own" / "rows"
 
-    def own(_: Path) -> Found:
+    def own(_: Path) -> Counts:
         rules.apply(before, rows.table("entities")).write.parquet(written_to(place))
         after = run.spark.read.schema(schema).parquet(read_from(place))
         added = after.join(before, before.columns, "left_anti").count()
@@ -269,7 +263,7 @@ def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Own
 def _written(
     checked: Checked, owned: Owned, key: str, run: _Run
 ) -> tuple[dict[str, Content], Content]:
-    def work(_: Path) -> Found:
+    def work(_: Path) -> Counts:
         tables, statements = write(checked, owned, run.draft, run.progress)
         return {"tables": tables, "statements": statements}
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakewarden import __version__
+from lakewarden.pipeline.version_folder import write_whole
 
 FORMAT: Final = 1
 """Raised when markers, or what stages write, change their meaning."""
@@ -30,7 +30,7 @@ FORMAT: Final = 1
 FETCHED: Final = 3_600.0
 """How long, in seconds, a copy of a running system may be taken again."""
 
-Found = Mapping[str, Any]
+Counts = Mapping[str, Any]
 """What a stage found, as JSON has it."""
 
 
@@ -55,11 +55,11 @@ class Stages:
         self,
         name: str,
         key: str | None,
-        work: Callable[[Path], Found],
+        work: Callable[[Path], Counts],
         *,
         place: Path | None = None,
         lasts: float | None = None,
-    ) -> Found:
+    ) -> Counts:
         """What the stage finds, now or in an earlier run on the same input.
 
         `key` is the digest of the input, None where it is not known beforehand; `work` is
@@ -72,7 +72,7 @@ class Stages:
             if marker is not None:
                 self.reused.append(name)
                 self.seconds[name] = marker["seconds"]
-                found: Found = marker["found"]
+                found: Counts = marker["found"]
                 return found
         self._marker(name).unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
@@ -99,7 +99,7 @@ class Stages:
         age = time.time() - marker["at"]
         return None if lasts is not None and not 0 <= age <= lasts else marker
 
-    def _mark(self, name: str, key: str, folder: Path, found: Found) -> None:
+    def _mark(self, name: str, key: str, folder: Path, found: Counts) -> None:
         marker = {
             "key": key,
             "at": time.time(),
@@ -107,12 +107,7 @@ class Stages:
             "files": _files(folder),
             "found": found,
         }
-        new = self.scratch / f".{name}.json"
-        with new.open("w", encoding="utf-8") as file:
-            json.dump(marker, file)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._marker(name))
+        write_whole(self._marker(name), json.dumps(marker))
 
 
 def _files(folder: Path) -> dict[str, int]:

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
@@ -142,13 +142,10 @@ def _facts(rows: Rows) -> Facts:
 class Stored:
     """A realm of the store that `place` names, without any secret."""
 
+    kind: ClassVar[str] = "store"
     place: str
     snapshot: Snapshot
     _rows: list[Row] = field(default_factory=list)
-
-    @property
-    def kind(self) -> str:
-        return "store"
 
     @property
     def model(self) -> str:

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CSV: Final = "csv"
-PARQUET: Final = "parquet"
 
 Cells = Mapping[str, str | None]
 Settings = tuple[tuple[str, str], ...]

@@ -8,7 +8,6 @@ a refused input leaves nothing.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 import shutil
@@ -21,27 +20,27 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
-from lakewarden.pipeline.directory_manifest import (
-    MANIFEST,
-    REPORT,
-    VERSIONS,
-    Content,
-    Manifest,
-    publish,
-    read_manifest,
-)
+from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
+from lakewarden.pipeline.directory_manifest import Content, Manifest, read_manifest
 from lakewarden.pipeline.directory_statements import STATEMENT_LINES, STATEMENTS, lines_content
 from lakewarden.pipeline.directory_table import content_of
 from lakewarden.pipeline.tables import arrow_schema
+from lakewarden.pipeline.version_folder import (
+    LOCK,
+    MANIFEST,
+    NEW,
+    REPORT,
+    VERSIONS,
+    locked,
+    next_version,
+    publish,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_LOCK: Final = ".lock"
 _SCRATCH: Final = ".scratch"
-_NEW: Final = ".new"
-_OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, _LOCK, _SCRATCH, _NEW})
+_OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, LOCK, _SCRATCH, NEW})
 _GLOB = re.compile(r"([{}\[\]*?\\])")
 
 
@@ -56,7 +55,7 @@ def read_from(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DirectoryDraft:
     """The next version of the directory `out`; `previous` is the manifest that counts now."""
 
     out: Path
@@ -70,7 +69,7 @@ class Draft:
     @property
     def folder(self) -> Path:
         """Where the version is written."""
-        return self.out / _NEW
+        return self.out / NEW
 
     def write(self, table: str, frame: DataFrame, rows: int) -> Content:
         """Writes the `rows` rows of a table in ascending order, and digests what was written."""
@@ -115,19 +114,15 @@ class Draft:
         before = self.previous
         if before is not None and before == replace(manifest, version=before.version):
             return before, False
-        versions = self.out / VERSIONS
-        versions.mkdir(exist_ok=True)
-        numbers = [int(folder.name) for folder in versions.iterdir() if folder.name.isdecimal()]
-        manifest = replace(manifest, version=max(numbers, default=0) + 1)
+        manifest = replace(manifest, version=next_version(self.out))
         text = json.dumps(report(manifest), indent=2, ensure_ascii=False) + "\n"
         (self.folder / REPORT).write_text(text, "utf-8")
-        self.folder.rename(versions / str(manifest.version))
-        publish(self.out, manifest)
+        publish(self.out, manifest.version, manifest.text())
         return manifest, True
 
 
 @contextmanager
-def draft(out: Path, *, fresh: bool = False) -> Iterator[Draft]:
+def draft(out: Path, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
     """A draft of the next version of the directory, which is made if it is not there.
 
     `fresh`: nothing is taken of what an earlier process left behind.
@@ -141,14 +136,9 @@ def draft(out: Path, *, fresh: bool = False) -> Iterator[Draft]:
     if strangers and not (out / MANIFEST).is_file():
         message = f"holds `{strangers[0]}` and no `{MANIFEST}`; expected an empty folder"
         raise BadInput(message, where=str(out))
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Conflict(f"another process works on `{out}`") from None
+    with locked(out):
         previous = read_manifest(out) if (out / MANIFEST).exists() else None
-        one = Draft(out, previous)
+        one = DirectoryDraft(out, previous)
         if fresh:
             _sweep(one)
         one.scratch.mkdir(mode=0o700, exist_ok=True)
@@ -163,6 +153,6 @@ def draft(out: Path, *, fresh: bool = False) -> Iterator[Draft]:
         _sweep(one)
 
 
-def _sweep(one: Draft) -> None:
+def _sweep(one: DirectoryDraft) -> None:
     for folder in (one.scratch, one.folder):
         shutil.rmtree(folder, ignore_errors=True)

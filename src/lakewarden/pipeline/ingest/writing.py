@@ -9,11 +9,14 @@ from typing import NamedTuple
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.model import Model
 from lakewarden.kernel.relations import TABLES
+from lakewarden.pipeline.check import REPEATED
 from lakewarden.pipeline.directory_manifest import Content
+from lakewarden.pipeline.ingest.report import Quality, Share
 from lakewarden.pipeline.ingest.rows import Rows
 from lakewarden.pipeline.ingest.source import Progress
-from lakewarden.pipeline.ingest.version import Draft
+from lakewarden.pipeline.ingest.version import DirectoryDraft
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.service.source_row import PLACEMENTS, STATEMENTS
 
@@ -43,7 +46,7 @@ def expect(what: str, found: int, expected: int) -> None:
 
 
 def write(
-    checked: Checked, owned: Owned, one: Draft, progress: Progress
+    checked: Checked, owned: Owned, one: DirectoryDraft, progress: Progress
 ) -> tuple[dict[str, Content], Content]:
     """Writes every table and the statements; what each holds. Raises when a row is missing."""
     counts = {
@@ -76,7 +79,7 @@ def _compare(
     owned: Owned,
     tables: Mapping[str, Content],
     statements: Content,
-    one: Draft,
+    one: DirectoryDraft,
 ) -> None:
     """Compares what was written with what was counted on the way."""
     passed = checked.passed
@@ -87,3 +90,34 @@ def _compare(
     expect("places written", len(parents) - parents.null_count, passed.get(PLACEMENTS, 0))
     expect("statements written", statements.rows, passed.get(STATEMENTS, 0))
     expect("rows in quarantine", tables[QUARANTINE].rows, sum(checked.failed.values()))
+
+
+def named_only(checked: Checked) -> dict[str, int]:
+    """How many names of each type are a parent or a target and not stored."""
+    if not (checked.passed.get(PLACEMENTS) or checked.passed.get("relations")):
+        return {}
+    return checked.rows.named_only()
+
+
+def quality(
+    checked: Checked,
+    owned: Owned,
+    model: Model,
+    named: Mapping[str, int],
+    described: Mapping[str, tuple[int, int]],
+) -> Quality:
+    """The summary; `named` is what `named_only` found, `described` what the source told."""
+    owners = owned.rows.owned() if checked.passed.get("entities") else {}
+    has_people = owned.total or checked.passed.get("memberships")
+    dangling = {**named, **(owned.rows.strangers() if has_people else {})}
+    return Quality(
+        ownerless={
+            type: share
+            for type, share in owners.items()
+            if type in model.types and model.types[type].owned
+        },
+        undescribed={t: Share(of - known, of) for t, (known, of) in sorted(described.items())},
+        dangling=dict(sorted(dangling.items())),
+        duplicates=checked.reasons.get(REPEATED, 0),
+        unknown_types={t: share.of for t, share in owners.items() if t not in model.types},
+    )

@@ -7,10 +7,11 @@ publish   the version counts
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,43 +20,26 @@ from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding, Rule, Severity
 from lakewarden.analysis.lint.lint_context import LintContext, SetAside
 from lakewarden.analysis.lint.place import Place
+from lakewarden.analysis.lint.run import lint, ordered
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline import directory, directory_manifest, parquet_output
+from lakewarden.pipeline import directory, directory_manifest
 from lakewarden.pipeline.index.index import STATEMENTS, Index, open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.lint.asking import findings_of
-from lakewarden.pipeline.lint.skeleton import Skeleton, skeleton
-from lakewarden.pipeline.memory import peak
-from lakewarden.pipeline.product import (
-    Input,
-    Manifest,
-    draft,
-    folder_of,
-    key_of,
-    place,
-)
-from lakewarden.pipeline.tables import QUARANTINE
+from lakewarden.pipeline.job import Counts, Job, Result, Stage
+from lakewarden.pipeline.lint.skeleton import Register, Skeleton, skeleton
+from lakewarden.pipeline.parquet_output import ONE_FILE
+from lakewarden.pipeline.product import Manifest, sha256_of
+from lakewarden.pipeline.version_folder import folder_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KIND: Final = "lint"
 FINDINGS: Final = "findings"
-STAGES: Final = ("read", "ask")
 
 _COLUMNS: Final = pa.schema(
     [(n, pa.string()) for n in ("realm", "rule", "severity", "kind", "name", "says", "fix")]
 )
-_SPARK: Final = ", ".join(f"{name} string" for name in _COLUMNS.names)
-
-
-class Result(NamedTuple):
-    """The manifest that counts now, the run report, whether it is new, and what was found."""
-
-    manifest: Manifest
-    report: Mapping[str, Any]
-    is_new: bool
-    findings: tuple[Finding, ...]
 
 
 def lint_index(
@@ -74,52 +58,53 @@ def lint_index(
     `Conflict` when another process works on `out`.
     """
     index = open_index(source)
-    aside = [] if origin is None else set_aside(origin, _checked(origin, index))
-    inputs = (Input(index.realm, index.manifest.version, _sha256(index.manifest.text())),)
+    aside = [] if origin is None else directory.set_aside(origin, _checked(origin, index))
     options = {"rules": ",".join(rule.id for rule in rules), "set aside": str(origin is not None)}
-    key = key_of(inputs, options)
-    with draft(out, KIND, key, progress) as one, peak() as memory:
-        found: list[Skeleton] = []
-
-        def read(_: Path) -> dict[str, Any]:
-            found.append(skeleton(index, spark))
-            return {"entities": len(found[0].snapshot.coded.tree.stored), "aside": len(aside)}
-
-        def ask(folder: Path) -> dict[str, Any]:
-            bare = found[0] if found else skeleton(index, spark)
-            seen = LintContext(bare.snapshot, set_aside=aside)
-            findings = findings_of(index.realm, seen, rules, bare.register, bare.look_up)
-            (folder / FINDINGS).mkdir()
-            pq.write_table(_table(findings), folder / FINDINGS / "part-00000.parquet")
-            return {"findings": len(findings)}
-
-        one.stage("read", read, "{entities:,} entities")
-        one.stage("ask", ask, "{findings:,} findings")
-        place(one.kept("ask") / FINDINGS, one.folder / FINDINGS)
-        rows = parquet_output.read(spark, one.folder / FINDINGS, _SPARK)
-        facts = {"realm": index.realm, "model": index.system.model.name}
-        tables = {FINDINGS: parquet_output.content(rows)}
-        manifest = Manifest(KIND, 0, inputs, options, facts, tables)
-        result = one.finish(manifest, {"peak_bytes": memory.bytes})
-    return Result(*result, read_findings(out, result[0]))
+    job = Job(KIND, out, (FINDINGS,), spark, (index.input,), options, progress)
+    facts = {"realm": index.realm, "model": index.system.model.name}
+    return job.run(STAGES, _Linting(job, index, rules, aside), facts=lambda: facts)
 
 
-def set_aside(folder: Path, version: int) -> list[SetAside]:
-    """The rows of a directory that were set aside; whoever asks has looked at their digest."""
-    files = sorted(
-        (folder / directory_manifest.VERSIONS / str(version) / QUARANTINE).glob("*.parquet")
-    )
-    return [SetAside(**row) for file in files for row in pq.read_table(file).to_pylist()]
+@dataclass
+class _Linting:
+    """What the stages share: the rules that are asked of an index."""
+
+    job: Job
+    index: Index
+    rules: Sequence[Rule]
+    aside: Sequence[SetAside]
+
+    @cached_property
+    def _skeleton(self) -> Skeleton:
+        return skeleton(self.index, self.job.spark)
+
+    def read(self, _: Path) -> Counts:
+        tree = self._skeleton.snapshot.coded.tree
+        return {"entities": len(tree.stored), "aside": len(self.aside)}
+
+    def ask(self, folder: Path) -> Counts:
+        bare = self._skeleton
+        context = LintContext(bare.snapshot, set_aside=self.aside)
+        findings = findings_of(self.index.realm, context, self.rules, bare.register, bare.look_up)
+        (folder / FINDINGS).mkdir()
+        pq.write_table(_table(findings), folder / FINDINGS / ONE_FILE)
+        return {"findings": len(findings)}
 
 
-def _checked(origin: Path, index: Index) -> int:
-    """The version of the directory, if the index was made of that one."""
+STAGES: Final = (
+    Stage("read", (), _Linting.read, (), "{entities:,} entities"),
+    Stage("ask", (), _Linting.ask, (FINDINGS,), "{findings:,} findings"),
+)
+
+
+def _checked(origin: Path, index: Index) -> directory_manifest.Manifest:
+    """The manifest of the directory, if the index was made of that one."""
     manifest = directory_manifest.read_manifest(origin)
     stated = (index.folder / STATEMENTS).read_text("utf-8")
-    if index.manifest.inputs[0].sha256 != _sha256(manifest.text() + stated):
+    if index.manifest.inputs[0].sha256 != sha256_of(manifest.text() + stated):
         raise BadInput("is not what the index was made of", where=str(origin))
     directory.check_tables(origin, manifest)
-    return manifest.version
+    return manifest
 
 
 def _table(findings: Iterable[Finding]) -> pa.Table:
@@ -154,5 +139,28 @@ def read_findings(out: Path, manifest: Manifest) -> tuple[Finding, ...]:
     )
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def findings_of(
+    realm: str,
+    context: LintContext,
+    rules: Iterable[Rule],
+    register: Register,
+    look_up: Callable[[], None],
+) -> tuple[Finding, ...]:
+    """What the rules find: each is asked until every name that it asked for is known.
+
+    `look_up` finds what the register has noted, all at once.
+    """
+    found: list[Finding] = []
+    waiting = list(rules)
+    while waiting:
+        again = []
+        for rule in waiting:
+            misses = register.misses
+            findings = lint(realm, context, [rule])
+            if register.misses == misses:
+                found += findings
+            else:
+                again.append(rule)
+        look_up()
+        waiting = again
+    return ordered(found)

@@ -12,7 +12,8 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.index.index import Index
-from lakewarden.pipeline.product import Input, Manifest, check_files, folder_of, read_manifest
+from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest
+from lakewarden.pipeline.version_folder import folder_of
 
 _UNUSED: Final = "unused"
 _ACCESSES: Final = "accesses"

@@ -18,9 +18,8 @@ from pyroaring import BitMap
 from lakewarden.kernel.model import WAYS
 from lakewarden.pipeline.index.columns import flags, ints
 from lakewarden.pipeline.review.audience import People
-from lakewarden.pipeline.review.block_merge import Found
+from lakewarden.pipeline.review.block_merge import MergedFindings
 from lakewarden.pipeline.review.labels import Labels
-from lakewarden.pipeline.review.principal_names import words
 from lakewarden.pipeline.review.question import Chosen
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
@@ -30,6 +29,7 @@ from lakewarden.pipeline.review.schemas import (
     GROUPS,
     ORPHANS,
     SCHEMAS,
+    words,
 )
 
 NO_OWNER: Final = "no owner"
@@ -45,7 +45,7 @@ Reached = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, BitMa
 Where nobody ever is, there is no group."""
 
 
-def reached(found: Found, chosen: Chosen) -> Reached:
+def reached(found: MergedFindings, chosen: Chosen) -> Reached:
     """The ways that are matters of too many classes."""
     known: dict[tuple[int, str], dict[str | None, tuple[bytes | None, BitMap]]] = {}
     for type in found.census:
@@ -208,7 +208,9 @@ def standing(people: People, gone: frozenset[int]) -> Mapping[str, tuple[bool, b
 
 
 def group_rows(
-    counted: Mapping[tuple[str, str, int, bytes | None], int], found: Found, coarse: Reached
+    counted: Mapping[tuple[str, str, int, bytes | None], int],
+    found: MergedFindings,
+    coarse: Reached,
 ) -> Mapping[str, list[tuple[Any, ...]]]:
     """The rows of the tables that count assets by what they belong to."""
     residues = {one.key: one.residue for classes in found.classes.values() for one in classes}

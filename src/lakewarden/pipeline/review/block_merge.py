@@ -72,7 +72,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MergedFindings:
     """The findings of a review.
 
     `census` counts the entities of each type; `classes` and `gains` are by matter: for each
@@ -140,7 +140,7 @@ def _columns(rows: ds.Dataset, chosen: ds.Expression, *names: str) -> Iterator[t
 
 def gathered(
     folders: Iterable[Path], people: People, telling: Telling, coarse: frozenset[At]
-) -> Found:
+) -> MergedFindings:
     """The findings that were written to the folders; `coarse` are the matters seen by groups."""
     rows = ds.dataset([ds.dataset(folder, format="parquet") for folder in folders])
 
@@ -161,7 +161,7 @@ def gathered(
         census[type] = census.get(type, 0) + n
     first = {one.first for found in classes.values() for one in found}
     first.update(id for (id,) in columns(GROUP, "id"))
-    return Found(
+    return MergedFindings(
         people=people,
         residues=residues,
         audience=Audience(people, residues, telling),
@@ -238,7 +238,7 @@ def _names(rows: ds.Dataset, ids: Iterable[int]) -> dict[int, str]:
     return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def matters(found: Found, chosen: Chosen) -> Iterator[At]:
+def matters(found: MergedFindings, chosen: Chosen) -> Iterator[At]:
     """All that was asked of the types that there are, in order."""
     model = found.people.model
     for type in found.census:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Compare, Node
-from lakewarden.kernel.facts import ROOT
+from lakewarden.kernel.model import Model
 from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.subject import Subject
@@ -23,12 +24,11 @@ from lakewarden.pipeline.review.asset_rows import Listing, containers
 from lakewarden.pipeline.review.audience import Audience, People, people_of
 from lakewarden.pipeline.review.column import Codes, Column, small
 from lakewarden.pipeline.review.group import Group, Grouping
-from lakewarden.pipeline.review.group_bounds import Groups, digest_of, groups_of
+from lakewarden.pipeline.review.group_bounds import Groups, OwnershipBounds, digest_of, groups_of
 from lakewarden.pipeline.review.named_access import Naming
 from lakewarden.pipeline.review.ownership_access import Owning
-from lakewarden.pipeline.review.ownership_bounds import OwnershipBounds
-from lakewarden.pipeline.review.question import Agenda, Chosen
-from lakewarden.pipeline.review.reduction import Reduction, Spots, TooMany
+from lakewarden.pipeline.review.question import Agenda, Chosen, attribute_comparisons
+from lakewarden.pipeline.review.reduction import Reduction, Spots
 from lakewarden.pipeline.review.residue import NOBODY, Residues, Told
 from lakewarden.pipeline.review.row import (
     CENSUS,
@@ -43,7 +43,7 @@ from lakewarden.pipeline.review.row import (
 
 Ids = NDArray[np.int32]
 
-TOLD: Final = "told int, user int, id int, truth boolean"
+COMPARED: Final = "told int, user int, id int, truth boolean"
 """Whether a comparison holds for a user, as the entity `id` says that is the user."""
 
 
@@ -85,6 +85,7 @@ class _Finder:
     """One block."""
 
     def __init__(self, judged: CompiledBlock, plan: Plan, people: People) -> None:
+        self._judged = judged
         self._block = judged.block
         self._snapshot = judged.snapshot
         self._plan = plan
@@ -101,13 +102,13 @@ class _Finder:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that is found."""
         assets = []
-        for type, ids in self._types():
+        for type, ids in self._judged.types():
             agenda = self._plan.chosen.agenda(self._snapshot.model, type)
             yield batch(what=[CENSUS], type=[type], n=[len(ids)])
             columns: dict[int, Column] = {}
             spots, groups = Spots(ids), None
             for number, matter in enumerate(agenda.matters):  # also of ways that nobody asked for
-                column = self._few(matter.rule, spots)
+                column = self._reduction.evaluate_few(matter.rule, spots)
                 if column is None:
                     groups = groups or self._groups(type, ids)
                     yield from self._in_groups(number, matter.rule, groups)
@@ -125,11 +126,13 @@ class _Finder:
 
     def grouped(self, again: Matters) -> Iterator[pa.RecordBatch]:
         """Some matters by groups, those left out that the block has found by groups before."""
-        for type, ids in self._types():
+        for type, ids in self._judged.types():
             agenda = self._plan.chosen.agenda(self._snapshot.model, type)
             spots, groups = Spots(ids), None
             for number, matter in enumerate(agenda.matters):
-                if (type, number) in again and self._few(matter.rule, spots) is not None:
+                if (type, number) in again and self._reduction.evaluate_few(
+                    matter.rule, spots
+                ) is not None:
                     groups = groups or self._groups(type, ids)
                     yield from self._in_groups(number, matter.rule, groups)
         yield self._texts()
@@ -146,23 +149,6 @@ class _Finder:
             else:
                 named.append(self._naming.many(agenda.matters[number].rule, ids))
         return named
-
-    def _few(self, rule: Node, spots: Spots) -> Column | None:
-        """What is left of the rule; None where it tells too many kinds of entities apart."""
-        try:
-            return self._reduction.evaluate(rule, spots)
-        except TooMany:
-            return None
-
-    def _types(self) -> Iterator[tuple[str, Ids]]:
-        """The types of the block's own entities that are judged, with their ids."""
-        tree, own = self._snapshot.coded.tree, self._block.own
-        if ROOT in own and tree.entity(ROOT) == NO_RESOURCE:
-            yield "", np.array([ROOT], dtype=np.int32)
-        for type in tree.kinds:
-            ids = self._snapshot.of_type(type) & own if type else BitMap()
-            if ids:
-                yield type, np.asarray(ids.to_array(), dtype=np.int32)
 
     # classes
 
@@ -269,7 +255,7 @@ def _gained(what: int, type: str, matter: int, gains: Codes) -> Iterator[pa.Reco
         )
 
 
-def teller(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
+def comparison_judge(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """What finds, in a block, which comparisons hold for the users that are its entities."""
     questions = tuple(asked)
 
@@ -297,7 +283,17 @@ def teller(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterator[pa.Recor
     return tell
 
 
-def telling(
+def answers_of(model: Model, answers: Path) -> dict[Told, BitMap]:
+    """The users of whom each comparison of the model's rules holds, from what `teller` wrote."""
+    if not answers.exists():
+        return {}
+    columns = pq.read_table(answers).select(["told", "user", "id", "truth"]).columns
+    return users_by_comparison(
+        attribute_comparisons(model), zip(*(c.to_pylist() for c in columns), strict=True)
+    )
+
+
+def users_by_comparison(
     asked: Iterable[Told], rows: Iterable[tuple[int, int, int, bool]]
 ) -> dict[Told, BitMap]:
     """The users of whom each comparison holds; of several entities the first one speaks."""

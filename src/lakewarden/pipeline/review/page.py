@@ -13,17 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from operator import itemgetter
+from string import Template
 from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
 from lakewarden.pipeline.review.chart import Bar, bars, columns
-from lakewarden.pipeline.review.markup import Markup, element, together, wrapped
-from lakewarden.pipeline.review.principal_names import COARSE
+from lakewarden.pipeline.review.markup import Markup, element, text, together, wrapped
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
     BY_CONTAINER,
     BY_DOMAIN,
     BY_TAG,
+    COARSE,
     INACTIVE,
     ORPHANS,
     QUESTIONS,
@@ -59,34 +60,40 @@ class Heading(NamedTuple):
 
 
 def page(said: Summary) -> str:
-    """The whole page."""
+    """The whole page: `page.html`, with what was found in its places."""
     style, script = _resource("page.css"), _resource("page.js")
-    policy = (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}';"
-        " base-uri 'none'; form-action 'none'"
-    )
-    title = f"Access review of {said.source.facts['realm']}"
-    sections = _sections(said)
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", title),
-        element("style", Markup(style)),
-    )
-    body = element(
-        "body",
-        element("a", "Skip to the findings", href="#findings", class_="skip"),
-        _header(said, title),
-        _contents([(id, heading) for id, heading, _ in sections]),
-        element("main", *(_section(*section) for section in sections), id="findings"),
-        _footer(),
-        element("script", Markup(script)),
-    )
-    whole = element("html", head, body, lang="en")
-    return f"<!doctype html>\n{whole}\n"
+    groups = [(group, rows) for group, rows in said.groups.items() if rows]
+    doctype, *lines = _resource("page.html").splitlines()
+    places = {
+        "realm": said.source.facts["realm"],
+        "written": _date(said.source.age["written"]),
+        "words": ", ".join(said.source.words),
+        "style": Markup(style),
+        "style_digest": _digest(style),
+        "script": Markup(script),
+        "script_digest": _digest(script),
+        "sensitive_count": said.counts[SENSITIVE],
+        "asset_count": said.counts[BY_ASSET],
+        "user_count": said.users,
+        "orphan_count": said.counts[ORPHANS],
+        "inactive_count": said.counts[INACTIVE],
+        "sensitive": _sensitive(said),
+        "assets": _table(
+            "Assets and their people", _of_assets(), said.assets, said.counts[BY_ASSET]
+        ),
+        "people": _people(said),
+        "group_links": together(*(_group_link(group) for group, _ in groups)),
+        "groups": together(*(_group(*group) for group in groups)),
+        "owners": _owners(said),
+        "orphans": _orphans(said),
+        "inactive": _inactive(said),
+        "reach": _reach(said),
+        "questions": _questions(said),
+        "classes": _classes(said),
+        "about": _about(said),
+    }
+    shown = {name: text(value) for name, value in places.items()}
+    return f"{doctype}\n{Template(''.join(lines)).substitute(shown)}\n"
 
 
 def _resource(name: str) -> str:
@@ -96,18 +103,6 @@ def _resource(name: str) -> str:
 def _digest(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"sha256-{digest}"
-
-
-def _header(said: Summary, title: str) -> Markup:
-    written = _date(said.source.age["written"])
-    told = "Which assets are sensitive, who reads and who changes them, and through what."
-    return element(
-        "header",
-        element("h1", title),
-        element("p", told, class_="lead"),
-        element("p", f"As of the index that was written on {written}.", class_="note"),
-        element("ul", *_cards(said), class_="cards"),
-    )
 
 
 def _about(said: Summary) -> Markup:
@@ -147,71 +142,18 @@ def _interval(start: float | None, end: float | None) -> str:
     return said or "without a limit in time"
 
 
-def _cards(said: Summary) -> list[Markup]:
-    shown = (
-        (said.counts[SENSITIVE], "sensitive assets"),
-        (said.counts[BY_ASSET], "assets"),
-        (said.users, "users"),
-        (said.counts[ORPHANS], "orphans"),
-        (said.counts[INACTIVE], "inactive"),
-    )
-    return [element("li", element("strong", n), element("span", words)) for n, words in shown]
-
-
-def _contents(entries: Sequence[tuple[str, str]]) -> Markup:
-    links = (element("li", element("a", title, href=f"#{id}")) for id, title in entries)
-    return element("nav", element("ul", *links), aria_label="Contents")
-
-
-def _section(id: str, title: str, content: Markup) -> Markup:
-    heading = element("h2", title, id=f"{id}-title")
-    return element("section", heading, content, id=id, aria_labelledby=f"{id}-title")
-
-
-def _sections(said: Summary) -> list[tuple[str, str, Markup]]:
-    found = [
-        ("sensitive", "Sensitive assets: who reads and changes them", _sensitive(said)),
-        ("assets", "Who reads and changes what", _assets(said)),
-        ("people", "Who reaches most", _people(said)),
-    ]
-    found += [
-        (group.replace("_", "-"), _GROUP_TITLES[group][0], _group(group, rows))
-        for group, rows in said.groups.items()
-        if rows
-    ]
-    return [
-        *found,
-        ("owners", "Owners and orphans", _owners(said)),
-        ("inactive", "Inactive users", _inactive(said)),
-        ("technical", "Privileges and operations", _technical(said)),
-        ("about", "What this is a review of", _about(said)),
-    ]
-
-
 def _sensitive(said: Summary) -> Markup:
-    words = ", ".join(said.source.words)
-    told = f"Assets that bear a tag or a term of: {words}. Most readers first."
     if not said.sensitive:
         none = "No asset bears such a tag or term; `--sensitive` names those that are used here."
-        return together(element("p", told), element("p", none, class_="nothing"))
+        return element("p", none, class_="nothing")
     labels = Heading("Sensitive by", lambda row: ", ".join(map(_label, row["sensitive"])))
-    headings = _of_assets(labels)
     of = said.counts[SENSITIVE]
-    return together(element("p", told), _table("Sensitive assets", headings, said.sensitive, of))
+    return _table("Sensitive assets", _of_assets(labels), said.sensitive, of)
 
 
 def _label(name: str) -> str:
     """The tag or term without its type."""
     return name.partition(":")[2]
-
-
-def _assets(said: Summary) -> Markup:
-    told = (
-        "Assets with their people: whoever statements let in, and whoever owns them or what they"
-        " lie in. Most readers first. `lakewarden pipeline people` shows any other asset."
-    )
-    shown = _table("Assets and their people", _of_assets(), said.assets, said.counts[BY_ASSET])
-    return together(element("p", told), shown)
 
 
 def _of_assets(*more: Heading) -> list[Heading]:
@@ -252,33 +194,14 @@ def _named(way: str) -> Callable[[Mapping[str, Any]], object]:
     return cell
 
 
-def _technical(said: Summary) -> Markup:
-    """What engineers ask: folded, for most readers do not."""
-    parts = (
-        ("How many users reach how many assets", _reach(said)),
-        ("What most users may do", _questions(said)),
-        ("The widest access", _classes(said)),
-    )
-    folded = (
-        element("details", element("summary", title), content, class_="fold")
-        for title, content in parts
-    )
-    told = "Every privilege by its name, and every operation by its whole rule."
-    return together(element("p", told), *folded)
-
-
 def _reach(said: Summary) -> Markup:
     series = [(_WAY_WORDS[way], values) for way, values in said.spread.items()]
-    told = (
-        "Assets by the number of users whom statements let in; what owners may comes on top. Of"
-        " what is shown by container this is the most that it can be."
-    )
     names = bound_names()
     rows = [{"way": way, **dict(zip(names, values, strict=True))} for way, values in series]
     headings = [Heading("Who may", itemgetter("way"))]
     headings += [Heading(name, itemgetter(name), True) for name in names]
     chart = columns("Assets by the number of users who reach them", names, series)
-    return together(element("p", told), chart, _table("Assets by number of users", headings, rows))
+    return together(chart, _table("Assets by number of users", headings, rows))
 
 
 def _questions(said: Summary) -> Markup:
@@ -293,14 +216,7 @@ def _questions(said: Summary) -> Markup:
         Heading("", lambda row: _flag("depends on the request") if row["request"] else ""),
         Heading("", lambda row: _flag("by container") if row["coarse"] else ""),
     )
-    told = (
-        "Privileges and operations by the number of users who may do them on at least one"
-        " entity. An operation is judged by its whole rule. Where it depends on what comes with a"
-        " request, it is judged for a request that brings nothing. What has too many classes is"
-        " shown by container; as reachable counts, then, all of it that anybody reaches a part of."
-    )
     return together(
-        element("p", told),
         bars("Questions by number of users", shown),
         _table("Questions by number of users", headings, said.questions, said.counts[QUESTIONS]),
     )
@@ -328,13 +244,7 @@ def _classes(said: Summary) -> Markup:
         Heading("By statements", lambda row: _few(row["statements"])),
         Heading("On top", lambda row: _few(row["owners_too"])),
     )
-    told = (
-        "Entities on which everybody gets the same answer for the same reasons, by users times"
-        " entities. “On top” says whom ownership lets in besides. A row with a container is about"
-        " entities that are not alike: its users reach some of them, those “on all” every one."
-    )
-    shown = _table("The widest access", headings, said.wide, said.counts[REVIEW])
-    return together(element("p", told), shown)
+    return _table("The widest access", headings, said.wide, said.counts[REVIEW])
 
 
 def _in(row: Mapping[str, Any]) -> str:
@@ -356,12 +266,15 @@ def _people(said: Summary) -> Markup:
         headings.append(Heading(f"May {_WAY_WORDS[way]}", sum_of(way), True))
         headings.append(Heading("as owner", itemgetter(f"{way}_as_owner"), True))
     shown = [Bar(row["name"], max(sum_of(way)(row) for way in WAYS)) for row in said.people[:TOP]]
-    told = "Of what is shown by container, all counts that a user reaches a part of."
     return together(
-        element("p", told),
         bars("Users by the number of assets that they reach", shown),
         _table("Users by reach", headings, said.people, said.users),
     )
+
+
+def _group_link(group: str) -> Markup:
+    link = element("a", _GROUP_TITLES[group][0], href=f"#{group.replace('_', '-')}")
+    return element("li", link)
 
 
 def _group(group: str, rows: Rows) -> Markup:
@@ -372,17 +285,24 @@ def _group(group: str, rows: Rows) -> Markup:
     for way in WAYS:
         title = f"Users who {_WAY_WORDS[way]} any"
         headings.append(Heading(title, itemgetter(f"{way}_users"), True))
-    return _table(_GROUP_TITLES[group][0], headings, rows)
+    id, title = group.replace("_", "-"), _GROUP_TITLES[group][0]
+    heading = element("h2", title, id=f"{id}-title")
+    table = _table(title, headings, rows)
+    return element("section", heading, table, id=id, aria_labelledby=f"{id}-title")
 
 
 def _owners(said: Summary) -> Markup:
-    owners = (
+    headings = (
         Heading("Owner", itemgetter("owner")),
         Heading("Assets", itemgetter("assets"), True),
         Heading("", lambda row: "" if row["stored"] else _flag("not stored")),
         Heading("", lambda row: _flag("removed") if row["removed"] else ""),
     )
-    orphans = (
+    return _table("Owners by number of assets", headings, said.owners)
+
+
+def _orphans(said: Summary) -> Markup:
+    headings = (
         Heading("Asset", itemgetter("name")),
         Heading("Type", itemgetter("type"), is_choice=True),
         Heading("In", lambda row: row["container"] or ""),
@@ -390,14 +310,8 @@ def _owners(said: Summary) -> Markup:
         Heading("Owners", lambda row: _few(row["owners"])),
     )
     shown = [Bar(type, n) for type, n in said.orphans_by[:TOP]]
-    return together(
-        element("h3", "Owners"),
-        _table("Owners by number of assets", owners, said.owners),
-        element("h3", "Orphans"),
-        element("p", "Assets that may have owners and have none who is there."),
-        bars("Orphans by type", shown),
-        _table("Orphans", orphans, said.orphans, said.counts[ORPHANS]),
-    )
+    table = _table("Orphans", headings, said.orphans, said.counts[ORPHANS])
+    return together(bars("Orphans by type", shown), table)
 
 
 def _inactive(said: Summary) -> Markup:
@@ -445,11 +359,3 @@ def _cells(headings: Sequence[Heading], row: Mapping[str, Any]) -> list[Markup]:
         else:
             cells.append(element("td", wrapped(value), class_="n" if heading.is_number else "name"))
     return cells
-
-
-def _footer() -> Markup:
-    told = (
-        "This page is a summary; the tables beside it hold everything. It was made from a frozen"
-        " population: the same checksum is the same population."
-    )
-    return element("footer", element("p", told))

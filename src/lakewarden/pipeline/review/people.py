@@ -18,10 +18,9 @@ import pyarrow.parquet as pq
 from lakewarden.kernel.model import WAYS
 from lakewarden.pipeline.index.columns import ints
 from lakewarden.pipeline.review.audience import People
-from lakewarden.pipeline.review.labels import Labels
+from lakewarden.pipeline.review.labels import Labels, Sensitive
 from lakewarden.pipeline.review.row import PEOPLE as AUDIENCE
 from lakewarden.pipeline.review.schemas import PEOPLE, SCHEMAS
-from lakewarden.pipeline.review.sensitive import Sensitive
 
 PAGE: Final = 1_000
 """So many assets are a page."""

@@ -85,6 +85,10 @@ class Chosen:
     operations: frozenset[str] | None = None
     _agendas: dict[tuple[str, str], Agenda] = field(default_factory=dict, compare=False)
 
+    def options(self) -> dict[str, str]:
+        """The choice as a manifest names it among the options."""
+        return {"privileges": _said(self.privileges), "operations": _said(self.operations)}
+
     def agenda(self, model: Model, type: str) -> Agenda:
         """What is asked of entities of `type` (empty: without a resource); remembered."""
         known = self._agendas.get((model.digest, type))
@@ -121,6 +125,10 @@ class Chosen:
             if rule is not None and (self.operations is None or operation.name in self.operations):
                 asks = asks_request(model, rule, type)
                 yield rule, Question(OPERATION, operation.name, operation.title, asks)
+
+
+def _said(names: frozenset[str] | None) -> str:
+    return "all" if names is None else " ".join(sorted(names)) or "none"
 
 
 def _bears_on(model: Model, privilege: Privilege, type: str, asked: frozenset[str]) -> bool:
@@ -199,7 +207,7 @@ def parts(model: Model, rule: Node, type: str = "") -> Iterator[Node]:
         todo.extend((inner, "" if is_elsewhere else at) for inner in children(node))
 
 
-def told(model: Model) -> tuple[Told, ...]:
+def attribute_comparisons(model: Model) -> tuple[Told, ...]:
     """What rules of the model ask about the stored attributes of who asks."""
     found = {
         Told(node.attribute, node.operator, node.value)

@@ -131,6 +131,13 @@ class Reduction(Algebra[Column, Spots]):
 
     # the algebra
 
+    def evaluate_few(self, rule: Node, place: Spots) -> Column | None:
+        """What is left of the rule; None where it tells too many kinds of entities apart."""
+        try:
+            return self.evaluate(rule, place)
+        except TooMany:
+            return None
+
     def evaluate(self, node: Node, place: Spots) -> Column:
         if not isinstance(node, (Holds, May)):
             return super().evaluate(node, place)

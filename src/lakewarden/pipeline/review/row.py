@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lakewarden.pipeline import parquet_output
+
 FOUND: Final = (
     "what int, type string, matter int, key binary, n long, id int, bits binary, text string,"
     " container string, owners array<int>, keys array<binary>, counts array<long>,"
@@ -60,14 +62,7 @@ PEOPLE: Final = 8
 
 def batch(**columns: Any) -> pa.RecordBatch:
     """Rows of which the columns not given are null."""
-    size = len(columns["what"])
-    return pa.record_batch(
-        [
-            pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(size, f.type)
-            for f in _ARROW
-        ],
-        schema=_ARROW,
-    )
+    return parquet_output.batch(_ARROW, **columns)
 
 
 def one_list(values: NDArray[Any]) -> pa.Array:

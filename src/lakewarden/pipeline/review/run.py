@@ -12,34 +12,38 @@ publish   the version counts
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.index.task_context import Judge, TaskContext, judge_each, task_context_of
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.memory import peak
-from lakewarden.pipeline.product import Content, Draft, Manifest, draft, key_of, place
+from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.review import assets, people
 from lakewarden.pipeline.review.activity import Use, use_of
 from lakewarden.pipeline.review.audience import Telling, people_of
-from lakewarden.pipeline.review.block_merge import At, Found, class_counts, gathered, members
-from lakewarden.pipeline.review.finding import TOLD, Plan, finder, teller, telling
-from lakewarden.pipeline.review.labels import labels_of
+from lakewarden.pipeline.review.block_merge import (
+    At,
+    MergedFindings,
+    class_counts,
+    gathered,
+    members,
+)
+from lakewarden.pipeline.review.finding import COMPARED, Plan, answers_of, comparison_judge, finder
+from lakewarden.pipeline.review.labels import Sensitive, labels_of
 from lakewarden.pipeline.review.page import page
-from lakewarden.pipeline.review.population import age_of, facts_of, input_of
-from lakewarden.pipeline.review.question import CLASSES, Chosen, chosen, told
+from lakewarden.pipeline.review.question import CLASSES, Chosen, attribute_comparisons, chosen
 from lakewarden.pipeline.review.row import ASSET, CLASS, FOUND, GROUP
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
+    GROUPS,
     MEMBERS,
     ORPHANS,
     OWNERS,
@@ -47,27 +51,16 @@ from lakewarden.pipeline.review.schemas import (
     REVIEW,
     SCHEMAS,
 )
-from lakewarden.pipeline.review.sensitive import Sensitive
 from lakewarden.pipeline.review.spreadsheet import export
-from lakewarden.pipeline.review.summary import Source, summed
+from lakewarden.pipeline.review.summary import Source, age_of, facts_of, summed
 from lakewarden.pipeline.review.tables import Tables, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KIND: Final = "review"
-STAGES: Final = ("ask", "find", "coarse", "assets", "merge", "write")
-
 REPORT: Final = "review.html"
 SPREADSHEETS: Final = "csv"
-
-
-class Result(NamedTuple):
-    """The manifest that counts now, what the run says of itself, and whether it made a version."""
-
-    manifest: Manifest
-    report: Mapping[str, Any]
-    is_new: bool
 
 
 def make_review(  # noqa: PLR0913 — a parameter for each option
@@ -95,116 +88,87 @@ def make_review(  # noqa: PLR0913 — a parameter for each option
         raise BadInput("expected at least one class", where="--classes")
     index = open_index(source)
     asked = chosen(index.system.model, privileges, operations)
-    of_index = input_of(index)
     labels = Sensitive(sensitive)
-    use = None if used is None else use_of(used, index, of_index)
-    inputs = (of_index,) if use is None else (of_index, use.input)
+    use = None if used is None else use_of(used, index, index.input)
+    inputs = (index.input,) if use is None else (index.input, use.input)
     options = {
-        "privileges": _said(asked.privileges),
-        "operations": _said(asked.operations),
+        **asked.options(),
         "classes": "all" if classes is None else str(classes),
         "sensitive": " ".join(labels.given),
     }
-    with draft(out, KIND, key_of(inputs, options), progress) as one:
-        job = _Job(spark, one, index, asked, classes, use, labels, age_of(source))
-        with peak() as memory:
-            tables = job.run()
-        facts = job.facts()
-        report = {
-            "population": facts["population"],
-            "source": {"revision": facts["revision"], **job.age},
-            "peak_bytes": memory.bytes,
-        }
-        return Result(*one.finish(Manifest(KIND, 0, inputs, options, facts, tables), report))
-
-
-def _said(names: frozenset[str] | None) -> str:
-    return "all" if names is None else " ".join(sorted(names)) or "none"
+    job = Job(KIND, out, tuple(SCHEMAS), spark, inputs, options, progress)
+    reviewing = _Reviewing(job, index, asked, classes, use, labels, age_of(source))
+    return job.run(STAGES, reviewing, facts=reviewing.facts, report=reviewing.report)
 
 
 @dataclass
-class _Job:
-    """One run: what it reads, and where it writes."""
+class _Reviewing:
+    """What the stages share: what is asked of which index, and what is found."""
 
-    spark: SparkSession
-    draft: Draft
+    job: Job
     index: Index
     chosen: Chosen
     classes: int | None
     use: Use | None
     sensitive: Sensitive
     age: Mapping[str, Any]
-    _found: Found | None = field(default=None)
-
-    def run(self) -> dict[str, Content]:
-        """All stages; the tables that were written."""
-        self.draft.stage("ask", self._ask, "{told} comparisons with attributes of users")
-        self.draft.stage("find", self._find, "{rows:,} findings")
-        self.draft.stage("coarse", self._coarse, "{matters:,} matters by type and container")
-        self.draft.stage("assets", self._assets, "{assets:,} assets, {orphans:,} orphans")
-        self.draft.stage("merge", self._merge, "{questions:,} questions, {review:,} classes")
-        tables = self._publish()
-        self.draft.stage("write", self._write, "{files} files to read")
-        place(self.draft.kept("write") / SPREADSHEETS, self.draft.folder / SPREADSHEETS)
-        (self.draft.folder / REPORT).write_bytes((self.draft.kept("write") / REPORT).read_bytes())
-        return tables
 
     def facts(self) -> dict[str, Any]:
         """What readers have to know beside the tables."""
-        return facts_of(self.index, self._gathered())
+        return facts_of(self.index, self._gathered)
+
+    def report(self) -> dict[str, Any]:
+        """What people have to know of the review."""
+        facts = self.facts()
+        source = {"revision": facts["revision"], **self.age}
+        return {"population": facts["population"], "source": source}
 
     @cached_property
     def _context(self) -> TaskContext:
         return task_context_of(self.index)
 
     def _judge(self, judge: Judge, schema: str, place: Path) -> None:
-        judge_each(self.index, self._context, judge, schema, place, self.spark)
+        judge_each(self.index, self._context, judge, schema, place, self.job.spark)
 
+    @cached_property
     def _telling(self) -> Telling:
-        kept = self.draft.kept("ask") / "told"
-        asked = told(self.index.system.model)
-        if not kept.exists():
-            return {}
-        rows = pq.read_table(kept).select(["told", "user", "id", "truth"])
-        return telling(asked, zip(*(c.to_pylist() for c in rows.columns), strict=True))
+        return answers_of(self.index.system.model, self.job.folder("ask") / "told")
 
-    def _gathered(self) -> Found:
+    @cached_property
+    def _gathered(self) -> MergedFindings:
         """What was found, read once."""
-        if self._found is None:
-            folders, everyone = self._folders(), people_of(self._context)
-            self._found = gathered(folders, everyone, self._telling(), self._matters_by_group())
-        return self._found
+        everyone = people_of(self._context)
+        return gathered(self._folders(), everyone, self._telling, self._matters_by_group())
 
     def _folders(self) -> list[Path]:
         """Where findings are: those of all blocks, and more by groups."""
-        found = (self.draft.kept(stage) / "found" for stage in ("find", "coarse"))
+        found = (self.job.folder(stage) / "found" for stage in ("find", "coarse"))
         return [folder for folder in found if folder.exists()]
 
     def _matters_by_group(self) -> frozenset[At]:
         """The matters of too many classes."""
-        known = self.draft.stages["coarse"].found["at"]
+        known = self.job.counts("coarse")["at"]
         return frozenset((type, matter) for type, matter in known)
 
-    def _ask(self, folder: Path) -> dict[str, Any]:
-        asked = told(self.index.system.model)
+    def ask(self, folder: Path) -> Counts:
+        asked = attribute_comparisons(self.index.system.model)
         if asked:
-            self._judge(teller(asked), TOLD, folder / "told")
+            self._judge(comparison_judge(asked), COMPARED, folder / "told")
         return {"told": len(asked)}
 
-    def _find(self, folder: Path) -> dict[str, Any]:
+    def find(self, folder: Path) -> Counts:
         self._judge(finder(self._context, self._plan), FOUND, folder / "found")
         return {"rows": ds.dataset(folder / "found", format="parquet").count_rows()}
 
     @property
     def _plan(self) -> Plan:
-        return Plan(self.chosen, self._telling(), self.classes)
+        return Plan(self.chosen, self._telling, self.classes)
 
-    def _coarse(self, folder: Path) -> dict[str, Any]:
-        """Which matters have too many classes; by groups also where a block has few of them."""
+    def coarse(self, folder: Path) -> Counts:
         limit = self.classes
         if limit is None:
             return {"matters": 0, "at": []}
-        counted = class_counts(self.draft.kept("find") / "found")
+        counted = class_counts(self.job.folder("find") / "found")
         wide = {at: of for at, of in counted.items() if GROUP in of or of[CLASS] > limit}
         again = frozenset(at for at, of in wide.items() if of.get(CLASS))
         if again:
@@ -212,8 +176,8 @@ class _Job:
             self._judge(judge, FOUND, folder / "found")
         return {"matters": len(wide), "at": sorted(map(list, wide))}
 
-    def _assets(self, folder: Path) -> dict[str, Any]:
-        found = self._gathered()
+    def describe_assets(self, folder: Path) -> Counts:
+        found = self._gathered
         coarse = assets.reached(found, self.chosen)
         labels = labels_of(self.index)
         made = assets.Describing(found.people, found.gone, coarse, labels)
@@ -249,14 +213,14 @@ class _Job:
     @property
     def _blocks(self) -> ds.Dataset:
         """What was found in all blocks."""
-        return ds.dataset(self.draft.kept("find") / "found", format="parquet")
+        return ds.dataset(self.job.folder("find") / "found", format="parquet")
 
     def _found_assets(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ds.field("what") == ASSET
         yield from self._blocks.to_batches(columns=list(columns), filter=chosen)
 
-    def _merge(self, folder: Path) -> dict[str, Any]:
-        tables = Tables(self._gathered(), self.chosen, self.use)
+    def merge(self, folder: Path) -> Counts:
+        tables = Tables(self._gathered, self.chosen, self.use)
         sizes = {REVIEW: _put_each(tables.review(), folder / REVIEW)}
         for name, made in tables.others():
             _put(made, folder / name)
@@ -266,20 +230,48 @@ class _Job:
         _put_each(parts, folder / MEMBERS)
         return sizes
 
-    def _publish(self) -> dict[str, Content]:
-        """Puts the tables where the version is written."""
-        for name in SCHEMAS:
-            stage = "merge" if (self.draft.kept("merge") / name).exists() else "assets"
-            place(self.draft.kept(stage) / name, self.draft.folder / name)
-        return parquet_output.contents_of(self.draft.folder, SCHEMAS, self.spark)
-
-    def _write(self, folder: Path) -> dict[str, Any]:
+    def write(self, folder: Path) -> Counts:
         source = Source(self.index.manifest, self.facts(), self.age, self.sensitive.given)
-        said = summed(self.draft.folder, source)
+        said = summed(self.job.version_folder, source)
         (folder / SPREADSHEETS).mkdir()
-        files = export(self.draft.folder, folder / SPREADSHEETS)
+        files = export(self.job.version_folder, folder / SPREADSHEETS)
         (folder / REPORT).write_text(page(said), "utf-8")
         return {"files": len(files) + 1}
+
+
+_ASSETS: Final = (BY_ASSET, ORPHANS, PEOPLE, OWNERS, *GROUPS)
+STAGES: Final = (
+    Stage("ask", (), _Reviewing.ask, (), "{told} comparisons with attributes of users"),
+    Stage("find", ("ask",), _Reviewing.find, (), "{rows:,} findings"),
+    Stage(
+        "coarse",
+        ("ask", "find"),
+        _Reviewing.coarse,
+        (),
+        "{matters:,} matters by type and container",
+    ),
+    Stage(
+        "assets",
+        ("ask", "find", "coarse"),
+        _Reviewing.describe_assets,
+        _ASSETS,
+        "{assets:,} assets, {orphans:,} orphans",
+    ),
+    Stage(
+        "merge",
+        ("ask", "find", "coarse"),
+        _Reviewing.merge,
+        tuple(name for name in SCHEMAS if name not in _ASSETS),
+        "{questions:,} questions, {review:,} classes",
+    ),
+    Stage(
+        "write",
+        ("ask", "find", "coarse"),
+        _Reviewing.write,
+        (SPREADSHEETS, REPORT),
+        "{files} files to read",
+    ),
+)
 
 
 def _put_each(parts: Iterable[pa.Table], folder: Path) -> int:

@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.principal import Principal
 
 QUESTIONS: Final = "questions"
 REVIEW: Final = "review"
@@ -132,3 +133,17 @@ Bitmaps are portable roaring bitmaps: `users` and `users_of_all` of the numbers 
 `role_sets` of those in `role_sets`, `bits` of the ids in `by_asset`. `matters` and the lists
 behind it go together, element by element.
 """
+
+
+EXACT: Final = "exact"
+COARSE: Final = "coarse"
+"""What a row is about: a class, or a group of entities that need not be alike."""
+
+
+def words(principal: Principal) -> str:
+    """The principal as people write it.
+
+    >>> words(Principal("group", "staff"))
+    'group:staff'
+    """
+    return ":".join(principal)

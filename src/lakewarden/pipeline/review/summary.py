@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakewarden.kernel.model import CHANGE, READ, SEE, WAYS
-from lakewarden.pipeline.product import Manifest
+from lakewarden.kernel.principal import USER
+from lakewarden.pipeline.index.index import STATEMENTS, Index
+from lakewarden.pipeline.product import Manifest, sha256_of
+from lakewarden.pipeline.review.block_merge import MergedFindings
 from lakewarden.pipeline.review.people import columns_of, rows_at
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
@@ -29,6 +35,7 @@ from lakewarden.pipeline.review.schemas import (
     QUESTIONS,
     REVIEW,
 )
+from lakewarden.pipeline.version_folder import MANIFEST
 
 TOP: Final = 15
 """How many rows a chart shows."""
@@ -181,3 +188,26 @@ def bound_names() -> list[str]:
         else:
             names.append(f"{low:,}" if high == low + 1 else f"{low:,}–{high - 1:,}")
     return names
+
+
+def age_of(source: Path) -> dict[str, Any]:
+    """When the index was written, and how long ago that is, in seconds."""
+    written_at = (source / MANIFEST).stat().st_mtime
+    moment = datetime.fromtimestamp(written_at, UTC).isoformat(timespec="seconds")
+    return {"written": moment, "age_seconds": max(0, round(time.time() - written_at))}
+
+
+def facts_of(index: Index, found: MergedFindings) -> dict[str, Any]:
+    """What the review is of: the system, and the population as it was frozen in the index."""
+    facts, memberships = index.manifest.facts, found.people.memberships
+    statements = sha256_of((index.folder / STATEMENTS).read_text("utf-8"))
+    digests = {name: content.digest for name, content in sorted(index.manifest.tables.items())}
+    population = {
+        "entities": sum(n for type, n in found.census.items() if type),
+        "users": sum(memberships.principals[id].kind == USER for id in memberships.stored),
+        "principals": len(memberships.stored),
+        "statements": statements,
+        "checksum": sha256_of(json.dumps([digests, statements])),
+    }
+    kept = ("realm", "revision", "model", "settings", "digest", "from", "until", "bits")
+    return {**{name: facts[name] for name in kept}, "population": population}

@@ -16,20 +16,21 @@ from lakewarden.kernel.principal import USER
 from lakewarden.kernel.statement import Effect
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.review.activity import Use
-from lakewarden.pipeline.review.audience import principals_of
-from lakewarden.pipeline.review.block_merge import At, Class, Found, Group, matters
-from lakewarden.pipeline.review.principal_names import COARSE, EXACT, words
+from lakewarden.pipeline.review.audience import RoleSets, principals_of
+from lakewarden.pipeline.review.block_merge import At, Class, Group, MergedFindings, matters
 from lakewarden.pipeline.review.question import Chosen, Question
 from lakewarden.pipeline.review.residue import Free, Given, Owned, Residue
-from lakewarden.pipeline.review.role_sets import RoleSets
 from lakewarden.pipeline.review.schemas import (
     BY_PRINCIPAL,
+    COARSE,
+    EXACT,
     INACTIVE,
     PRINCIPALS,
     QUESTIONS,
     REVIEW,
     ROLE_SETS,
     SCHEMAS,
+    words,
 )
 
 Counts = NDArray[np.int64]
@@ -82,7 +83,7 @@ class Tables:
     `review` comes first, matter by matter: what the others hold is counted on the way.
     """
 
-    def __init__(self, found: Found, chosen: Chosen, used: Use | None = None) -> None:
+    def __init__(self, found: MergedFindings, chosen: Chosen, used: Use | None = None) -> None:
         self._found = found
         self._used = used
         self._people = found.people

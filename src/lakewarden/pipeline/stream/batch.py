@@ -9,18 +9,14 @@ publish   the version counts
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.errors import Conflict
@@ -31,20 +27,10 @@ from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.index.matching import MATCHES, matches
 from lakewarden.pipeline.index.task_context import blocks_of, each_block
 from lakewarden.pipeline.ingest.source import Progress, silent
-from lakewarden.pipeline.ingest.version import read_from
+from lakewarden.pipeline.job import Counts, Job, Stage
 from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.parquet_output import union
-from lakewarden.pipeline.product import (
-    Content,
-    Draft,
-    Input,
-    Manifest,
-    Stage,
-    draft,
-    key_of,
-    place,
-    thin,
-)
+from lakewarden.pipeline.product import Input, Manifest, key_of, place, sha256_of
 from lakewarden.pipeline.stream import reused_matches
 from lakewarden.pipeline.stream.events import Line, Stretch, taken
 from lakewarden.pipeline.stream.plan import Plan, plan
@@ -53,8 +39,6 @@ from lakewarden.pipeline.stream.row_changes import MOVED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-STAGES: Final = ("read", "plan", "gather", "match", "publish")
 
 
 class Applied(NamedTuple):
@@ -108,29 +92,37 @@ def _version(
     keep: int | None,
     progress: Progress,
 ) -> tuple[Manifest, Mapping[str, Any]]:
+    changes = sha256_of("".join(one.sha256 for one in stretches))
     inputs = (
-        Input(index.KIND, known.manifest.version, _sha256(known.manifest.text())),
-        Input("changes", stretches[-1].until, _sha256("".join(one.sha256 for one in stretches))),
+        known.input._replace(name=index.KIND),
+        Input("changes", stretches[-1].until, changes),
     )
     began = time.monotonic()
     progress("plan", 0, 1, "")
     with peak() as planning:
         made = plan(known, stretches, spark, now)
-    planned = Stage({}, round(time.monotonic() - began, 3), reused=False)
-    progress("plan", 1, 1, f"{len(made.dirty):,} blocks reached")
     key = key_of(inputs, {"from": str(made.facts["from"]), "until": str(made.facts["until"])})
-    with draft(known.out, index.KIND, key, progress) as one:
-        if one.previous != known.manifest:
-            raise Conflict(f"another process made a version of `{known.out}`; run again")
-        one.stages["plan"] = planned
-        with peak() as making:
-            tables = _Batch(spark, one, known, made).run()
-        manifest = Manifest(index.KIND, 0, inputs, {}, made.facts, tables)
-        memory = {"peak_bytes": max(planning.bytes, making.bytes)}
-        found, whole, _ = one.finish(manifest, {**told, **_said(made), **memory})
-        if keep is not None:
-            thin(known.out, found, keep)
-    return found, whole
+    job = Job(
+        index.KIND,
+        known.out,
+        index.TABLES,
+        spark,
+        inputs,
+        progress=progress,
+        key=key,
+        memory_bytes=planning.bytes,
+    )
+    job.keep_in_memory("plan", began, f"{len(made.dirty):,} blocks reached")
+    batch = _Batch(job, known, made)
+    found, report, _ = job.run(
+        batch.stages(),
+        batch,
+        facts=lambda: made.facts,
+        report=lambda: {**told, **_said(made)},
+        publish_more=batch.publish,
+        keep=keep,
+    )
+    return found, report
 
 
 def _said(made: Plan) -> dict[str, Any]:
@@ -147,28 +139,21 @@ def _said(made: Plan) -> dict[str, Any]:
     }
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """One batch: what it starts from, what it makes, and where it writes."""
+    """What the stages share: the index that they start from, and what becomes of it."""
 
-    spark: SparkSession
-    draft: Draft
+    job: Job
     known: Index
     plan: Plan
 
-    def run(self) -> dict[str, Content]:
-        """The stages; the tables that were written."""
-        self.draft.stage("gather", self._gather, "{blocks:,} blocks written, {kept:,} files stay")
-        self.draft.stage("match", self._match, "{judged:,} blocks judged")
-        return self._publish()
+    def stages(self) -> Iterator[Stage[_Batch]]:
+        """The stages, if the index is still the one that the plan is of."""
+        if self.job.draft.previous != self.known.manifest:
+            raise Conflict(f"another process made a version of `{self.known.out}`; run again")
+        yield from STAGES
 
-    # gather
-
-    def _gather(self, folder: Path) -> dict[str, Any]:
+    def gather(self, folder: Path) -> Counts:
         made = self.plan
         target = folder / index.BLOCKS
         if made.rewritten:
@@ -176,7 +161,7 @@ class _Batch:
             parquet_output.write(ordered.sortWithinPartitions("block", "what", "id"), target)
         target.mkdir(exist_ok=True)
         for file in made.kept:
-            _link(file, target)
+            place(file, target / file.name)
         return {"blocks": len(made.rewritten), "kept": len(made.kept)}
 
     def _rows(self) -> DataFrame:
@@ -184,7 +169,7 @@ class _Batch:
         made, bits = self.plan, self.plan.context.bits
         blocks, ids = guests.parts(made.pairs)
         pairs = pa.table({"block": pa.array(blocks, pa.int32()), "id": pa.array(ids, pa.int32())})
-        known = blocks_of(self.known, self.spark)
+        known = blocks_of(self.known, self.job.spark)
         own = known.where(F.shiftright("id", bits) == F.col("block"))
         if not made.is_shifted:
             mine = np.isin(blocks, sorted(made.rewritten))
@@ -193,26 +178,22 @@ class _Batch:
         translate = made.translation
         rows = own.mapInArrow(translate.moved, MOVED)
         if len(made.new_rows):
-            rows = rows.unionByName(self.spark.createDataFrame(made.new_rows))
+            rows = rows.unionByName(self.job.spark.createDataFrame(made.new_rows))
         found = rows.withColumn("block", F.shiftright("id", bits))
         if not made.is_shifted:
             found = reused_matches.in_blocks(found, made.rewritten)
-        hosts = F.broadcast(self.spark.createDataFrame(pairs))
+        hosts = F.broadcast(self.job.spark.createDataFrame(pairs))
         return found.unionByName(rows.join(hosts, "id")).select("block", *rows.columns)
 
     def _blocks(self) -> DataFrame:
-        place = self.draft.kept("gather") / index.BLOCKS
-        return parquet_output.read(self.spark, place, ROWS)
+        blocks = self.job.folder("gather") / index.BLOCKS
+        return parquet_output.read(self.job.spark, blocks, ROWS)
 
-    # match
-
-    def _match(self, folder: Path) -> dict[str, Any]:
+    def match(self, folder: Path) -> Counts:
         made = self.plan
         target = folder / index.MATCHES
         if self._is_matched_as_before():
-            target.mkdir()
-            for file in (self.known.folder / index.MATCHES).iterdir():
-                _link(file, target)
+            place(self.known.folder / index.MATCHES, target)
         else:
             parquet_output.write(union(list(self._matches())), target)
         return {"judged": len(made.dirty)}
@@ -224,7 +205,7 @@ class _Batch:
 
     def _matches(self) -> Iterable[DataFrame]:
         made = self.plan
-        before = parquet_output.read(self.spark, self.known.folder / index.MATCHES, MATCHES)
+        before = parquet_output.read(self.job.spark, self.known.folder / index.MATCHES, MATCHES)
         if made.is_shifted:
             yield reused_matches.moved(before, made.carried, made.shift, made.clean, made.context)
         else:
@@ -238,49 +219,20 @@ class _Batch:
             context = replace(made.context, statements=made.stated_anew)
             yield each_block(blocks, context, reused_matches.only(made.anew), MATCHES)
 
-    # publish
-
-    def _publish(self) -> dict[str, Content]:
-        folder, made = self.draft.folder, self.plan
-        (folder / index.STATEMENTS).write_text(text_of(made.policy.stated()), "utf-8")
-        place(self.draft.kept("gather") / index.BLOCKS, folder / index.BLOCKS)
-        place(self.draft.kept("match") / index.MATCHES, folder / index.MATCHES)
-        memberships = made.context.memberships
-        everyone = [id in memberships.stored for id in range(len(memberships.principals))]
-        people: list[list[Any]] = [
-            [p.kind for p in memberships.principals],
-            [p.name for p in memberships.principals],
-            everyone,
-        ]
-        followed = {(m, g) for m, groups in memberships.of.items() for g in groups}
-        pairs = sorted(followed | memberships.inert)
-        edges = [[m for m, _ in pairs], [g for _, g in pairs]]
-        _put(folder / index.PRINCIPALS, people, index.PRINCIPAL_COLUMNS)
-        _put(folder / index.MEMBERSHIPS, edges, index.MEMBERSHIP_COLUMNS)
-        names = (index.BLOCKS, index.MATCHES, index.PRINCIPALS, index.MEMBERSHIPS)
-        return {name: self._content(name) for name in names}
-
-    def _content(self, name: str) -> Content:
-        """Rows and digest; of a table that was taken over as it is, those of before."""
-        files, before = (
-            {file.name: file.stat().st_ino for file in folder.iterdir()}
-            for folder in (self.draft.folder / name, self.known.folder / name)
-        )
-        if files == before:
-            return self.known.manifest.tables[name]
-        frame = self.spark.read.parquet(read_from(self.draft.folder / name))
-        return parquet_output.content(frame)
+    def publish(self, folder: Path) -> None:
+        """Writes what no stage does."""
+        (folder / index.STATEMENTS).write_text(text_of(self.plan.policy.stated()), "utf-8")
+        index.write_people(self.plan.context.memberships, folder)
 
 
-def _link(file: Path, folder: Path) -> None:
-    try:
-        os.link(file, folder / file.name)
-    except OSError:  # a file system that has no links
-        shutil.copyfile(file, folder / file.name)
-
-
-def _put(folder: Path, columns: list[list[Any]], schema: pa.Schema) -> None:
-    folder.mkdir()
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-    file = folder / "part-00000.parquet"
-    pq.write_table(pa.table(arrays, schema=schema), file, compression="zstd")
+STAGES: Final = (
+    Stage(
+        "gather",
+        (),
+        _Batch.gather,
+        (index.BLOCKS,),
+        "{blocks:,} blocks written, {kept:,} files stay",
+    ),
+    Stage("match", ("gather",), _Batch.match, (index.MATCHES,), "{judged:,} blocks judged"),
+)
+"""What comes behind reading and planning, which say whether there is anything to do."""

@@ -14,7 +14,6 @@ directory's together. Somebody who leaves one and is in the other is still there
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
+from lakewarden.pipeline.version_folder import write_whole
 from lakewarden.service.effect import DROP, FeedRow, decode, encode
 from lakewarden.service.index_catch_up import mark
 from lakewarden.service.ports import FeedGone, Reading
@@ -78,7 +78,7 @@ def write_feed(
         return None
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{realm}-{reading.revision:015}.jsonl"
-    _put(file, list(_lines(reading, found[realm], start, events)))
+    write_whole(file, "".join(_lines(reading, found[realm], start, events)))
     return Written(file, start, reading.revision, len(events))
 
 
@@ -152,16 +152,3 @@ def _event(row: FeedRow, kind: str, key: object, op: str, after: str | None) -> 
         **{"revision": row.revision, "seq": row.seq, "kind": kind},
         **{"key": key, "op": op, "row": told},
     }
-
-
-def _put(file: Path, lines: list[str]) -> None:
-    # Spark passes over what begins with a dot, so it never sees half a file.
-    new = file.with_name(f".{file.name}-{os.getpid()}")
-    try:
-        with new.open("w", encoding="utf-8") as out:
-            out.writelines(lines)
-            out.flush()
-            os.fsync(out.fileno())
-        new.replace(file)
-    finally:
-        new.unlink(missing_ok=True)

@@ -33,11 +33,6 @@ class Shift:
     grown: Mapping[int, int]
     count: int
 
-    @property
-    def is_still(self) -> bool:
-        """Whether every id stays what it is."""
-        return len(self.starts) == 1 and not self.fresh and int(self.stops[0]) == self.count
-
     def ids(self, ids: Ints) -> Ints:
         """The ids afterwards; -1 for what is no more, and for -1."""
         place = np.searchsorted(self.starts, ids, side="right") - 1

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
 from lakewarden.pipeline import package
@@ -24,10 +23,12 @@ from lakewarden.pipeline.index import index
 from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import written_to
-from lakewarden.pipeline.product import REPORT, Manifest, folder_of, read_manifest
+from lakewarden.pipeline.job import Result
+from lakewarden.pipeline.product import Manifest, read_manifest
 from lakewarden.pipeline.stream.batch import apply
 from lakewarden.pipeline.stream.events import Line
 from lakewarden.pipeline.stream.source import Feed, lines
+from lakewarden.pipeline.version_folder import REPORT, folder_of, write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,41 +38,6 @@ CHECKPOINT: Final = ".stream"
 
 _SPARKS, _WAITING, _REFUSED = "spark", "waiting.json", "refused.json"
 _OTHERS: Final = {error.__name__: error for error in (Conflict, Unavailable)}
-
-
-class Result(NamedTuple):
-    """The manifest that counts now, and the reports of the versions that were made."""
-
-    manifest: Manifest
-    versions: Sequence[Mapping[str, Any]]
-
-    @property
-    def is_new(self) -> bool:
-        """Whether any version was made."""
-        return bool(self.versions)
-
-    @property
-    def report(self) -> Mapping[str, Any]:
-        """All versions together: rows and blocks of the last one, events and seconds added up."""
-        seconds: dict[str, float] = {}
-        events: dict[str, int] = {}
-        for one in self.versions:
-            for name, more in one["seconds"].items():
-                seconds[name] = round(seconds.get(name, 0.0) + more, 3)
-            for name, count in one["events"].items():
-                events[name] = events.get(name, 0) + count
-        last = self.versions[-1] if self.versions else {}
-        return {
-            "version": self.manifest.version,
-            "revision": self.manifest.facts["revision"],
-            "rows": {name: content.rows for name, content in self.manifest.tables.items()},
-            "versions": len(self.versions),
-            "events": events,
-            "blocks": last.get("blocks", {}),
-            "seconds": seconds,
-            "reused": [],
-            "peak_bytes": max((one["peak_bytes"] for one in self.versions), default=0),
-        }
 
 
 def follow(  # noqa: PLR0913 — each is an option of the verb
@@ -114,7 +80,8 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
             _raise_refusal(place)
             raise
     manifest = read_manifest(out, index.KIND)
-    return Result(manifest, _reports(out, before.manifest, manifest))
+    versions = _reports(out, before.manifest, manifest)
+    return Result(manifest, _summed(manifest, versions), bool(versions))
 
 
 @contextmanager
@@ -158,6 +125,28 @@ def _reports(out: Path, before: Manifest, after: Manifest) -> list[Mapping[str, 
         found.insert(0, report)
         number = made_of["version"]
     return found
+
+
+def _summed(manifest: Manifest, versions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """All versions together: rows and blocks of the last one, events and seconds added up."""
+    seconds: dict[str, float] = {}
+    events: dict[str, int] = {}
+    for one in versions:
+        for name, more in one["seconds"].items():
+            seconds[name] = round(seconds.get(name, 0.0) + more, 3)
+        for name, count in one["events"].items():
+            events[name] = events.get(name, 0) + count
+    return {
+        "version": manifest.version,
+        "revision": manifest.facts["revision"],
+        "rows": {name: content.rows for name, content in manifest.tables.items()},
+        "versions": len(versions),
+        "events": events,
+        "blocks": versions[-1].get("blocks", {}) if versions else {},
+        "seconds": seconds,
+        "reused": [],
+        "peak_bytes": max((one["peak_bytes"] for one in versions), default=0),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +200,7 @@ class _Step:
                 )
                 self._wait(applied.waiting)
         except WardenError as error:
-            _put(self.place / _REFUSED, _told(error))
+            write_whole(self.place / _REFUSED, json.dumps(_refusal(error), ensure_ascii=False))
             raise
 
     def _waiting(self) -> list[Line]:
@@ -222,7 +211,8 @@ class _Step:
 
     def _wait(self, lines: Sequence[Line]) -> None:
         if lines:
-            _put(self.place / _WAITING, [list(line) for line in lines])
+            text = json.dumps([list(line) for line in lines], ensure_ascii=False)
+            write_whole(self.place / _WAITING, text)
         else:
             (self.place / _WAITING).unlink(missing_ok=True)
 
@@ -243,18 +233,9 @@ def _shared(place: Path) -> Path:
         return made.replace(place / made.name)
 
 
-def _told(error: WardenError) -> dict[str, str]:
+def _refusal(error: WardenError) -> dict[str, str]:
     kind = type(error).__name__
     if isinstance(error, BadInput):
         return {"error": BadInput.__name__, "message": error.message, "where": error.where}
     known = kind if kind in _OTHERS else BadInput.__name__
     return {"error": known, "message": str(error), "where": ""}
-
-
-def _put(file: Path, value: object) -> None:
-    new = file.with_name(f".{file.name}-{os.getpid()}")
-    with new.open("w", encoding="utf-8") as out:
-        json.dump(value, out, ensure_ascii=False)
-        out.flush()
-        os.fsync(out.fileno())
-    new.replace(file)

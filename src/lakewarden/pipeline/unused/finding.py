@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -24,9 +24,9 @@ from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.who import Crowd
 from lakewarden.pipeline.unused.formula import Cell, Cost, least, weights
 from lakewarden.pipeline.unused.narrower_scopes import Narrower, most
+from lakewarden.pipeline.unused.policy import actor_texts, scope_text, texts_of_scopes
 from lakewarden.pipeline.unused.proposal import Change, Proposer, Used
-from lakewarden.pipeline.unused.statement_paths import ACTED, OWNERS, USED
-from lakewarden.pipeline.unused.statement_text import actor_texts, scope_text, texts_of_scopes
+from lakewarden.pipeline.unused.statement_paths import ACTED, OWNERS, USED, Use
 
 _TEXT: Final = pa.string()
 _COUNT: Final = pa.int64()
@@ -89,26 +89,6 @@ FEW: Final = 10
 """What reaches fewer entities, or users, than this is not broad."""
 
 Rows = list[tuple[object, ...]]
-
-
-@dataclass(slots=True)
-class Use:
-    """What was used of a privilege of a statement by way of a principal."""
-
-    narrower: Narrower
-    n: int = 0
-    last: str = ""
-    places: BitMap = field(default_factory=BitMap)
-    users: BitMap = field(default_factory=BitMap)
-
-    def join(self, row: Mapping[str, Any]) -> None:
-        """Takes in what another block, or another way, says."""
-        self.last = max(self.last, row["last"])
-        if row["n"]:
-            self.n += row["n"]
-            self.places |= BitMap.deserialize(row["bits"])
-            self.users |= BitMap.deserialize(row["users"])
-            self.narrower.take(row["narrower"])
 
 
 Uses = dict[str, dict[tuple[str, int], Use]]
@@ -219,7 +199,7 @@ class Finder:
             id = statement.id
             used = {key: use for key, use in said.uses.get(id, {}).items() if use.n}
             spare = said.spare.get(id, {})
-            kept = self._proposer.kept(statement)
+            kept = self._proposer.reason_to_keep(statement)
             tables["uses"] += self._uses(statement, used)
             if not used:
                 tables["unused_statements"].append(self._idle(statement, spare, kept))

@@ -23,12 +23,15 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Final, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
 from lakewarden.pipeline.ingest.json_file import parse
@@ -304,3 +307,20 @@ def _parts(table: object) -> Mapping[str, object]:
     if not isinstance(table, Mapping):
         raise BadInput("expected an object with catalog, schema and table")
     return {**table, "catalog": table.get("catalogName", table.get("catalog"))}
+
+
+Count = tuple[str, str, str, Entity, int]
+"""Day, user, operation, entity and count, as a store tells them."""
+
+_ROWS: Final = 50_000
+
+
+def write_usage(file: Path, realm: str, counts: Iterable[Count]) -> None:
+    """Writes the counts of a realm."""
+    left = iter(counts)
+    with pq.ParquetWriter(file, USAGE_COLUMNS, compression="zstd") as writer:
+        while rows := list(islice(left, _ROWS)):
+            cells = [(day, realm, user, act, *entity, n) for day, user, act, entity, n in rows]
+            columns = zip(*cells, strict=True)
+            arrays = [pa.array(c, f.type) for c, f in zip(columns, USAGE_COLUMNS, strict=True)]
+            writer.write_table(pa.table(arrays, schema=USAGE_COLUMNS))

@@ -30,6 +30,7 @@ from typing import Any, Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import CHANGE, READ
 from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.toml_file import unreadable
 from lakewarden.pipeline.unused.access_record import text_of
 from lakewarden.service.system import System
 
@@ -137,8 +138,7 @@ def _parsed(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=str(file)) from None
+        raise unreadable(error, str(file)) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(str(error).lower(), where=str(file)) from None
 

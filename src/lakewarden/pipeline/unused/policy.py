@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement import Scope, Statement
 from lakewarden.kernel.statement_file import read_statements, write_statement
 from lakewarden.pipeline.unused.proposal import Change
 from lakewarden.service.system import System
@@ -72,3 +73,39 @@ def applied(stated: Iterable[Statement], changed: Iterable[Statement]) -> tuple[
     found = {statement.id: statement for statement in stated}
     found.update((statement.id, statement) for statement in changed)
     return tuple(found.values())
+
+
+ANYTHING: Final = "anything"
+
+_KEYS: Final = ("on", "matching", "where")
+
+
+def scope_text(statement: Statement) -> str:
+    """The scope as a statement file has it: `on …`, `matching …`, `where …` or `anything`.
+
+    >>> from lakewarden.kernel.entity import Entity
+    >>> from lakewarden.kernel.statement import Effect, On
+    >>> scope_text(Statement("s", Effect.ALLOW, frozenset(), On(Entity("table", "lake:c.s.t"))))
+    'on table:lake:c.s.t'
+    """
+    table = write_statement(statement)
+    key = next((key for key in _KEYS if key in table), None)
+    if key is None:
+        return ANYTHING
+    value = table[key]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"{key} {text}"
+
+
+def actor_texts(statement: Statement) -> list[str]:
+    """To whom, as a statement file has it."""
+    to = write_statement(statement)["to"]
+    assert isinstance(to, list)  # noqa: S101 — INVARIANT: a list of texts
+    return to
+
+
+def texts_of_scopes(statement: Statement, scopes: list[Scope]) -> str:
+    """Several scopes in one cell."""
+    from dataclasses import replace
+
+    return "; ".join(scope_text(replace(statement, scope=scope)) for scope in scopes)

@@ -87,7 +87,7 @@ class Proposer:
     stored: frozenset[Entity]
     pieces: int
 
-    def kept(self, statement: Statement) -> str | None:
+    def reason_to_keep(self, statement: Statement) -> str | None:
         """Why the statement cannot be changed, or None."""
         fixed = {str(t["id"]) for t in self.model.defaults if not t.get("editable", False)}
         if statement.id in fixed or statement.id.startswith(IMPLIED_ID):
@@ -97,7 +97,7 @@ class Proposer:
     def change(self, statement: Statement, used: Iterable[Used]) -> Change | None:
         """What is left of an ALLOW in force, of which `used` was used; None: nothing changes."""
         cells = list(used)
-        if statement.effect is not Effect.ALLOW or self.kept(statement) is not None:
+        if statement.effect is not Effect.ALLOW or self.reason_to_keep(statement) is not None:
             return None
         if not cells:
             return Change(statement, (replace(statement, active=False),))

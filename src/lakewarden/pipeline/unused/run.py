@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,8 +32,8 @@ from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepa
 from lakewarden.pipeline.ingest.files import MAX_TASKS, File, find, inputs_of
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import read_from
-from lakewarden.pipeline.memory import peak
-from lakewarden.pipeline.product import Draft, Input, Manifest, draft, key_of, place
+from lakewarden.pipeline.job import Counts, Job, Result, Stage
+from lakewarden.pipeline.product import Input, Manifest, sha256_of
 from lakewarden.pipeline.unused import policy
 from lakewarden.pipeline.unused.access_decisions import lost, said
 from lakewarden.pipeline.unused.block_assignment import ACCESSES, QUARANTINE, own_entities, placed
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KIND: Final = "unused"
-STAGES: Final = ("read", "place", "judge", "propose", "verify")
 PROPOSAL: Final = "proposal.toml"
 
 _TABLES: Final = ("accesses", "quarantine", *SCHEMAS)
@@ -64,7 +63,7 @@ class Log(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UnusedCriteria:
     """What is asked: days without use, statements that may replace one, the share that is broad."""
 
     days: int
@@ -84,25 +83,17 @@ class Asked:
         return (now.date() - timedelta(days=self.days)).strftime(_DAY)
 
 
-class Result(NamedTuple):
-    """The manifest that counts now, what the run says of itself, and whether it made a version."""
-
-    manifest: Manifest
-    report: Mapping[str, Any]
-    is_new: bool
-
-    @property
-    def found(self) -> bool:
-        """Whether anything was not used, or broad."""
-        names = ("unused_statements", "unused_privileges", "over_broad", "unused_memberships")
-        return any(self.manifest.tables[name].rows for name in names)
+def is_anything_unused(manifest: Manifest) -> bool:
+    """Whether anything was not used, or broad."""
+    names = ("unused_statements", "unused_privileges", "over_broad", "unused_memberships")
+    return any(manifest.tables[name].rows for name in names)
 
 
 def find_unused(
     source: Path,
     logs: Sequence[Log],
     out: Path,
-    asked: Asked,
+    asked: UnusedCriteria,
     *,
     spark: SparkSession,
     mapping: Path | None = None,
@@ -121,21 +112,15 @@ def find_unused(
     mappings = read_mappings(mapping, kinds, index.system, containers)
     context = task_context_of(index)
     found = list(_units(logs))
-    inputs = (_index_input(index), *_log_inputs(found))
+    inputs = (index.input, *_log_inputs(found))
     options = {
         **{"since": since, "pieces": str(asked.pieces), "share": str(asked.share)},
         "mapping": hashlib.sha256(mapping.read_bytes()).hexdigest() if mapping else "",
     }
-    key = key_of(inputs, options)
-    with draft(out, KIND, key, progress) as one:
-        reader = Reader(tuple(found), mappings, index.realm, context)
-        job = _Job(spark, one, index, context, reader, asked, since)
-        with peak() as memory:
-            told, counts = job.run()
-        tables = {name: parquet_output.content(job.table(name)) for name in _TABLES}
-        manifest = Manifest(KIND, 0, inputs, options, {**told, "realm": index.realm}, tables)
-        more = {"touches": counts, "peak_bytes": memory.bytes}
-        return Result(*one.finish(manifest, more))
+    job = Job(KIND, out, _TABLES, spark, inputs, options, progress)
+    reader = Reader(tuple(found), mappings, index.realm, context)
+    comparing = _Comparing(job, index, context, reader, asked, since)
+    return job.run(STAGES, comparing, facts=comparing.facts, report=comparing.report)
 
 
 def _units(logs: Iterable[Log]) -> Iterator[Unit]:
@@ -149,12 +134,6 @@ def _units(logs: Iterable[Log]) -> Iterator[Unit]:
         yield from units(log.kind, f"{log.kind}:{log.name or log.path.name}", files)
 
 
-def _index_input(index: Index) -> Input:
-    text = index.manifest.text()
-    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
-    return Input(index.realm, index.manifest.version, digest)
-
-
 def _log_inputs(found: Iterable[Unit]) -> Iterator[Input]:
     for unit in found:
         for one in inputs_of(unit.files):
@@ -162,95 +141,75 @@ def _log_inputs(found: Iterable[Unit]) -> Iterator[Input]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    """One run: what it reads, and where it writes."""
+class _Comparing:
+    """What the stages share: what is asked of which index and logs."""
 
-    spark: SparkSession
-    draft: Draft
+    job: Job
     index: Index
     context: TaskContext
     reader: Reader
-    asked: Asked
+    asked: UnusedCriteria
     since: str
 
-    def run(self) -> tuple[dict[str, Any], dict[str, int]]:
-        """All stages: facts for readers, and how many touches came and went."""
-        stage = self.draft.stage
-        read = stage("read", self._read, "{rows:,} touches in {files:,} files")
-        done = stage("place", self._place, "{accesses:,} accesses, {quarantined:,} set aside")
-        stage("judge", self._judge, "{used:,} uses, {denied:,} not allowed any more")
-        found = stage("propose", self._propose, "{unused:,} unused statements, {changes:,} changes")
-        stage("verify", self._verify, "{accesses:,} accesses are allowed still")
-        for name in _TABLES:
-            folder = self.draft.kept("propose" if name in SCHEMAS else "place") / name
-            place(self._whole if name == "accesses" else folder, self.draft.folder / name)
-        text = (self.draft.kept("propose") / PROPOSAL).read_text("utf-8")
-        (self.draft.folder / PROPOSAL).write_text(text, "utf-8")
-        counts = {"in": read["rows"], "out": done["rows"], "quarantined": done["quarantined"]}
-        proposal = hashlib.sha256(text.encode("utf-8")).hexdigest()
-        return {"since": self.since, "changes": found["changes"], "proposal": proposal}, counts
+    def facts(self) -> dict[str, Any]:
+        """What readers have to know beside the tables."""
+        text = (self.job.version_folder / PROPOSAL).read_text("utf-8")
+        changes = self.job.counts("propose")["changes"]
+        own = {"since": self.since, "changes": changes, "proposal": sha256_of(text)}
+        return {**own, "realm": self.index.realm}
 
-    def table(self, name: str) -> DataFrame:
-        """A table of the version that is being made."""
-        return self.spark.read.parquet(read_from(self.draft.folder / name))
+    def report(self) -> dict[str, Any]:
+        """How many touches came and went."""
+        read, placed = self.job.counts("read"), self.job.counts("place")
+        counts = {"in": read["rows"], "out": placed["rows"], "quarantined": placed["quarantined"]}
+        return {"touches": counts}
 
-    @property
-    def _whole(self) -> Path:
-        return self.draft.kept("verify") / "accesses"
-
-    # read
-
-    def _read(self, folder: Path) -> dict[str, Any]:
+    def read(self, folder: Path) -> Counts:
         count = len(self.reader.units)
-        numbers = self.spark.range(0, count, 1, max(1, min(count, MAX_TASKS)))
+        numbers = self.job.spark.range(0, count, 1, max(1, min(count, MAX_TASKS)))
         parquet_output.write(numbers.mapInArrow(self.reader, FOUND), folder / "rows")
-        rows = parquet_output.read(self.spark, folder / "rows", FOUND)
+        rows = parquet_output.read(self.job.spark, folder / "rows", FOUND)
         for damaged in rows.where(rows["reason"] == DAMAGED).select("place", "detail").take(1):
             raise BadInput(damaged["detail"], where=damaged["place"])
         return {"rows": rows.count(), "files": sum(len(u.files) for u in self.reader.units)}
 
-    # place
-
-    def _place(self, folder: Path) -> dict[str, Any]:
-        rows = parquet_output.read(self.spark, self.draft.kept("read") / "rows", FOUND)
+    def place(self, folder: Path) -> Counts:
+        rows = parquet_output.read(self.job.spark, self.job.folder("read") / "rows", FOUND)
         model, bits = self.index.system.model, self.context.bits
         found = placed(rows, self._blocks, bits, model, self.since)
         parquet_output.write(found.accesses, folder / "accesses")
         parquet_output.write(found.quarantine, folder / "quarantine")
-        aside = parquet_output.read(self.spark, folder / "quarantine", QUARANTINE).count()
-        made = parquet_output.read(self.spark, folder / "accesses", ACCESSES).count()
+        aside = parquet_output.read(self.job.spark, folder / "quarantine", QUARANTINE).count()
+        made = parquet_output.read(self.job.spark, folder / "accesses", ACCESSES).count()
         return {"accesses": made, "quarantined": aside, "rows": rows.count() - aside}
 
     @property
     def _blocks(self) -> DataFrame:
-        return blocks_of(self.index, self.spark)
+        return blocks_of(self.index, self.job.spark)
 
     @property
     def _accesses(self) -> DataFrame:
         """What was done, as far as it was allowed."""
-        folder = self.draft.kept("place") / "accesses"
-        return parquet_output.read(self.spark, folder, ACCESSES)
+        folder = self.job.folder("place") / "accesses"
+        return parquet_output.read(self.job.spark, folder, ACCESSES)
 
-    # judge
-
-    def _judge(self, folder: Path) -> dict[str, Any]:
+    def judge(self, folder: Path) -> Counts:
         done = self._accesses.where("allowed")
         found = said(self._blocks, done, self.context, self.asked.pieces)
         parquet_output.write(found, folder / "said")
-        rows = parquet_output.read(self.spark, folder / "said", SAID)
+        rows = parquet_output.read(self.job.spark, folder / "said", SAID)
         counts = {row["what"]: row["count"] for row in rows.groupBy("what").count().collect()}
         return {"used": counts.get("used", 0), "denied": counts.get("denied", 0)}
 
     @property
     def _said(self) -> DataFrame:
-        return parquet_output.read(self.spark, self.draft.kept("judge") / "said", SAID)
+        return parquet_output.read(self.job.spark, self.job.folder("judge") / "said", SAID)
 
-    # propose
-
-    def _propose(self, folder: Path) -> dict[str, Any]:
+    def propose(self, folder: Path) -> Counts:
         found = self._findings()
         for name, rows in found.tables.items():
-            _put(folder / name, rows, SCHEMAS[name])
+            columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMAS[name])
+            parquet_output.put_columns(columns, SCHEMAS[name], folder / name)
         text = policy.text(self.index.realm, found.changes, self.since)
         (folder / PROPOSAL).write_text(text, "utf-8")
         return {
@@ -262,7 +221,7 @@ class _Job:
     def _findings(self) -> Findings:
         known = prepared(self.context)
         system = self.index.system
-        rows = _rows(self.draft.kept("judge") / "said")
+        rows = _rows(self.job.folder("judge") / "said")
         sizes = sizes_of(known.table, self._sizes())
         seen = together(rows, known.table, self.asked.pieces, sizes)
         anchors = seen.anchors()
@@ -282,7 +241,7 @@ class _Job:
         if not named:
             return set()
         types, names = zip(*sorted(named), strict=True)
-        asked = self.spark.createDataFrame(pa.table({"type": list(types), "name": list(names)}))
+        asked = self.job.spark.createDataFrame(pa.table({"type": list(types), "name": list(names)}))
         entities = own_entities(self._blocks, self.context.bits).where("stored")
         found = entities.join(asked, ["type", "name"], "left_semi").select("type", "name")
         columns = (column.to_pylist() for column in found.toArrow().columns)
@@ -291,22 +250,18 @@ class _Job:
     def _sizes(self) -> dict[int, int]:
         """How many entities lie in each scope."""
         folder = read_from(self.index.folder / MATCHES)
-        sums = self.spark.read.parquet(folder).groupBy("scope").sum("n").toArrow()
+        sums = self.job.spark.read.parquet(folder).groupBy("scope").sum("n").toArrow()
         scopes, sizes = (column.to_pylist() for column in sums.columns)
         return dict(zip(scopes, sizes, strict=True))
 
-    # verify
-
-    def _verify(self, folder: Path) -> dict[str, Any]:
+    def verify(self, folder: Path) -> Counts:
         """Fails where the proposal would take away what was done."""
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
         denied = self._said.where("what = 'denied'").select(F.col("access").alias("number"))
         allowed = self._accesses.where("allowed").join(denied, "number", "left_anti")
         recent = allowed.where("recent > 0")
-        changed = policy.read(
-            self.draft.stages["propose"].found["statements"], self.index.system, PROPOSAL
-        )
+        changed = policy.read(self.job.counts("propose")["statements"], self.index.system, PROPOSAL)
         after = task_context_of(self.index, policy.applied(self.index.statements(), changed))
         gone = lost(self._blocks, recent, after).count() if changed else 0
         if gone:
@@ -326,12 +281,41 @@ class _Job:
                 "who": [principal_text(one) for one in people],
             }
         )
-        names = F.broadcast(self.spark.createDataFrame(table))
+        names = F.broadcast(self.job.spark.createDataFrame(table))
         now = F.when(F.col("allowed"), F.coalesce(~F.col("gone"), F.lit(True)))
         return whole.join(names, "principal").select(
             *(F.col("who").alias("principal"), "operation", "type", "name", "allowed"),
             *(now.alias("allowed_now"), "first", "last", "n", "recent", "logs"),
         )
+
+
+STAGES: Final = (
+    Stage("read", (), _Comparing.read, (), "{rows:,} touches in {files:,} files"),
+    Stage(
+        "place",
+        ("read",),
+        _Comparing.place,
+        ("quarantine",),
+        "{accesses:,} accesses, {quarantined:,} set aside",
+    ),
+    Stage(
+        "judge", ("place",), _Comparing.judge, (), "{used:,} uses, {denied:,} not allowed any more"
+    ),
+    Stage(
+        "propose",
+        ("judge",),
+        _Comparing.propose,
+        (*SCHEMAS, PROPOSAL),
+        "{unused:,} unused statements, {changes:,} changes",
+    ),
+    Stage(
+        "verify",
+        ("place", "judge"),
+        _Comparing.verify,
+        ("accesses",),
+        "{accesses:,} accesses are allowed still",
+    ),
+)
 
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
@@ -344,11 +328,3 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
     for row, code in zip(rows, codes, strict=True):
         row["way"] = None if code is None else texts[code]
     return rows
-
-
-def _put(folder: Path, rows: list[tuple[object, ...]], schema: pa.Schema) -> None:
-    folder.mkdir()
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-    table = pa.table(arrays, schema=schema)
-    pq.write_table(table, folder / "part-00000.parquet", compression="zstd")

@@ -13,9 +13,9 @@ Which of the ways counts is decided later, over all blocks: `lakewarden.pipeline
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 from pyroaring import BitMap
@@ -78,14 +78,23 @@ class Access(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Use:
-    """What was used of a word of a statement by way of a principal."""
+class Use:
+    """What was used of a privilege of a statement by way of a principal."""
 
     narrower: Narrower
     n: int = 0
     last: str = ""
     places: BitMap = field(default_factory=BitMap)
     users: BitMap = field(default_factory=BitMap)
+
+    def join(self, row: Mapping[str, Any]) -> None:
+        """Takes in what another block, or another way, says."""
+        self.last = max(self.last, row["last"])
+        if row["n"]:
+            self.n += row["n"]
+            self.places |= BitMap.deserialize(row["bits"])
+            self.users |= BitMap.deserialize(row["users"])
+            self.narrower.take(row["narrower"])
 
 
 class _Way(NamedTuple):
@@ -103,7 +112,7 @@ class Ways:
         self._matrix = Matrix(judged.snapshot)
         self._now = now
         self._pieces = pieces
-        self._uses: dict[tuple[str, Cell], _Use] = {}
+        self._uses: dict[tuple[str, Cell], Use] = {}
         self._acted: set[tuple[int, int]] = set()
         self._denied: list[int] = []
         self._words: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -202,7 +211,7 @@ class Ways:
         use = self._uses.get((way, cell))
         if use is None:
             limit = most(statement.scope, snapshot.model, self._pieces)
-            use = self._uses[way, cell] = _Use(Narrower(limit))
+            use = self._uses[way, cell] = Use(Narrower(limit))
         use.last = max(use.last, access.last)
         if not access.n:
             return

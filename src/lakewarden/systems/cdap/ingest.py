@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -84,16 +84,10 @@ _SYSTEM: Final = "system"
 class CdapFile:
     """The replies in the files at a path; `model` is `cdap` or `cdap_parent_write`."""
 
+    kind: ClassVar[str] = "cdap-file"
+    options: ClassVar[Mapping[str, str]] = {}
     path: Path
     model: str = "cdap"
-
-    @property
-    def kind(self) -> str:
-        return "cdap-file"
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return {}
 
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""

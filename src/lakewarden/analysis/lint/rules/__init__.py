@@ -1,1 +1,1 @@
-"""The rules of the policy advisor, one module each; `RULE` is what a module is for."""
+"""The rules of the policy advisor, one module for each topic; `catalogue` finds them."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -68,19 +68,10 @@ _SPARK_SCHEMA = (
 class DatahubFile:
     """The metadata files at a path."""
 
+    kind: ClassVar[str] = "datahub-file"
+    model: ClassVar[str] = "datahub"
+    options: ClassVar[Mapping[str, str]] = {}
     path: Path
-
-    @property
-    def kind(self) -> str:
-        return "datahub-file"
-
-    @property
-    def model(self) -> str:
-        return "datahub"
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return {}
 
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""

@@ -27,7 +27,6 @@ ingestion/transformer/add_dataset_ownership.py; Spark reference 7.
 from __future__ import annotations
 
 import re
-import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -40,6 +39,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.toml_file import read_toml
 from lakewarden.systems.datahub import names as datahub
 
 if TYPE_CHECKING:
@@ -106,15 +106,7 @@ def read(path: Path, semantics: str | None = None) -> Ownership:
 
     Raises `BadInput` with file, field and expectation.
     """
-    try:
-        section = Section(tomllib.loads(path.read_text("utf-8")), str(path))
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be read: {reason}", where=str(path)) from None
-    except UnicodeDecodeError:
-        raise BadInput("not UTF-8", where=str(path)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(str(error).lower(), where=str(path)) from None
+    section = read_toml(path)
     said = section.choice("semantics", _SEMANTICS, OVERWRITE)
     semantics = said if semantics is None else semantics
     replaces = section.flag("replace_existing")

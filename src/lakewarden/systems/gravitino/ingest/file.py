@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -75,19 +75,10 @@ _MEANINGLESS: Final = frozenset(
 class GravitinoFile:
     """The replies in the files at a path."""
 
+    kind: ClassVar[str] = "gravitino-file"
+    model: ClassVar[str] = "gravitino"
+    options: ClassVar[Mapping[str, str]] = {}
     path: Path
-
-    @property
-    def kind(self) -> str:
-        return "gravitino-file"
-
-    @property
-    def model(self) -> str:
-        return "gravitino"
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return {}
 
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""

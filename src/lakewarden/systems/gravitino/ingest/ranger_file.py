@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -71,20 +71,14 @@ class RangerFile:
     `known` is what there is, for patterns.
     """
 
+    kind: ClassVar[str] = "ranger-file"
+    model: ClassVar[str] = "gravitino"
     path: Path
     metalake: str
     catalog: str = ""
     service: str = ""
     takes_untagged: bool = False
     known: tuple[Entity, ...] = ()
-
-    @property
-    def kind(self) -> str:
-        return "ranger-file"
-
-    @property
-    def model(self) -> str:
-        return "gravitino"
 
     @property
     def options(self) -> Mapping[str, str]:

@@ -26,8 +26,6 @@ from lakewarden.kernel.toml_section import Section
 from lakewarden.names.canonical import quoted
 
 ACCESS: Final = 0
-MASK: Final = 1
-ROW_FILTER: Final = 2
 
 TAG: Final = "tag"
 """The type of services whose policies are about tags."""

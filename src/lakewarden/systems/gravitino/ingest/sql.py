@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import sqlalchemy as sa
 from sqlalchemy.exc import (
@@ -53,19 +53,13 @@ class Sql:
     SET ROLE. Both show more than what an account can do at once, and are off.
     """
 
+    kind: ClassVar[str] = "sql"
+    model: ClassVar[str] = "gravitino"
     url: str
     metalake: str
     catalog: str
     takes_data_for_modify: bool = False
     takes_granted_roles: bool = False
-
-    @property
-    def kind(self) -> str:
-        return "sql"
-
-    @property
-    def model(self) -> str:
-        return "gravitino"
 
     @property
     def options(self) -> Mapping[str, str]:

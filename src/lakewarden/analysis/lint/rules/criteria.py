@@ -1,0 +1,198 @@
+"""How a policy selects its resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lakewarden.analysis.lint.applicability import chooses
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
+from lakewarden.analysis.lint.lint_context import (
+    LintContext,
+    at,
+    criteria_of,
+    some,
+    values_of,
+    words,
+)
+from lakewarden.kernel.model import ANY
+from lakewarden.kernel.statement import Anything, Condition, Statement, Where
+
+_EDITS: Final[Mapping[str, str]] = {
+    "CONTAINER": "entity.update",
+    "DATA_PLATFORM_INSTANCE": "entity.update",
+    "DOMAIN": "domain.edit",
+    "GLOSSARY": "terms.edit",
+    "OWNER": "owners.edit",
+    "STRUCTURED_PROPERTY": "properties.edit",
+    "TAG": "tags.edit",
+}
+"""The fields whose values are written like other metadata, and the operations that write them."""
+_URN = "URN"
+ALIKE = 3
+"""So many policies that differ only in their URNs are many."""
+URNS = 20
+"""So many URNs in one policy are many."""
+
+
+@rule(
+    title="A policy whose holders may change what it selects by",
+    severity=Severity.WARNING,
+    why="Whoever may write the tag, domain or container of something decides whether the policy"
+    " covers it: with a wide right to change domains and a policy by domain, its holders give"
+    " themselves what the policy gives on anything; with one that is limited to the domain,"
+    " they take things out of it, and under `domain_write = original` into it too.",
+    mend="Select by what others look after, by owners or by names, or split the privileges.",
+    source="DataHub, DomainWriteAuthorizationUtils; Policies Guide, Domain-Based Policy Targeting",
+    applies=chooses,
+    misses="Grants to other groups of the same people, grants to owners, and limited tags.",
+)
+def editable_criterion(context: LintContext) -> Iterator[Violation]:
+    for statement in context.policies:
+        fields = {criterion.field for criterion in criteria_of(statement)} & _EDITS.keys()
+        lent = {field: _lending(context, statement, field) for field in sorted(fields)}
+        editable = [field for field, ids in lent.items() if ids]
+        if editable:
+            ids = sorted(set().union(*lent.values()))
+            yield Violation(
+                at(statement),
+                f"selects by {words(editable)}, which {some(ids)} lets its holders change",
+                "select by what its holders cannot change, or leave that change to others",
+            )
+
+
+def _lending(context: LintContext, statement: Statement, field: str) -> set[str]:
+    """The ids of the statements that let holders of this one change the field of something."""
+    operation = _EDITS[field]
+    if operation not in context.model.operations:
+        return set()
+    principals = {
+        principal
+        for _, grant in context.bearings.get(statement.id, ())
+        for principal in grant.principals
+    }
+    alone = {name for way in context.meaning.ways(operation, ANY) if len(way) == 1 for name in way}
+    return {
+        other.statement.id
+        for name in alone
+        for principal in principals
+        for other in context.table.allows(name).of(context.acts_as(principal))
+        if other.constraint is None and context.stored(other)
+    }
+
+
+@rule(
+    title="A criterion without values",
+    severity=Severity.WARNING,
+    why="EQUALS nothing never holds, so the policy is dead; NOT_EQUALS nothing always does.",
+    mend="Give it values.",
+    source="DataHub, PolicyEngine: conditions over empty sets",
+    applies=chooses,
+)
+def empty_criterion(context: LintContext) -> Iterator[Violation]:
+    for statement in context.in_force:
+        for criterion in (*criteria_of(statement), *(statement.constraint or ())):
+            if any(criterion.values):
+                continue
+            is_not = criterion.condition is Condition.NOT_EQUALS
+            yield Violation(
+                at(statement),
+                f"compares {criterion.field} with nothing, which"
+                f" {'holds of everything' if is_not else 'never holds'}",
+                "give it values, or take the criterion out",
+            )
+
+
+@rule(
+    title="A metadata policy without resources",
+    severity=Severity.WARNING,
+    why="An absent list of resources is not an empty one: it matches everything.",
+    mend="Say which resources are meant; broad policies at least by type.",
+    source="DataHub, DataHubResourceFilter: absent matches everything; Policies Guide, pattern A",
+    applies=chooses,
+    misses="Policies for owners, who are limited to what they own.",
+)
+def no_resources(context: LintContext) -> Iterator[Violation]:
+    for statement in context.in_force:
+        scope = statement.scope
+        is_open = isinstance(scope, (Anything, Where)) and not criteria_of(statement)
+        metadata = sorted(
+            name for name in context.privileges(statement) if context.model.privileges[name].on
+        )
+        if is_open and metadata and statement.principals and statement.id not in context.shipped:
+            yield Violation(
+                at(statement),
+                f"names no resources: {some(metadata)} on everything there is and will be",
+                "name types, domains, owners or tags",
+            )
+
+
+@rule(
+    title="A policy whose only filter is NOT_EQUALS",
+    severity=Severity.WARNING,
+    why="It covers whatever carries no tag and lies in no domain, and in the original even what a"
+    " failed look-up left empty: forgetting a tag opens.",
+    mend="Choose with EQUALS, and let NOT_EQUALS only take something away from that.",
+    source="DataHub, PolicyMatchCriterion; DataHub Policies Guide, experimental constraints",
+    applies=chooses,
+)
+def not_equals_only(context: LintContext) -> Iterator[Violation]:
+    for statement in context.policies:
+        criteria = criteria_of(statement)
+        if statement.owners is not None and not statement.principals:
+            continue
+        narrowing = [c for c in criteria if c.field != "TYPE"]
+        if narrowing and all(c.condition is Condition.NOT_EQUALS for c in narrowing):
+            fields = ", ".join(sorted({c.field for c in narrowing}))
+            count = len(_entities_of(context, statement.id))
+            yield Violation(
+                at(statement),
+                f"only says what it is not about ({fields}): it covers {count:,} entities, those"
+                " that have none of it included",
+                "say what it is about: add a domain, a container or an owner with EQUALS",
+            )
+
+
+def _entities_of(context: LintContext, id: str) -> frozenset[int]:
+    bearings = context.bearings.get(id)
+    return frozenset(context.stored(bearings[0].grant)) if bearings else frozenset()
+
+
+@rule(
+    title=f"{ALIKE} or more policies that differ only in their URNs, or one with {URNS} URNs",
+    severity=Severity.WARNING,
+    why="Each new table needs a new policy, and each dropped one leaves a policy behind.",
+    mend="Tag the assets, and choose by the tag.",
+    source="DataHub documentation, Policies Guide: anti-patterns, URN-specific policies",
+    applies=chooses,
+)
+def urn_policies(context: LintContext) -> Iterator[Violation]:
+    alike: dict[object, list[Statement]] = {}
+    for statement in context.policies:
+        criteria = criteria_of(statement)
+        rest = tuple(c for c in criteria if c.field != _URN)
+        urns = values_of(statement, _URN)
+        if len(criteria) - len(rest) != 1 or not urns:
+            continue
+        key = (
+            context.privileges(statement),
+            statement.principals,
+            statement.owners,
+            tuple(c for c in rest if c.condition is not Condition.EQUALS or c.field != "TYPE"),
+            statement.constraint,
+        )
+        alike.setdefault(key, []).append(statement)
+        if len(urns) >= URNS:
+            yield Violation(
+                at(statement),
+                f"lists {len(urns):,} URNs",
+                "tag what is meant, and choose by the tag",
+            )
+    for policies in alike.values():
+        if len(policies) >= ALIKE:
+            ids = [policy.id for policy in policies]
+            yield Violation(
+                at(policies[0]),
+                f"and {len(policies) - 1} others differ only in their URNs: {some(ids)}",
+                "tag what they name, and make one policy that chooses by the tag",
+            )

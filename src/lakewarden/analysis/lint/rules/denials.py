@@ -1,0 +1,147 @@
+"""DENY: what it takes away, and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.applicability import denies
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
+from lakewarden.analysis.lint.lint_context import Bearing, LintContext, at, some, union, words
+from lakewarden.analysis.lint.privilege_meaning import not_denied
+from lakewarden.kernel.statement import Effect
+
+
+@rule(
+    title="An ALLOW that is always beaten by a DENY",
+    severity=Severity.WARNING,
+    why="A DENY wins at any level. The ALLOW reads as if it opened something, and opens nothing.",
+    mend="Delete one of the two.",
+    source="Apache Gravitino 1.1.0, access control page: deny takes precedence",
+    applies=denies,
+    misses="DENYs that reach only some of those whom the ALLOW is for.",
+)
+def beaten_allow(context: LintContext) -> Iterator[Violation]:
+    beaten: dict[str, set[str]] = {}
+    for statement, (privilege, grant) in context.bears(Effect.ALLOW):
+        stored = context.stored(grant)
+        if not stored or not grant.principals or not context.table.denies(privilege).every:
+            continue
+        if all(
+            stored <= context.reach(Effect.DENY, privilege, context.acts_as(principal))
+            for principal in grant.principals
+        ):
+            beaten.setdefault(statement.id, set()).add(privilege)
+    for statement in context.in_force:
+        if statement.id in beaten:
+            names = words(beaten[statement.id])
+            yield Violation(
+                at(statement),
+                f"allows {names}, which a DENY to the same takes away everywhere",
+                f"delete the ALLOW of {names}, or the DENY that beats it",
+            )
+
+
+@rule(
+    title="A DENY that closes nothing, because another privilege opens the same",
+    severity=Severity.WARNING,
+    why="Operations that take either of two privileges are closed only when both are denied:"
+    " MODIFY_TABLE reads a table, too, and a DENY of SELECT_TABLE leaves it as it is.",
+    mend="Deny the other privilege, too, or take its ALLOW away.",
+    source="Apache Gravitino 1.1.0, access control page: required conditions for loading a table",
+    applies=denies,
+    misses="The other privilege when it comes from a further role of the one who is denied.",
+)
+def bypassed_deny(context: LintContext) -> Iterator[Violation]:
+    for statement, (privilege, grant) in context.bears(Effect.DENY):
+        types = context.meaning.companions(privilege)
+        ids = context.stored(grant) & union(context.snapshot.of_type(type) for type in types)
+        if not ids or not grant.principals:
+            continue
+        for other in sorted(context.meaning.stand_ins(privilege)):
+            if all(_keeps(context, other, one, ids) for one in grant.principals):
+                yield Violation(
+                    at(statement),
+                    f"denies {privilege}, but {other} stays allowed there and opens the same",
+                    f"deny {other} as well, or take its ALLOW away",
+                )
+
+
+def _keeps(context: LintContext, privilege: str, principal: int, ids: BitMap) -> bool:
+    """Whether the principal itself is allowed the privilege on all of it, and denied it nowhere."""
+    roles = context.acts_as(principal)
+    allowed = context.reach(Effect.ALLOW, privilege, roles)
+    return ids <= allowed and ids.isdisjoint(context.reach(Effect.DENY, privilege, roles))
+
+
+@rule(
+    title="A DENY that shuts owners out of what they own",
+    severity=Severity.WARNING,
+    why="Owning a table does not help against a DENY on its schema: owners need the USE"
+    " privileges of the containers like everybody else, and a DENY beats every ALLOW.",
+    mend="Take the owner out of whatever is denied, or change the owner.",
+    source="Apache Gravitino 1.1.0, access control page: required conditions of the owner",
+    applies=denies,
+)
+def denied_owner(context: LintContext) -> Iterator[Violation]:
+    needs = context.meaning.owner_needs
+    owned_by = context.snapshot.owned_by
+    for statement, (privilege, grant) in context.bears(Effect.DENY):
+        types = [type for type, needed in needs.items() if privilege in needed]
+        if not types:
+            continue
+        ids = context.stored(grant) & union(context.snapshot.of_type(type) for type in types)
+        denied = frozenset[int]().union(*map(context.memberships.acting_as, grant.principals))
+        for owner in sorted(denied & owned_by.keys()):
+            lost = owned_by[owner] & ids
+            if lost:
+                name = context.principal(owner)
+                yield Violation(
+                    at(statement),
+                    f"denies {privilege} to `{name.kind}:{name.name}`, who owns"
+                    f" {some(map(context.entity, lost), len(lost))} and can do nothing with it",
+                    "take the owner out of the role, or give what is owned to somebody else",
+                )
+
+
+@rule(
+    title="A DENY that takes nothing away from anybody",
+    severity=Severity.WARNING,
+    why="What is not allowed is denied already. The DENY makes readers believe that the others"
+    " could get in, and it will surprise whoever grants the privilege later.",
+    mend="Delete it. Where it is a guard rail, put it on a role that everybody concerned holds.",
+    source="Apache Gravitino 1.1.0, access control page: privileges are denied by default",
+    applies=denies,
+    misses="A DENY of which one privilege works and another does not.",
+)
+def idle_deny(context: LintContext) -> Iterator[Violation]:
+    counts_alone = not_denied(context.model)
+    idle: dict[str, set[str]] = {}
+    working: set[str] = set()
+    for statement, bearing in context.bears(Effect.DENY):
+        # Of who is held by nobody another rule speaks.
+        held = any(context.users_of(principal) for principal in bearing.grant.principals)
+        if not held or bearing.privilege in counts_alone or _takes(context, bearing):
+            working.add(statement.id)
+        else:
+            idle.setdefault(statement.id, set()).add(bearing.privilege)
+    for statement in context.in_force:
+        if statement.id in idle and statement.id not in working:
+            yield Violation(
+                at(statement),
+                f"denies {words(idle[statement.id])} to whom nothing there allows it anyway",
+                "delete it, or give it to those from whom it is to be kept",
+            )
+
+
+def _takes(context: LintContext, bearing: Bearing) -> bool:
+    """Whether anybody who is denied the privilege is allowed it on any of the same."""
+    denied = bearing.grant.principals
+    return any(
+        grant.owners is not None
+        or any(context.go_together(one, other) for one in denied for other in grant.principals)
+        for grant in context.overlapping(
+            Effect.ALLOW, bearing.privilege, context.ids(bearing.grant)
+        )
+    )

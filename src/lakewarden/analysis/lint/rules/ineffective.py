@@ -1,0 +1,299 @@
+"""Statements that open nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.applicability import TYPE
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
+from lakewarden.analysis.lint.lint_context import (
+    Bearing,
+    LintContext,
+    at,
+    criteria_of,
+    union,
+    words,
+)
+from lakewarden.analysis.lint.privilege_meaning import Way
+from lakewarden.analysis.lint.rules.references import missing
+from lakewarden.kernel.model import Model, Reach
+from lakewarden.kernel.statement import Anything, Effect, Matching, On, Statement, Where
+
+
+@rule(
+    title="A statement for nobody, or about no privilege",
+    severity=Severity.WARNING,
+    why="It is stored, it is shown, and it does nothing. In DataHub an empty list of ownership"
+    " types is the usual way there: it does not mean owners of every type, but of none.",
+    mend="Name whom it is for and what it allows, or delete it.",
+    source="DataHub, PolicyEngine (resourceOwnersTypes); Policies Guide, Actors",
+)
+def empty_statement(context: LintContext) -> Iterator[Violation]:
+    for statement in context.in_force:
+        owners = statement.owners
+        if not statement.principals and (owners is None or owners.types == frozenset()):
+            yield Violation(
+                at(statement),
+                "is for nobody: no user, group or role, and no owner of any ownership type",
+                "name who it is for; owners of whatever type are meant by leaving the types out",
+            )
+        elif not statement.privileges:
+            yield Violation(at(statement), "names no privilege", "name one, or delete it")
+
+
+@rule(
+    title="A statement whose time is over, and that is still stored",
+    severity=Severity.WARNING,
+    why="It opens nothing now. With its date changed, or a clock set wrong, it opens again.",
+    mend="Delete it.",
+    source="lakewarden: validity windows",
+)
+def expired_statement(context: LintContext) -> Iterator[Violation]:
+    for statement in context.statements:
+        end = statement.valid_until
+        if end is None or not statement.active:
+            continue
+        if statement.valid_from is not None and statement.valid_from >= end:
+            yield Violation(
+                at(statement),
+                "ends before it begins, and never counts",
+                "correct `valid_from` or `valid_until`",
+            )
+        elif end <= context.now:
+            yield Violation(
+                at(statement),
+                f"counts no more since {_date(end)}",
+                "delete it; the audit trail keeps what it did",
+            )
+
+
+def _date(moment: float) -> str:
+    try:
+        return datetime.fromtimestamp(moment, UTC).date().isoformat()
+    except (OverflowError, ValueError, OSError):
+        return f"second {moment:,.0f}"
+
+
+@rule(
+    title="A privilege that no operation asks for on what it was granted on",
+    severity=Severity.NOTE,
+    why="It can be granted there, and opens nothing but, in CDAP, the sight of the entity.",
+    mend="Grant it on what it is for.",
+    source="the operations of the model",
+    misses="Privileges that are asked for only by their bare names.",
+)
+def idle_privilege(context: LintContext) -> Iterator[Violation]:
+    for statement in context.in_force:
+        type = _type_of(statement)
+        if type is None:
+            continue
+        types = {type, *context.meaning.below(type)}
+        asked = frozenset().union(*map(context.meaning.asked_for, types))
+        idle = {
+            name
+            for name in context.privileges(statement)
+            if not context.model.privileges[name].asked
+            and name not in (asked if _reaches(context, name) else context.meaning.asked_for(type))
+        }
+        if idle:
+            yield Violation(
+                at(statement),
+                f"allows {words(idle)}, for which no operation on a {type} asks",
+                f"take {words(idle)} out, or grant it on what it is for",
+            )
+
+
+def _type_of(statement: Statement) -> str | None:
+    match statement.scope:
+        case On(entity):
+            return entity.type
+        case Matching(type, _):
+            return type
+        case _:
+            return None
+
+
+def _reaches(context: LintContext, privilege: str) -> bool:
+    return context.model.privileges[privilege].reach is Reach.BELOW
+
+
+@rule(
+    title="A statement that was switched off, or never finished, and kept",
+    severity=Severity.WARNING,
+    why="One click or one bulk update brings it back, long after anybody knew what it did.",
+    mend="Delete it; an export keeps it for whoever wants it back.",
+    source="DataHub documentation, Policies Guide: troubleshooting; states INACTIVE and DRAFT",
+    misses="Statements that the system ships: switching those off is how they are replaced.",
+)
+def inactive_leftover(context: LintContext) -> Iterator[Violation]:
+    for statement in context.statements:
+        if statement.active or statement.id in context.shipped:
+            continue
+        scope = statement.scope
+        is_wide = isinstance(scope, (Anything, Where)) and not criteria_of(statement)
+        wide = is_wide and statement.owners is None and statement.effect is Effect.ALLOW
+        yield Violation(
+            at(statement),
+            "is not active" + (", and would cover everything if it were switched on" * wide),
+            "delete it, or say in its title when it is to come back",
+        )
+
+
+def inherits_nothing(model: Model) -> bool:
+    """The rule speaks about systems that contain, and in which no grant reaches inside."""
+    contains = any(type.parents for type in model.types.values())
+    granted = [p for p in model.privileges.values() if p.grantable]
+    return contains and not model.fields and all(p.reach is Reach.EXACTLY for p in granted)
+
+
+@rule(
+    title="A grant on a container whose holder has nothing inside it",
+    severity=Severity.WARNING,
+    why="In CDAP nothing is inherited: ADMIN on a namespace is ADMIN on the namespace, and on no"
+    " dataset or program in it.",
+    mend="Grant what is inside by pattern, or do not expect it.",
+    source="CDAP authorization reference 5.1.2: privileges on a parent are not inherited",
+    applies=inherits_nothing,
+    misses="Holders who have something, but not all that was meant, inside.",
+)
+def not_inherited(context: LintContext) -> Iterator[Violation]:
+    for statement in context.in_force:
+        scope = statement.scope
+        if statement.effect is not Effect.ALLOW or not isinstance(scope, On):
+            continue
+        id = context.tree.find(scope.entity)
+        if id is None or not context.bearings.get(statement.id):
+            continue
+        inside = (context.tree.subtree(id) & context.tree.stored) - BitMap([id])
+        holders = frozenset(context.bearings[statement.id][0].grant.principals)
+        if not inside or not holders:
+            continue
+        reached = union(
+            context.reach(Effect.ALLOW, name, holders)
+            for name, privilege in context.model.privileges.items()
+            if privilege.grantable
+        )
+        if inside.isdisjoint(reached):
+            yield Violation(
+                at(statement),
+                f"reaches `{scope.entity.type}:{scope.entity.name}` alone: nothing of the"
+                f" {len(inside):,} inside it is open to the same",
+                "grant on what is inside, with a pattern such as"
+                f" `dataset:{scope.entity.name}.*`, or leave a note why not",
+            )
+
+
+def inherits(model: Model) -> bool:
+    """The rule speaks about systems in which grants on containers reach what is inside."""
+    return any(p.reach is Reach.BELOW and p.grantable for p in model.privileges.values())
+
+
+@rule(
+    title="A privilege that opens nothing, because the USE privileges above it are missing",
+    severity=Severity.WARNING,
+    why="SELECT_TABLE opens a table only to whom USE_CATALOG and USE_SCHEMA open the way to it."
+    " Without them the grant is shown in every list, and nothing can be read through it.",
+    mend="Grant what the way there needs, or delete the grant.",
+    source="Apache Gravitino 1.1.0, access control page: required conditions",
+    applies=inherits,
+    misses="Users who have one part of the way each: what all holders have is taken together."
+    " DENYs on the way are not looked at.",
+)
+def unreachable_privilege(context: LintContext) -> Iterator[Violation]:
+    for statement, bearing in context.bears(Effect.ALLOW):
+        principals = [p for p in sorted(bearing.grant.principals) if context.users_of(p)]
+        lacking = [_lacks(context, bearing, principal) for principal in principals]
+        if lacking and all(lacking):
+            needed = words(frozenset[str]().union(*lacking))
+            yield Violation(
+                at(statement),
+                f"allows {bearing.privilege} to whom {needed} is not allowed there, so it opens"
+                " nothing",
+                f"allow {needed} on the containers as well, or delete it",
+            )
+
+
+def _lacks(context: LintContext, bearing: Bearing, principal: int) -> frozenset[str]:
+    """What nobody has there who acts as the principal; empty where something is opened."""
+    privilege, grant = bearing
+    ids = context.stored(grant)
+    lacking: frozenset[str] = frozenset()
+    for type, ways in context.meaning.companions(privilege).items():
+        there = ids & context.snapshot.of_type(type)
+        if not there:
+            continue
+        for way in ways:
+            missing = _missing(context, way, principal, there)
+            if not missing:
+                return frozenset()
+            lacking = missing if not lacking or len(missing) < len(lacking) else lacking
+    return lacking
+
+
+def _missing(context: LintContext, way: Way, principal: int, there: BitMap) -> frozenset[str]:
+    """Of what else the way needs, what nobody concerned has on any of the entities."""
+    open_to = there
+    absent: set[str] = set()
+    for name in sorted(way):
+        reached = _reached(context, name, principal, there)
+        open_to = open_to & reached
+        if not reached:
+            absent.add(name)
+    return frozenset(absent) if absent or open_to else way
+
+
+def _reached(context: LintContext, privilege: str, principal: int, there: BitMap) -> BitMap:
+    """On which of the entities anybody has the privilege who acts as the principal."""
+    reached = there & context.reach(Effect.ALLOW, privilege, context.acts_as(principal))
+    if reached == there:
+        return reached
+    for grant in context.overlapping(Effect.ALLOW, privilege, there):
+        if any(context.go_together(principal, other) for other in grant.principals):
+            reached |= context.ids(grant) & there
+            if len(reached) == len(there):
+                break
+    return reached
+
+
+@rule(
+    title="A statement whose pattern or criteria meet nothing that is stored",
+    severity=Severity.WARNING,
+    why="Either it was meant for something else, or for what is gone. Whatever comes to match it"
+    " one day is open from its first moment, and nobody will remember why. In CDAP it shows"
+    " the containers that it names already now.",
+    mend="Correct what it chooses by, or delete it.",
+    source="CDAP authorization reference 5.1.2, wildcards; DataHub Policies Guide, Resources",
+    misses="Policies by type alone. Statements that name something that is not stored:"
+    " `dangling-entity` finds those. One that grants in advance, before anything is created,"
+    " is found and may be wanted.",
+)
+def vacuous_scope(context: LintContext) -> Iterator[Violation]:
+    for statement in context.in_force if context.tree.stored else ():
+        bearings = context.bearings.get(statement.id, ())
+        if not bearings or not _chooses_by_more(context, statement):
+            continue
+        if any(context.stored(bearing.grant) for bearing in bearings):
+            continue
+        # Of a name that is missing, and of no values at all, other rules speak.
+        has_values = all(criterion.values for criterion in criteria_of(statement))
+        if has_values and next(missing(context, statement), None) is None:
+            yield Violation(
+                at(statement),
+                "covers nothing that is stored",
+                "correct the pattern or the criteria, or delete it until there is something",
+            )
+
+
+def _chooses_by_more(context: LintContext, statement: Statement) -> bool:
+    """Whether it chooses by more than the type: of a type there may be none yet."""
+    if statement.id in context.shipped:
+        return False
+    types = context.model.types
+    by_more = any(
+        criterion.field != TYPE or not types.keys() >= set(criterion.values)
+        for criterion in criteria_of(statement)
+    )
+    return isinstance(statement.scope, Matching) or by_more

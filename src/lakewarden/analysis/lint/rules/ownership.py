@@ -1,0 +1,142 @@
+"""Assets without owners, and owners who are nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.applicability import CONTAINER, chooses, shows
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
+from lakewarden.analysis.lint.lint_context import LintContext, at, some, union
+from lakewarden.analysis.lint.place import Place
+from lakewarden.kernel.model import Model
+
+_USUALLY_OWNED = 0.75
+"""Such a share of a container's siblings has owners before the ones without stand out."""
+
+
+@rule(
+    title="Assets that no policy by owner, domain, container, tag or term covers",
+    severity=Severity.WARNING,
+    why="Policies that choose leave them out, and policies with NOT_EQUALS or with no criteria"
+    " take them in: whoever excludes the domain of people's data includes its stray copy.",
+    mend="Assign ownership and domains at ingestion.",
+    source="DataHub documentation, Policies Guide: ownership-based access",
+    applies=chooses,
+    misses="Types of which most entities are like that.",
+)
+def homeless_entity(context: LintContext) -> Iterator[Violation]:
+    tree = context.tree
+    placed = BitMap.union(BitMap(), *context.snapshot.owned_by.values())
+    kinds = {origin for field in context.model.fields.values() for origin in field.origin}
+    for kind in sorted(kinds & context.coded.relations.keys()):
+        placed |= union(context.coded.relations[kind].inverted().values())
+    for type in sorted(context.meaning.assets):
+        stored = context.snapshot.of_type(type)
+        bare = BitMap(id for id in stored - placed if tree.parents[id] < 0)
+        if bare and len(bare) * 2 < len(stored):
+            names = (tree.names[id] for id in bare)
+            yield Violation(
+                Place("type", type),
+                f"{len(bare):,} of {len(stored):,} without owner, domain and container:"
+                f" {some(names, len(bare))}",
+                "assign owners and domains when they are ingested, or delete what nobody wants",
+            )
+
+
+@rule(
+    title="A policy for owners of a type that nobody is",
+    severity=Severity.WARNING,
+    why="Owners are compared by the URN of their ownership type. An owner without such a URN, as"
+    " older exports have them, is matched only by policies for owners of any type.",
+    mend="Name the types that are in use, or none.",
+    source="DataHub, PolicyEngine: resourceOwnersTypes (PR #7499)",
+    applies=chooses,
+)
+def typed_owner(context: LintContext) -> Iterator[Violation]:
+    if not context.snapshot.owned_by:
+        return
+    used = set(context.coded.ownerships) - {""}
+    for statement in context.in_force:
+        types = None if statement.owners is None else statement.owners.types
+        unused = sorted((types or frozenset()) - used)
+        if unused:
+            yield Violation(
+                at(statement),
+                f"is for owners of the types {some(unused)}, and nobody owns anything that way",
+                "name the ownership types that are in use"
+                + (f": {some(sorted(used))}" if used else ", or none for owners of any type"),
+            )
+
+
+def owns(model: Model) -> bool:
+    """The rule speaks about systems that have owners."""
+    return any(type.owned for type in model.types.values())
+
+
+@rule(
+    title="A container without owner, where those beside it have one",
+    severity=Severity.WARNING,
+    why="Nobody looks after it: copies that were to be gone tomorrow stay there for years, and"
+    " nobody is asked before somebody is let in.",
+    mend="Give it an owner, or drop it.",
+    source="Gravitino 1.1.0, access control page: ownership; DataHub Policies Guide: ownership",
+    applies=owns,
+    misses="Single tables; containers of a kind that is owned nowhere beside them.",
+)
+def unowned_container(context: LintContext) -> Iterator[Violation]:
+    tree = context.tree
+    owned = union(context.snapshot.owned_by.values())
+    parents = tree.above
+    stored = np.asarray(tree.stored.to_array()).astype(np.int64)
+    stored = stored[parents[stored] >= 0]
+    # Siblings are what has the same parent and the same type.
+    keys = parents[stored].astype(np.int64) * len(tree.kinds) + tree.types[stored]
+    families, inverse = np.unique(keys, return_inverse=True)
+    has_owner = np.isin(stored, np.asarray((owned & tree.stored).to_array()))
+    sizes = np.bincount(inverse, minlength=len(families))
+    owners = np.bincount(inverse, weights=has_owner, minlength=len(families))
+    stands_out = (owners >= _USUALLY_OWNED * sizes)[inverse] & ~has_owner
+    containers = np.isin(stored, parents[stored])
+    for id in stored[stands_out & containers].tolist():
+        entity = tree.entity(id)
+        type = context.model.types.get(entity.type)
+        inside = tree.subtree(id) & tree.stored
+        if type is not None and type.owned and inside.isdisjoint(owned):
+            yield Violation(
+                Place(*entity),
+                f"has no owner, nor has any of the {len(inside) - 1:,} inside it; those beside it"
+                " have",
+                "give it an owner, or drop it when nobody wants it",
+            )
+
+
+@rule(
+    title="Containers without owners, where policies show things to owners",
+    severity=Severity.NOTE,
+    why="Teams see their tables, and not the schemas that these are in.",
+    mend="Assign owners to schemas in the UI, or extend the ingestion.",
+    source="DataHub documentation, Policies Guide: schema ownership",
+    applies=shows,
+)
+def unowned_schema(context: LintContext) -> Iterator[Violation]:
+    seeing = context.meaning.seeing
+    by_owner = [
+        s for s in context.in_force if s.owners is not None and context.privileges(s) & seeing
+    ]
+    if not by_owner or CONTAINER not in context.model.fields:
+        return
+    owned = union(context.snapshot.owned_by.values())
+    for type in sorted(context.model.fields[CONTAINER].up):
+        stored = context.snapshot.of_type(type)
+        bare = stored - owned
+        if bare and owned:
+            names = (context.tree.names[id] for id in bare[:10])
+            yield Violation(
+                Place("type", type),
+                f"{len(bare):,} of {len(stored):,} without owner ({some(names)}), and"
+                f" `{by_owner[0].id}` shows things to their owners",
+                "assign owners to containers, too: the transformer for datasets leaves them out",
+            )

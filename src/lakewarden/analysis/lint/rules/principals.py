@@ -1,0 +1,205 @@
+"""Users, groups and roles that policies name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
+from lakewarden.analysis.lint.lint_context import LintContext, at, some, who
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
+
+MAX_STATEMENTS_OF_GROUP = 20
+"""More statements than this about one group are many."""
+MAX_GROUPS_OF_USER = 15
+"""More groups than this around one user are many."""
+MAX_GROUPS_OF_STATEMENT = 5
+"""More groups than this in one statement are many."""
+
+
+@rule(
+    title=f"A group that more than {MAX_STATEMENTS_OF_GROUP} statements name",
+    severity=Severity.NOTE,
+    why="Nobody can say any more what being in it means.",
+    mend="Consolidate the statements, or split the group.",
+    source="DataHub documentation, Policies Guide: groups listed in many policies",
+)
+def busy_group(context: LintContext) -> Iterator[Violation]:
+    counts: Counter[Principal] = Counter()
+    for statement in context.in_force:
+        counts.update(p for p in statement.principals if p.kind == GROUP)
+    for principal, count in sorted(counts.items()):
+        if count > MAX_STATEMENTS_OF_GROUP:
+            yield Violation(
+                who(principal),
+                f"is named by {count:,} statements",
+                "consolidate them, or split the group by what its people do",
+            )
+
+
+@rule(
+    title=f"A user in more than {MAX_GROUPS_OF_USER} groups with privileges",
+    severity=Severity.NOTE,
+    why="Groups pile up with every change of jobs, and each costs the original time per check.",
+    mend="Limit overlapping groups; let the identity provider take people out again.",
+    source="DataHub documentation, Policies Guide: review group membership",
+)
+def crowded_user(context: LintContext) -> Iterator[Violation]:
+    memberships = context.memberships
+    is_named = {
+        id
+        for side in (context.table.allow, context.table.deny)
+        for grouped in side.values()
+        for id in grouped.by_principal
+        if context.principal(id).kind == GROUP
+    }
+    users = [id for id in memberships.of if context.principal(id).kind == USER]
+    for user in sorted(users):
+        groups = sorted(is_named & context.acts_as(user))
+        if len(groups) > MAX_GROUPS_OF_USER:
+            names = (context.principal(group).name for group in groups)
+            yield Violation(
+                who(context.principal(user)),
+                f"is in {len(groups)} groups that have privileges: {some(names)}",
+                "take the user out of those of earlier jobs",
+            )
+
+
+@rule(
+    title="A group without members that has privileges, or a role that only such groups hold",
+    severity=Severity.WARNING,
+    why="The first one to be entered into the group, often by an identity provider far away, gets"
+    " all of it without anybody looking.",
+    mend="Remove the statements or the group; sync memberships from the identity provider.",
+    source="DataHub documentation, Policies Guide: groups, sync from your IdP when possible",
+    misses="Groups whose members only the identity provider knows look empty here.",
+)
+def empty_group(context: LintContext) -> Iterator[Violation]:
+    memberships = context.memberships
+    named: dict[int, list[str]] = {}
+    for statement in context.in_force:
+        for principal in statement.principals:
+            if principal.kind in (GROUP, ROLE):
+                named.setdefault(memberships.ids[principal], []).append(statement.id)
+    for id in sorted(named):
+        principal = context.principal(id)
+        members = memberships.members.get(id, frozenset())
+        if context.users_of(id) or (principal.kind == ROLE and not members):
+            continue
+        if principal.kind == ROLE:
+            groups = (context.principal(one).name for one in sorted(members))
+            says = f"is held only by {some(groups)}, where nobody is a member"
+        else:
+            says = f"has no members, and is named by {some(named[id])}"
+        yield Violation(
+            who(principal),
+            says,
+            "take its privileges away until somebody is in it, or find out who should be",
+        )
+
+
+@rule(
+    title=f"One statement that lists more than {MAX_GROUPS_OF_STATEMENT} groups",
+    severity=Severity.WARNING,
+    why="Whether a new team belongs to the list is decided anew each time, and often forgotten.",
+    mend="One group for each boundary.",
+    source="DataHub documentation, Policies Guide: groups, one group per policy boundary",
+)
+def many_groups(context: LintContext) -> Iterator[Violation]:
+    for statement in context.in_force:
+        groups = sorted(p.name for p in statement.principals if p.kind == GROUP)
+        if len(groups) > MAX_GROUPS_OF_STATEMENT:
+            yield Violation(
+                at(statement),
+                f"lists {len(groups)} groups: {some(groups)}",
+                "make one group for this boundary, with those groups' members in it",
+            )
+
+
+def _has_members(model: Model) -> bool:
+    return bool(model.membership_types)
+
+
+@rule(
+    title="Somebody who holds a role and is no user of its metalake",
+    severity=Severity.WARNING,
+    why="Membership stands in front of every operation: without it no privilege counts.",
+    mend="Add the user to the metalake, or take the role away.",
+    source="Apache Gravitino 1.1.0, access control page: users are added to a metalake",
+    applies=_has_members,
+    misses="Groups of which some are users there; for the others it is a note.",
+)
+def outsider(context: LintContext) -> Iterator[Violation]:
+    memberships = context.memberships
+    roles = (id for id in memberships.members if context.principal(id).kind == ROLE)
+    for id in sorted(roles):
+        principal = context.principal(id)
+        container = principal.name.partition(":")[0]
+        gate = memberships.ids.get(members_of(container))
+        known = any(context.is_stored(Entity(t, container)) for t in context.model.membership_types)
+        if gate is None or not known:
+            continue
+        holders = context.users_of(id)
+        outside = holders - context.users_of(gate)
+        if outside:
+            names = (context.principal(user).name for user in sorted(outside))
+            # A group may well hold a role for those few of its people who are users there.
+            direct = outside & BitMap(memberships.members[id])
+            yield Violation(
+                who(principal),
+                f"is held by {some(names)}, who {'is' if len(outside) == 1 else 'are'} not in"
+                f" `{container}` and refused whatever they hold",
+                f"add them to `{container}`, or take the role away",
+                Severity.WARNING if direct or outside == holders else Severity.NOTE,
+            )
+
+
+@rule(
+    title="A statement for users by name, instead of for a group",
+    severity=Severity.WARNING,
+    why="It stays when they change their job, their successors lack it, and there is one more of"
+    " it for each of them. In systems without criteria it is a note.",
+    mend="Prefer groups, synced from the identity provider.",
+    source="DataHub documentation, Policies Guide: groups; anti-patterns, one policy per user",
+)
+def per_user_policy(context: LintContext) -> Iterator[Violation]:
+    severity = Severity.WARNING if context.model.fields else Severity.NOTE
+    for statement in context.in_force:
+        principals = statement.principals
+        if principals and statement.owners is None and all(p.kind == USER for p in principals):
+            yield Violation(
+                at(statement),
+                f"is for {some(sorted(p.name for p in principals))} by name",
+                "make a group for what they do, and name that",
+                severity,
+            )
+
+
+@rule(
+    title="A role with privileges that nobody holds",
+    severity=Severity.WARNING,
+    why="It waits. The first who is given it gets whatever was once thought right for others.",
+    mend="Drop the role; it is quickly made again.",
+    source="Apache Gravitino 1.1.0, access control page: roles; CDAP reference 5.1.2: roles",
+    misses="Roles without any statement; they open nothing.",
+)
+def unheld_role(context: LintContext) -> Iterator[Violation]:
+    shipped = {str(table["name"]) for table in context.model.roles}
+    counts: dict[int, int] = {}
+    for statement in context.in_force:
+        for principal in statement.principals:
+            if principal.kind == ROLE and principal.name not in shipped:
+                id = context.memberships.ids[principal]
+                counts[id] = counts.get(id, 0) + 1
+    for id, count in sorted(counts.items()):
+        if not context.memberships.members.get(id):
+            statements = "1 statement" if count == 1 else f"{count:,} statements"
+            yield Violation(
+                who(context.principal(id)),
+                f"is held by nobody, and has {statements}",
+                "drop the role, or give it to whom it is for",
+            )

@@ -1,0 +1,215 @@
+"""Who sees which assets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.applicability import (
+    CONTAINER,
+    DOMAIN,
+    TYPE,
+    chooses,
+    is_restricted,
+    narrows,
+    shows,
+)
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
+from lakewarden.analysis.lint.lint_context import LintContext, at, some, union, values_of, who
+from lakewarden.analysis.lint.place import Place
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import ROLE
+from lakewarden.kernel.statement import Effect
+
+MAX_LEVELS = 3
+"""So many levels of domains below one another are still shallow."""
+_OSS = "oss"
+
+
+@rule(
+    title="Assets that are shown by a container with containers inside",
+    severity=Severity.WARNING,
+    why="The original walks from table to schema to database for every check. And a database is a"
+    " technical boundary: what somebody puts into it tomorrow is shown to the same people.",
+    mend="Choose by owner, tag or term; else by the innermost container.",
+    source="DataHub documentation, Policies Guide: container-based policies on deep chains",
+    applies=shows,
+)
+def deep_container(context: LintContext) -> Iterator[Violation]:
+    types = context.model.fields[CONTAINER].up if CONTAINER in context.model.fields else ()
+    for statement in context.policies:
+        if not context.privileges(statement) & context.meaning.seeing:
+            continue
+        for name in values_of(statement, CONTAINER):
+            ids = (context.tree.find(Entity(type, name)) for type in types)
+            inside = [context.tree.subtree(id) - BitMap([id]) for id in ids if id is not None]
+            # Containers in a container: a database with schemas, not a schema with tables.
+            if any(found & context.snapshot.of_type(t) for found in inside for t in types):
+                yield Violation(
+                    at(statement),
+                    f"shows assets by `{name}`, a container of containers",
+                    "let owners see, or name the innermost containers",
+                )
+
+
+@rule(
+    title=f"A policy by a domain with more than {MAX_LEVELS} levels of domains",
+    severity=Severity.WARNING,
+    why="Each check of the original walks the whole chain, and nobody can say from the top what"
+    " somebody may hang in at the bottom.",
+    mend="Keep domain trees shallow.",
+    source="DataHub documentation, Policies Guide: keep domain hierarchies shallow",
+    applies=chooses,
+)
+def deep_domain(context: LintContext) -> Iterator[Violation]:
+    levels: dict[str, int] = {}
+    for statement in context.policies:
+        for name in values_of(statement, DOMAIN):
+            if name not in levels:
+                levels[name] = _levels(context, name)
+            if levels[name] > MAX_LEVELS:
+                yield Violation(
+                    at(statement),
+                    f"chooses by `{name}`, at the top of {levels[name]} levels of domains",
+                    f"flatten the domains to {MAX_LEVELS} levels, or choose by owner",
+                )
+
+
+def _levels(context: LintContext, name: str) -> int:
+    """How many levels of domains there are from this one down."""
+    types = context.model.fields[DOMAIN].itself
+    ids = [context.tree.find(Entity(type, name)) for type in types]
+    deepest = 0
+    for id in ids:
+        if id is None:
+            continue
+        inside = context.tree.subtree(id)
+        for type in types:
+            for one in inside & context.snapshot.of_type(type):
+                above = 1
+                for other in context.tree.ancestors(one):
+                    if one == id:
+                        break
+                    above += 1
+                    if other == id:
+                        break
+                deepest = max(deepest, above)
+    return deepest
+
+
+@rule(
+    title="A domain as the boundary of who sees which assets",
+    severity=Severity.NOTE,
+    why="DataHub walks the domains upwards for each hit of a search; lakewarden does not, so here"
+    " it is only a matter of who looks after the boundary: an asset in no domain is lost.",
+    mend="Prefer ownership; use domains for domain entities and for discovery in the Cloud.",
+    source="DataHub documentation, Policies Guide: domains and containers; pattern A",
+    applies=shows,
+)
+def domain_boundary(context: LintContext) -> Iterator[Violation]:
+    for statement in context.policies:
+        domains = values_of(statement, DOMAIN)
+        types = values_of(statement, "TYPE")
+        only_words = types and not context.meaning.assets & set(types)
+        if domains and not only_words and context.privileges(statement) & context.meaning.seeing:
+            yield Violation(
+                at(statement),
+                f"shows assets by domain ({some(domains)})",
+                "assign owners at ingestion and let owners see; keep domains for the domain pages",
+            )
+
+
+@rule(
+    title="Reader or Editor for somebody, where policies restrict what is seen",
+    severity=Severity.WARNING,
+    why="The policies of these roles have no resource filter: who holds one sees every entity, and"
+    " all the policies by domain and by owner are for nothing.",
+    mend="Do not assign Reader or Editor to those whose view is to be restricted.",
+    source="DataHub documentation, Policies Guide: roles and VBAC; anti-patterns",
+    applies=shows,
+    misses="Roles that may write policies: Admin is for platform operators.",
+)
+def role_overrides_views(context: LintContext) -> Iterator[Violation]:
+    if not is_restricted(context):
+        return
+    meaning, memberships = context.meaning, context.memberships
+    assets = union(context.snapshot.of_type(type) for type in meaning.assets)
+    for id in sorted(memberships.members):
+        role = context.principal(id)
+        if role.kind != ROLE or not assets:
+            continue
+        alone = frozenset({id})
+        seen = union(context.reach(Effect.ALLOW, name, alone) for name in meaning.seeing)
+        # Who may write policies administers; such a role is for that.
+        administers = any(context.reach(Effect.ALLOW, name, alone) for name in meaning.granting)
+        if assets <= seen and not administers:
+            yield from _held(context, id)
+
+
+def _held(context: LintContext, id: int) -> Iterator[Violation]:
+    members = [context.principal(one) for one in sorted(context.memberships.members[id])]
+    if members:
+        yield Violation(
+            who(context.principal(id)),
+            f"shows everything, whatever policies by domain or owner say, to"
+            f" {some(one.name for one in members)}",
+            "take the role away where less is to be seen; a policy can give the rest of it",
+        )
+
+
+@rule(
+    title="Restricted views, with a search that does not filter",
+    severity=Severity.NOTE,
+    why="VIEW_AUTHORIZATION_ENABLED alone does not keep other teams' data out of a search.",
+    mend="Let lakewarden answer the search: it filters before it counts and pages.",
+    source="DataHub documentation, Policies Guide: anti-patterns, OSS view authorization",
+    applies=shows,
+)
+def search_guard(context: LintContext) -> Iterator[Violation]:
+    if not is_restricted(context):
+        return
+    settings = context.model.settings
+    if settings.get("view_authorization") == "off":
+        yield Violation(
+            Place("realm", context.model.name),
+            "policies restrict what is seen, and view authorization is off: everybody is shown"
+            " every page",
+            "switch it on (`datahub.view`, `VIEW_AUTHORIZATION_ENABLED`, or the realm's setting"
+            " `view_authorization`)",
+        )
+    elif settings.get("views") == _OSS:
+        yield Violation(
+            Place("realm", context.model.name),
+            "policies restrict what is seen; the open source DataHub masks hits only after the"
+            " search, so names, counts and facets may still tell",
+            "search through lakewarden, or use Search Access Controls of DataHub Cloud",
+        )
+
+
+@rule(
+    title="All assets of a type shown to somebody, where other policies restrict the view",
+    severity=Severity.WARNING,
+    why="Policies only ever add. One that shows all datasets makes every policy that shows some of"
+    " them pointless for the same people; often it was written for something else.",
+    mend="Keep seeing apart from editing, and choose by owner, domain or tag.",
+    source="DataHub documentation, Policies Guide: view-based access control, recommended patterns",
+    applies=shows,
+    misses="Platform teams that are meant to see everything (pattern A): ignore it for those.",
+)
+def view_by_type(context: LintContext) -> Iterator[Violation]:
+    if not is_restricted(context):
+        return
+    for statement in context.policies:
+        named = context.privileges(statement)
+        seeing = sorted(named & context.meaning.seeing)
+        types = context.meaning.assets & set(values_of(statement, TYPE))
+        if not seeing or not types or narrows(statement) or statement.owners is not None:
+            continue
+        beside = named & context.meaning.changing
+        purpose = ", in a policy that is about editing" if beside else ""
+        yield Violation(
+            at(statement),
+            f"shows every {some(sorted(types))}{purpose}, where other policies restrict the view",
+            f"take {', '.join(seeing)} out, and let other policies show what is edited there",
+        )

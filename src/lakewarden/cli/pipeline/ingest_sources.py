@@ -1,0 +1,257 @@
+"""What can be ingested, as the command line names it, and how a run is told to people."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+
+from cyclopts import Parameter
+
+from lakewarden import models
+from lakewarden.cli.outcome import YES, show, show_json, show_table
+from lakewarden.cli.question import As
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.ingest.dbt_file import DbtFile, readers
+from lakewarden.pipeline.ingest.opener import Options, opener_of, openers
+from lakewarden.pipeline.ingest.source import Source
+from lakewarden.registry import registry
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.ingest.report import Quality, Report
+    from lakewarden.pipeline.ingest.run import Result
+
+_FORMATS: Final = ("dbt-file", "csv", "parquet", "store")
+"""Sources that several systems share."""
+
+RUNNING: Final = tuple(one.name for one in registry().systems.values() if one.extractor)
+"""The systems that are read over their own API."""
+
+if TYPE_CHECKING:
+    Kind: TypeAlias = str
+else:
+    Kind = Literal[(*openers(), *_FORMATS, *RUNNING)]
+
+NOTES_SHOWN = 5
+
+_ENVIRONMENT = "env:"
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class Spark:
+    """Where the job runs."""
+
+    master: Annotated[
+        str | None, Parameter(help="Spark master, such as `local[4]` or `spark://host:7077`.")
+    ] = None
+    remote: Annotated[
+        str | None, Parameter(help="Or a Spark Connect server, such as `sc://host`.")
+    ] = None
+
+
+@Parameter("*")
+@dataclass(frozen=True)
+class Database:
+    """How what is read is named, and what of it counts: options of single sources."""
+
+    metalake: Annotated[
+        str | None,
+        Parameter(help="For `sql`, `ranger-file` and `dbt-file`: the metalake that it is put in."),
+    ] = None
+    catalog: Annotated[
+        str | None,
+        Parameter(
+            help="For `sql`: the name of the database as a catalog. For `ranger-file`: that of"
+            " the service; default: its name. For `dbt-file`: where there is no database."
+        ),
+    ] = None
+    takes_data_for_modify: Annotated[
+        bool,
+        Parameter(
+            help="For `sql`: SELECT, INSERT, UPDATE and DELETE together are MODIFY_TABLE.",
+            show_default=False,
+        ),
+    ] = False
+    takes_granted_roles: Annotated[
+        bool,
+        Parameter(help="For `sql`: roles count that take SET ROLE, too.", show_default=False),
+    ] = False
+    service: Annotated[
+        str | None, Parameter(help="For `ranger-file`: whose policies, where there are several.")
+    ] = None
+    takes_untagged: Annotated[
+        bool,
+        Parameter(
+            help="For `ranger-file`: nothing carries the tags that policies deny or mask by.",
+            show_default=False,
+        ),
+    ] = False
+    platform: Annotated[
+        str | None,
+        Parameter(help="For `dbt-file`: DataHub's platform of the database; default: adapter."),
+    ] = None
+    environment: Annotated[
+        str | None, Parameter(help="For `dbt-file`: DataHub's environment; default: PROD.")
+    ] = None
+    revision: Annotated[
+        int | None, Parameter(help="For `store`: as of which revision; default: the newest.")
+    ] = None
+
+    def given(self) -> Options:
+        """The options that were given, by name."""
+        values = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: value for name, value in values if value is not None and value is not False}
+
+
+LOCAL = Spark()
+NO_DATABASE = Database()
+
+
+def source_of(
+    kind: Kind, text: str, model: str | None = None, database: Database = NO_DATABASE
+) -> Source:
+    """The source that the command line names; raises `BadInput` for what does not go together."""
+    check_options(kind, model, database)
+    is_url = kind in openers() and opener_of(kind).is_url
+    if not is_url and not Path(text).exists():
+        raise BadInput("no such file or folder", where=text)
+    if kind in openers():
+        opener = opener_of(kind)
+        place = url_of(text, kind) if is_url else text
+        return opener.open(place, model or opener.models[0], database.given())
+    if kind == "dbt-file":
+        return DbtFile(Path(text), model or next(iter(readers())), database.given())
+
+    from lakewarden.pipeline.ingest.tabular import Tabular
+
+    return Tabular(Path(text), "csv" if kind == "csv" else "parquet", model or "")
+
+
+def check_options(kind: Kind, model: str | None, database: Database) -> None:
+    """Refuses options that do not go with the kind of source."""
+    expected: tuple[str, ...] = ()
+    several = _models_of(kind)
+    if len(several) > 1:
+        expected = several
+    elif kind == "dbt-file":
+        expected = tuple(readers())
+    elif kind in ("csv", "parquet"):
+        expected = tuple(models.names())
+        if model is None:
+            message = f"`--source {kind}` needs the model, one of: {', '.join(expected)}"
+            raise BadInput(message, where="--model")
+    if model is not None and model not in expected:
+        known = f"one of: {', '.join(expected)}" if expected else "no model"
+        raise BadInput(f"`--source {kind}` takes {known}; got `{model}`", where="--model")
+    given = database.given()
+    for name in given:
+        if kind not in _takers(name):
+            taking = " and ".join(f"`--source {one}`" for one in _takers(name))
+            raise BadInput(f"only {taking} takes it, not `--source {kind}`", where=_option(name))
+    if kind == "dbt-file":
+        _check_dbt(model or next(iter(readers())), given)
+    for name in opener_of(kind).required if kind in openers() else ():
+        if name not in given or not given[name]:
+            raise BadInput(f"`--source {kind}` needs a name", where=_option(name))
+
+
+def _option(name: str) -> str:
+    """An option as the command line spells it."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _takers(name: str) -> tuple[str, ...]:
+    """The kinds of sources that take an option."""
+    if name == "revision":
+        return ("store",)
+    by_opener = [kind for kind in openers() if name in opener_of(kind).options]
+    by_dbt = ["dbt-file"] if any(name in one.options for one in readers().values()) else []
+    return (*by_opener, *by_dbt)
+
+
+def _models_of(kind: Kind) -> tuple[str, ...]:
+    """The models under which files of a system, or a running one, may be read."""
+    if kind in RUNNING:
+        return tuple(registry().systems[kind].models)
+    return opener_of(kind).models if kind in openers() else ()
+
+
+def _check_dbt(model: str, given: Options) -> None:
+    """Refuses options that mean nothing under the model, and a required one that is missing."""
+    reader = readers()[model]
+    for name in given:
+        if name not in reader.options:
+            raise BadInput(f"`--model {model}` has no {name}", where=_option(name))
+    for name in reader.required:
+        if not given.get(name):
+            raise BadInput("`--source dbt-file` needs a name", where=_option(name))
+
+
+def url_of(text: str, kind: Kind) -> str:
+    """A URL, or the one that an environment variable holds, so that no password is shown."""
+    if not text.startswith(_ENVIRONMENT):
+        return text
+    name = text.removeprefix(_ENVIRONMENT)
+    url = os.environ.get(name, "")
+    if not url:
+        raise BadInput(f"the environment variable `{name}` is not set", where=kind)
+    return url
+
+
+def show_result(result: Result, out: Path, format: As) -> int:
+    """The run report."""
+    manifest, report = result.manifest, result.report
+    if format == "json":
+        show_json({"directory": str(out), "new": result.is_new, **report.table(manifest)})
+        return YES
+    as_before = "" if result.is_new else ", as before"
+    show(f"{out}: version {manifest.version} of realm {manifest.realm}{as_before}", "")
+    rows = [
+        (name, f"{rows.came_in:,}", f"{rows.passed:,}", f"{rows.quarantined:,}")
+        for name, rows in report.rows.items()
+        if rows.came_in or rows.passed
+    ]
+    show_table(("table", "in", "out", "set aside"), rows)
+    show(*_remarks(report))
+    return YES
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    for reason, count in report.quarantined.items():
+        yield f"set aside: {count:,} × {reason}"
+    if report.owners_added or report.owners_removed:
+        yield f"owners by pattern: {report.owners_added:,} added, {report.owners_removed:,} removed"
+    for type, count in report.named.items():
+        yield f"named, but not stored: {count:,} × {type}"
+    if report.ignored:
+        found = ", ".join(f"{count:,} × {what}" for what, count in report.ignored.items())
+        yield f"without meaning here: {found}"
+    for subject, what in report.notes[:NOTES_SHOWN]:
+        yield f"no counterpart: {subject}: {what}"
+    if report.note_count > NOTES_SHOWN:
+        yield f"no counterpart: {report.note_count - NOTES_SHOWN:,} more, in report.json"
+    for what in report.not_read:
+        yield f"not read: {what}"
+    yield from _quality(report.quality)
+    if report.reused:
+        yield f"taken over from a run that was cut short: {', '.join(report.reused)}"
+    yield f"took {report.took:.1f} s"
+
+
+def _quality(found: Quality) -> Iterator[str]:
+    """The quality of the data, where there is something to mend."""
+    for what, shares in (("owner", found.ownerless), ("description", found.undescribed)):
+        for type, share in shares.items():
+            if share.lacking:
+                part = f"{share.lacking:,} of {share.of:,} × {type}"
+                yield f"without {what}: {part} ({share.lacking / share.of:.0%})"
+    for name, count in found.dangling.items():
+        if name in ("user", "group", "role"):
+            yield f"named, but no principal that is stored: {count:,} × {name}"
+    if found.duplicates:
+        yield f"duplicates: {found.duplicates:,}"
+    for type, count in found.unknown_types.items():
+        yield f"of a type that the model does not know: {count:,} × {type}"

@@ -1,0 +1,78 @@
+"""A folder of versions, of which a manifest names the one that counts: what all writers share.
+
+OUT/manifest.json     names the version that counts; switched last, in one step
+OUT/versions/N/       a version
+OUT/.new/             the next one, while it is made
+OUT/.lock             held by the one process that works on the folder
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Protocol
+
+from lakewarden.kernel.errors import Conflict
+
+MANIFEST: Final = "manifest.json"
+REPORT: Final = "report.json"
+VERSIONS: Final = "versions"
+NEW: Final = ".new"
+LOCK: Final = ".lock"
+
+
+class Versioned(Protocol):
+    """A manifest of any kind."""
+
+    @property
+    def version(self) -> int:
+        """The version that counts."""
+        ...
+
+
+def folder_of(out: Path, manifest: Versioned) -> Path:
+    """Where what the manifest tells of is."""
+    return out / VERSIONS / str(manifest.version)
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Holds the folder, which is made if it is not there; `Conflict` while another process does."""
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"another process works on `{out}`") from None
+        yield
+
+
+def next_version(out: Path) -> int:
+    """The number of the next version, which no version had before."""
+    versions = out / VERSIONS
+    versions.mkdir(exist_ok=True)
+    numbers = [int(folder.name) for folder in versions.iterdir() if folder.name.isdecimal()]
+    return max(numbers, default=0) + 1
+
+
+def publish(out: Path, version: int, manifest: str) -> None:
+    """Makes the new version the one that counts: a reader sees the old or the new one."""
+    (out / NEW).rename(out / VERSIONS / str(version))
+    write_whole(out / MANIFEST, manifest)
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Writes a file in one step: it is there whole, or not at all."""
+    # Spark passes over what begins with a dot, so it never sees half a file.
+    new = file.with_name(f".{file.name}-{os.getpid()}")
+    try:
+        with new.open("w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakewarden import models
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
@@ -20,6 +20,8 @@ from lakewarden.kernel.principal import (
     Principal,
 )
 from lakewarden.kernel.statement_file import read_entity, read_principal
+from lakewarden.models import own
+from lakewarden.models.own import ModelText
 from lakewarden.names import cdap, control, datahub, gravitino, plain
 
 _URN = "urn:li:"
@@ -36,10 +38,11 @@ _SPELLINGS: dict[str, Spelling] = {
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A model and the spelling that its names follow."""
+    """A model and the spelling that its names follow; `text` is that of a model of one's own."""
 
     model: Model
     spelling: Spelling
+    text: ModelText | None = None
 
     def entity(self, text: str | None) -> Entity:
         """The entity that people write `type:name`, or by its URN alone where it has one.
@@ -84,9 +87,19 @@ class System:
                 return person
 
 
-def load_system(name: str, settings: Mapping[str, str] | None = None) -> System:
-    """The shipped system `name`; raises `Unknown` or `BadInput` as `models.load` does."""
-    return of_model(models.load(name, settings))
+def load_system(
+    name: str, settings: Mapping[str, str] | None = None, text: ModelText | None = None
+) -> System:
+    """The system of the model `name`: a shipped one, or the one that `text` declares.
+
+    Raises `Unknown` or `BadInput` as `models.load` and `models.own.read` do.
+    """
+    if text is None:
+        return of_model(models.load(name, settings))
+    model = own.read(text, settings, name)
+    if model.name != name:
+        raise BadInput(f"expected the model `{name}`, got `{model.name}`")
+    return replace(of_model(model), text=text)
 
 
 def of_model(model: Model) -> System:

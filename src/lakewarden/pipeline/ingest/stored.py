@@ -68,7 +68,7 @@ def snapshot(reading: Reading, name: str = "", revision: int | None = None) -> S
         raise BadInput(f"expected a revision from 1 to {newest}", where="--revision")
     if revision is None or revision == newest:
         realm = _chosen(name, {realm.name: realm for realm in reading.realms()})
-        system = load_system(realm.model, realm.settings)
+        system = load_system(realm.model, realm.settings, realm.text)
         people = reading.facts(people_of(realm.directory), None)
         facts = _with(reading.facts(realm.name, system), people)
         return Snapshot(realm, newest, facts, mark(reading))
@@ -113,7 +113,9 @@ def _as_of(reading: Reading, name: str, revision: int) -> Snapshot:
                 known.pop(effect.name, None)
         else:
             realms[effect.name] = effect.realm
-            systems[effect.name] = load_system(effect.realm.model, effect.realm.settings)
+            systems[effect.name] = load_system(
+                effect.realm.model, effect.realm.settings, effect.realm.text
+            )
     realm = _chosen(name, realms)
     own, people = (
         _facts(scopes.get(scope, Rows())) for scope in (realm.name, people_of(realm.directory))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from cyclopts import Parameter
 
 from lakewarden import models
+from lakewarden.cli.model_text import is_file, read_model
 from lakewarden.cli.outcome import show, show_table
 from lakewarden.kernel.errors import BadInput
+from lakewarden.models import own
 from lakewarden.pipeline.ingest.source import Source
 
 if TYPE_CHECKING:
@@ -157,9 +159,16 @@ def source_of(
         case "dbt-file":
             return _dbt(path, model or _DBT_MODELS[0], database)
         case _:
-            from lakewarden.pipeline.ingest.tabular import Tabular
+            return _tabular(path, kind, model or "")
 
-            return Tabular(path, kind, model or "")
+
+def _tabular(path: Path, kind: Kind, model: str) -> Source:
+    from lakewarden.pipeline.ingest.tabular import Tabular
+
+    if not is_file(model):
+        return Tabular(path, kind, model)
+    text = read_model(Path(model))
+    return Tabular(path, kind, own.name_of(text, model), model_text=text)
 
 
 def check_options(kind: Kind, model: str | None, database: Database) -> None:
@@ -171,8 +180,10 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
         expected = _DBT_MODELS
     elif kind in ("csv", "parquet"):
         expected = tuple(models.names())
+        if model is not None and is_file(model):
+            expected = (model,)
         if model is None:
-            message = f"`--source {kind}` needs the model, one of: {', '.join(expected)}"
+            message = f"`--source {kind}` needs the model, one of: {', '.join(expected)}, or a file"
             raise BadInput(message, where="--model")
     if model is not None and model not in expected:
         known = f"one of: {', '.join(expected)}" if expected else "no model"

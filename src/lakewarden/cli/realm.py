@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
+from lakewarden.cli.model_text import is_file, read_model
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
@@ -19,7 +21,9 @@ def create(
     name: Name,
     /,
     *,
-    model: Annotated[str, Parameter(help="Its model, as `gravitino`, `datahub` or `cdap`.")],
+    model: Annotated[
+        str, Parameter(help="Its model: `gravitino`, `datahub` or `cdap`, or a file of one's own.")
+    ],
     setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
     directory: Annotated[str, Parameter(help="The directory whose people it knows.")] = "main",
     at: At = NOWHERE,
@@ -29,17 +33,22 @@ def create(
     For example:
 
         lakewarden realm create lake --model gravitino --database sqlite:///estate.db
+        lakewarden realm create documents --model ./documents.toml --database sqlite:///estate.db
     """
+    text = read_model(Path(model)) if is_file(model) else None
     settings = dict(pair(text, "--setting") for text in setting)
     remote = at.remote()
     if remote is not None:
-        body = {"name": name, "model": model, "directory": directory, "settings": settings}
+        chosen = {"model": model} if text is None else {"model_text": text.text}
+        body = {"name": name, **chosen, "directory": directory, "settings": settings}
         remote.ask("POST", "/realms", body)
         return YES
+    from lakewarden.models import own
     from lakewarden.service import realms
     from lakewarden.service.realm import Realm
 
-    realm = Realm(name, model, directory, settings=settings)
+    named = model if text is None else own.name_of(text, model)
+    realm = Realm(name, named, directory, settings=settings, text=text)
     with opened(at.database, makes=True) as service:
         done(
             service.write(operator(service), lambda transaction: realms.create(transaction, realm))
@@ -66,6 +75,7 @@ def listed(*, at: At = NOWHERE, format: As = "table") -> int:
                 {
                     "name": state.realm.name,
                     "model": state.realm.model,
+                    "digest": None if state.realm.text is None else state.realm.text.digest,
                     "directory": state.realm.directory,
                     "settings": dict(state.system.model.settings),
                     "entities": len(state.matrix.snapshot.coded.tree.stored),

@@ -16,6 +16,7 @@ from typing import Final
 from lakewarden import models
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.model import Model
+from lakewarden.kernel.toml_section import Section
 
 MAX_BYTES: Final = 256 * 1024
 """How long the text of a model may be, in bytes of UTF-8."""
@@ -32,6 +33,16 @@ class ModelText:
 
     text: str
     digest: str
+
+
+def of_table(value: object, where: str) -> ModelText | None:
+    """The text that `asdict` made a table of; None for no table. Raises `BadInput`."""
+    if value is None:
+        return None
+    section = Section(value, where)
+    found = ModelText(section.text("text"), section.text("digest"))
+    section.close()
+    return found
 
 
 def digest_of(text: str) -> str:

@@ -30,7 +30,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.statement_file import read_statements, write_statement
-from lakewarden.models.own import ModelText
+from lakewarden.models import own
 from lakewarden.service.link import Asset, Link
 from lakewarden.service.realm import Realm, Token
 from lakewarden.service.system import System
@@ -322,6 +322,6 @@ def _statement(id: str, row: Any, system: System | None) -> Effect:
 
 
 def _realm(row: Any) -> Realm:
-    text = row.get("text")
-    read = {"deleted": frozenset(row["deleted"]), "text": text and ModelText(**text)}
+    text = own.of_table(row.get("text"), "change feed")
+    read = {"deleted": frozenset(row["deleted"]), "text": text}
     return Realm(**{**row, **read})

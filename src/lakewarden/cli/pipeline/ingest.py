@@ -24,8 +24,8 @@ from lakewarden.cli.outcome import YES, show_json
 from lakewarden.cli.pipeline.progress import shown
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.ingest.source import system_of
 from lakewarden.pipeline.job import session
-from lakewarden.service.system import load_system
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.live import Live
@@ -118,7 +118,7 @@ def ingest(  # noqa: PLR0913 — each is an option
         settings = dict(stored.settings)
     else:
         found = source_of(source, path_or_url, model, database)
-    load_system(found.model, settings)
+    system_of(found, settings)
     found = _with_inventories(found, inventory)
     with (
         session("lakewarden ingest", spark.master, spark.remote) as jobs,

@@ -19,7 +19,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -100,7 +100,7 @@ def make_index(
     process works on `out`; `out` then holds what it held.
     """
     manifest = directory_manifest.read_manifest(source)
-    system = load_system(manifest.model, manifest.settings)
+    system = load_system(manifest.model, manifest.settings, manifest.model_text)
     stated = statements_of(source, manifest, system)
     start, end = interval(stated, time.time() if now is None else now)
     text = "".join(f"{json.dumps(write_statement(s), ensure_ascii=False)}\n" for s in stated)
@@ -114,6 +114,8 @@ def make_index(
         "from": start if isfinite(start) else None,
         "until": end if isfinite(end) else None,
     }
+    if system.text is not None:
+        facts["model_text"] = asdict(system.text)
     key = key_of(inputs, {name: str(value) for name, value in facts.items()})
     with draft(out, index.KIND, key, progress) as one:
         (one.folder / index.STATEMENTS).write_text(text, "utf-8")
@@ -365,6 +367,7 @@ class _Job:
             self.now,
             self.bits,
             count,
+            self.system.text,
         )
 
     def _match(self, context: TaskContext) -> Callable[[Path], dict[str, Any]]:

@@ -49,7 +49,7 @@ def own(
     when another process works on `out`.
     """
     before = read_manifest(directory)
-    system = load_system(before.model, before.settings)
+    system = load_system(before.model, before.settings, before.model_text)
     if system.model.spelling != "datahub":
         message = f"owners by pattern are for datasets of DataHub, not for {system.model.title}"
         raise BadInput(message, where=str(directory))
@@ -89,6 +89,7 @@ def own(
             statements=before.statements,
             options=options,
             deleted=before.deleted,
+            model_text=before.model_text,
         )
         report = _report(before, found, stages)
         manifest, is_new = one.finish(manifest, report.table)

@@ -28,13 +28,13 @@ from lakewarden.pipeline.ingest.quality import named_only, quality
 from lakewarden.pipeline.ingest.report import MAX_NOTES, Report
 from lakewarden.pipeline.ingest.report import Rows as Counted
 from lakewarden.pipeline.ingest.rows import Distributed, Rows, distributed
-from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
+from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent, system_of
 from lakewarden.pipeline.ingest.stages import FETCHED, Found, Stages, digest
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.pipeline.ingest.version import Draft, draft, read_from, written_to
 from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, write
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
-from lakewarden.service.system import System, load_system
+from lakewarden.service.system import System
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,7 +97,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     when another process works on `out`, `Unavailable` when the source cannot be reached;
     `out` then holds what it held.
     """
-    system = load_system(source.model, settings)
+    system = system_of(source, settings)
     rules, ruled = None, {}
     if ownership is not None:
         rules = _rules(ownership, spark, system)
@@ -125,6 +125,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
             statements=statements,
             options={**local.options, **ruled},
             deleted=_deleted(read, system),
+            model_text=system.text,
         )
         manifest, is_new = one.finish(manifest, report.table)
     steps = len(COLUMNS) + 1

@@ -30,6 +30,7 @@ from lakewarden.aspects.row import (
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
 from lakewarden.kernel.statement_file import write_statement
+from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.source import Reading as Given
@@ -157,6 +158,11 @@ class Stored:
         return self.snapshot.realm.model
 
     @property
+    def model_text(self) -> ModelText | None:
+        """The text of the realm's model, where it is not shipped."""
+        return self.snapshot.realm.text
+
+    @property
     def settings(self) -> Mapping[str, str]:
         """Those of the realm, which its rows are read under."""
         return self.snapshot.realm.settings
@@ -186,7 +192,7 @@ class Stored:
 
     def _all(self) -> list[Row]:
         if not self._rows:
-            system = load_system(self.model, self.settings)
+            system = load_system(self.model, self.settings, self.model_text)
             self._rows += rows(self.snapshot, system, self.name)
         return self._rows
 

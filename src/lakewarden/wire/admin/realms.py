@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
+from lakewarden.kernel.errors import BadInput
+from lakewarden.models import own
+from lakewarden.models.own import ModelText
 from lakewarden.service import control, realms
 from lakewarden.service.control import SERVER, Denied
 from lakewarden.service.realm import Realm
@@ -36,20 +39,38 @@ def listed(exchange: Exchange) -> Answered:
 def load(exchange: Exchange) -> Answered:
     """One realm."""
     found = realms.load(exchange.state, exchange.actor, exchange.params["realm"], exchange.now)
-    return found if isinstance(found, Denied) else _given(exchange, found)
+    if isinstance(found, Denied):
+        return found
+    given = _given(exchange, found)
+    text = found.realm.text
+    given.model_text = None if text is None else text.text
+    return given
 
 
 def create(exchange: Exchange, body: NewRealm) -> Answered:
     """Creates a realm."""
+    model, text = _model(body)
     realm = Realm(
         body.name,
-        body.model,
+        model,
         body.directory,
         settings=body.settings,
         spellings=body.spellings,
+        text=text,
     )
     made = exchange.write(lambda transaction: realms.create(transaction, realm))
     return made if isinstance(made, Denied) else _made(exchange, realm.name)
+
+
+def _model(body: NewRealm) -> tuple[str, ModelText | None]:
+    """The name of the model that a realm is to have, and its text where it is not shipped."""
+    if (body.model is UNSET) is (body.model_text is UNSET):
+        raise BadInput("expected either `model` or `model_text`", where="model")
+    if body.model_text is UNSET:
+        assert body.model is not UNSET  # noqa: S101 — INVARIANT: one of them is there
+        return body.model, None
+    text = own.of_text(body.model_text, "model_text")
+    return own.name_of(text, "model_text"), text
 
 
 def alter(exchange: Exchange, body: RealmChange) -> Answered:
@@ -82,6 +103,7 @@ def _given(exchange: Exchange, found: RealmState) -> RealmGiven:
         title=model.title,
         directory=realm.directory,
         settings=dict(model.settings),
+        model_digest=None if realm.text is None else realm.text.digest,
     )
     see = ("entity.list", "statement.list")
     if any(

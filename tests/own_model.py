@@ -20,3 +20,18 @@ def changed(*pairs: tuple[str, str], text: str = TEXT) -> ModelText:
         assert old in text, old
         text = text.replace(old, new)
     return own.of_text(text)
+
+
+STRICTER: Final = changed(
+    (
+        'rule = "READ or WRITE or KEEPER"\n\n[operations."document.write"]',
+        'rule = "WRITE or KEEPER"\n\n[operations."document.write"]',
+    )
+)
+"""Who may only read a document, may not any more."""
+
+NO_READ: Final = changed(
+    ('[privileges.READ]\ntitle = "read documents"\non = ["workspace", "folder", "document"]\n', ""),
+    ('"READ or WRITE', '"WRITE'),
+)
+"""Without the privilege `READ`."""

@@ -13,7 +13,7 @@ from lakewarden.pipeline import job
 from lakewarden.store import backup, open_store
 from tests.cli.realms import Cli
 from tests.cli.stores import Admin
-from tests.own_model import GIVEN, NAME, TEXT
+from tests.own_model import GIVEN, NAME, NO_READ, STRICTER, TEXT
 
 TABLES: Final = {
     "entities.csv": """type,name,parent_type,parent_name
@@ -220,3 +220,43 @@ def test_a_backup_brings_the_model_along(stored: Admin, tmp_path: Path) -> None:
     backup.restore(file, url)
     asked = ("check", "ana", "document.read", "document:budget", "--realm", "mine")
     assert stored.cli(*asked, "--database", url).code == 0
+
+
+def test_an_upgrade_is_planned_refused_and_applied(stored: Admin, tmp_path: Path) -> None:
+    file = tmp_path / "next.toml"
+    file.write_text(STRICTER.text, "utf-8")
+    asked = ("realm", "upgrade", "mine", "--model", str(file))
+    before = stored.revision()
+    planned = stored(*asked)
+    assert (planned.code, stored.revision()) == (1, before)
+    assert planned.lines[0].startswith(f"mine: would be upgraded from {GIVEN.digest[:12]} to ")
+    assert "  ~ document.read" in planned.lines
+    assert "ana can no longer read 2 × document" in planned.out
+    assert stored(*asked, "--apply").code == 0
+    assert stored.revision() == before + 1
+    again = stored(*asked)
+    assert (again.code, again.lines) == (
+        0,
+        [f"mine: has this model already, at revision {before + 1}"],
+    )
+    question = ("check", "ana", "document.read", "document:budget", "--realm", "mine")
+    assert stored(*question).code == 1
+
+
+def test_an_upgrade_drops_what_it_orphans_only_where_that_is_said(
+    stored: Admin, tmp_path: Path
+) -> None:
+    file = tmp_path / "next.toml"
+    file.write_text(NO_READ.text, "utf-8")
+    asked = ("realm", "upgrade", "mine", "--model", str(file))
+    planned = stored(*asked)
+    assert "unknown to the new model: --drop drops it" in planned.lines
+    assert any(line.startswith("  - statement staff-read: ") for line in planned.lines)
+    refused = stored.ask(*asked, "--apply")
+    assert refused.code == 2
+    assert "orphans 1 × statement, such as statement `staff-read`" in refused.err
+    assert stored.ask(*asked, "--drop").code == 2
+    done = json.loads(stored(*asked, "--apply", "--drop", "--format", "json").out)
+    assert (done["applied"], done["orphaned"]) == (True, {"statement": 1})
+    shipped = stored.ask("realm", "upgrade", "gravitino", "--model", str(file))
+    assert (shipped.code, shipped.out) == (2, "")

@@ -133,7 +133,7 @@ def alter(
     kept = frozenset(id for id in realm.deleted if _is_default(system.model.defaults, id))
     realm = replace(realm, deleted=kept)
     new = {s.id: s for s in default_statements(system, realm.deleted)}
-    transaction.change(name, RealmChanged(name, realm), *_following(before, old, new))
+    transaction.change(name, RealmChanged(name, realm), *following(before, old, new))
     return realm
 
 
@@ -141,10 +141,13 @@ def _is_default(defaults: Iterable[Mapping[str, object]], id: str) -> bool:
     return any(table["id"] == id for table in defaults)
 
 
-def _following(
+def following(
     before: RealmState, old: Mapping[str, Statement], new: Mapping[str, Statement]
 ) -> list[StatementAdded | StatementRemoved]:
-    """The changes of default statements; one that somebody edited is left as it is."""
+    """The changes of default statements from `old` to `new`, each by its id.
+
+    One that somebody edited is left as it is.
+    """
     stored = before.matrix.snapshot.table.statements
     gone = [id for id in old if id not in new and stored.get(id) == old[id]]
     come = [s for id, s in new.items() if old.get(id) != s and stored.get(id) == old.get(id)]

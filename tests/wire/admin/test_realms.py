@@ -7,7 +7,7 @@ import json
 import sqlalchemy as sa
 
 from lakewarden.store import SqlStore, schema
-from tests.own_model import GIVEN, NAME, TEXT
+from tests.own_model import GIVEN, NAME, NO_READ, TEXT
 from tests.wire.admin.api import Api
 
 
@@ -117,6 +117,32 @@ def test_a_realm_whose_model_cannot_be_used_is_closed_and_told(api: Api) -> None
     assert api.ask("POST", "//r/mine/access/v1/evaluation", question).status == 401
     assert api.must("GET", "/realms/gravitino")["model"] == "gravitino"
     assert api.ask("DELETE", "/realms/mine").status == 204
+
+
+def test_an_upgrade_is_planned_first_and_refuses_to_orphan(api: Api) -> None:
+    api.must("POST", "/realms", {"name": "mine", "model_text": TEXT})
+    granted = {"privileges": ["READ"], "to": ["user:ana"], "on": "workspace:home"}
+    api.must("PUT", "/realms/mine/statements/read", granted)
+    path, body = "/realms/mine/upgrade", {"model_text": NO_READ.text}
+    planned = api.must("POST", path, body)
+    assert (planned["pending"], planned["orphaned"]) == (True, {"statement": 1})
+    assert planned["words"]["privileges"]["gone"] == ["READ"]
+    assert api.must("GET", "/realms/mine")["model_digest"] == GIVEN.digest
+    refused = api.ask("POST", path, {**body, "apply": True})
+    assert (refused.status, "`read`" in refused.body["detail"]) == (409, True)
+    done = api.must("POST", path, {**body, "apply": True, "drop": True})
+    found = api.must("GET", "/realms/mine")
+    assert (found["model_digest"], found["statements"]) == (NO_READ.digest, 0)
+    assert done["revision"] > planned["revision"]
+    assert api.must("POST", path, body)["pending"] is False
+    for wrong, status in (
+        ({"model_text": "[model"}, 400),
+        ({"model_text": TEXT.replace('"documents"', '"papers"')}, 400),
+        ({}, 400),
+    ):
+        assert api.ask("POST", path, wrong).status == status
+    assert api.ask("POST", "/realms/gravitino/upgrade", body).status == 400
+    assert api.ask("POST", path, body, user="ana").status == 403
 
 
 def test_a_no_says_what_is_missing_and_who_may_grant_it(api: Api) -> None:

@@ -123,6 +123,35 @@ class RealmChange(Body, kw_only=True):
     spellings: dict[str, str] | UnsetType = UNSET
 
 
+class ModelUpgrade(Body, kw_only=True):
+    """Another edition of a realm's model; without `apply` nothing is changed.
+
+    `drop`: what the edition does not know goes.
+    """
+
+    model_text: ModelFile
+    apply: bool = False
+    drop: bool = False
+
+
+class UpgradeGiven(Given, kw_only=True):
+    """What an upgrade changes, or has changed; `words` by `types`, `privileges`, `operations`.
+
+    `pending`: the realm has another text than it would have. `was` and `now` are digests.
+    `orphans` are the first of what is orphaned, `orphaned` counts all of it by kind.
+    """
+
+    realm: str
+    revision: int
+    was: str
+    now: str
+    pending: bool
+    words: dict[str, dict[str, list[str]]]
+    orphans: list[dict[str, str]]
+    orphaned: dict[str, int]
+    access: dict[str, Any]
+
+
 class RealmGiven(Given, kw_only=True):
     """One realm. `settings` are all of its model, also those left as they come.
 

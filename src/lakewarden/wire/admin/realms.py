@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import UNSET
 
 from lakewarden.kernel.errors import BadInput
@@ -9,10 +10,19 @@ from lakewarden.models import own
 from lakewarden.models.own import ModelText
 from lakewarden.service import control, realms
 from lakewarden.service.control import SERVER, Denied
+from lakewarden.service.model_upgrade import apply_upgrade, plan_upgrade
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import RealmState
 from lakewarden.service.statements import stored
-from lakewarden.wire.admin.bodies import Caller, NewRealm, RealmChange, RealmGiven, Realms
+from lakewarden.wire.admin.bodies import (
+    Caller,
+    ModelUpgrade,
+    NewRealm,
+    RealmChange,
+    RealmGiven,
+    Realms,
+    UpgradeGiven,
+)
 from lakewarden.wire.admin.endpoint import Answered, Endpoint
 from lakewarden.wire.exchange import Exchange
 
@@ -84,6 +94,19 @@ def alter(exchange: Exchange, body: RealmChange) -> Answered:
     return changed if isinstance(changed, Denied) else _made(exchange, name)
 
 
+def upgrade(exchange: Exchange, body: ModelUpgrade) -> Answered:
+    """Plans or does the upgrade of a realm to another edition of its model."""
+    name, service, actor = exchange.params["realm"], exchange.service, exchange.actor
+    text = own.of_text(body.model_text, "model_text")
+    own.name_of(text, "model_text")
+    if not body.apply:
+        found = plan_upgrade(service, actor, name, text)
+    else:
+        found = apply_upgrade(service, actor, name, text, drop=body.drop)
+        exchange.state = service.state
+    return found if isinstance(found, Denied) else msgspec.convert(found.table(), UpgradeGiven)
+
+
 def drop(exchange: Exchange) -> Answered:
     """Drops a realm with everything in it."""
     name = exchange.params["realm"]
@@ -139,6 +162,15 @@ ENDPOINTS = (
         "change a realm's settings",
         takes=RealmChange,
         gives=RealmGiven,
+    ),
+    Endpoint(
+        "POST",
+        "/realms/{realm}/upgrade",
+        "realm.alter",
+        upgrade,
+        "plan or do the upgrade of a realm's own model",
+        takes=ModelUpgrade,
+        gives=UpgradeGiven,
     ),
     Endpoint("DELETE", "/realms/{realm}", "realm.drop", drop, "drop a realm"),
 )

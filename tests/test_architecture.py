@@ -119,8 +119,8 @@ SYSTEMS = re.compile("gravitino|datahub|cdap", re.IGNORECASE)
 NAMES_OF_SYSTEMS = {
     "analysis/lint/rules": "a rule cites where its pattern comes from",
     "cli/importing.py": "help of options that single systems take",
-    "cli/ingest_sources.py": "help of options that single systems take",
     "cli/pipeline/ingest.py": "help and examples",
+    "cli/pipeline/ingest_sources.py": "help of options that single systems take",
     "cli/pipeline/ownership.py": "help and examples",
     "cli/question.py": "help of the asking verbs",
     "cli/realm.py": "help and examples",

@@ -146,11 +146,15 @@ class Registry:
                 self.problems[system.name] = str(error)
         return self.problems
 
+    def shipping(self, model: str) -> SystemDefinition | None:
+        """The system that ships a model; None for a model of one's own."""
+        return next((one for one in self.systems.values() if model in one.models), None)
+
     def of_model(self, model: str) -> SystemDefinition:
         """The system that ships a model; raises `Unknown`."""
-        for system in self.systems.values():
-            if model in system.models:
-                return system
+        system = self.shipping(model)
+        if system is not None:
+            return system
         raise Unknown("model", model, f"expected one of: {', '.join(self.models())}")
 
     def models(self) -> tuple[str, ...]:

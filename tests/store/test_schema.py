@@ -27,7 +27,9 @@ def test_a_table_of_facts_has_the_columns_that_the_kernel_declares(name: str) ->
 
 
 def test_realms_and_tokens_have_a_column_for_each_field() -> None:
-    assert {f.name for f in fields(Realm)} == set(schema.realms.c.keys()) - {"scope"}
+    # The text of a model lies in a table of its own, by its digest.
+    named = {"digest" if f.name == "text" else f.name for f in fields(Realm)}
+    assert named == set(schema.realms.c.keys()) - {"scope"}
     assert {f.name for f in fields(Token)} == set(schema.tokens.c.keys()) - {"scope", "key"}
     assert set(TOKEN_COLUMNS) == {f.name for f in fields(Token)}
 

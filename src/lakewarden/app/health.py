@@ -24,7 +24,7 @@ from lakewarden.app.write_watch import WriteWatch
 from lakewarden.authn import header
 from lakewarden.authn.authenticator import Unauthenticated
 from lakewarden.http.exchange import Refused, Reply
-from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.errors import RealmClosed, WardenError
 from lakewarden.service import control
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import weakened
@@ -88,8 +88,10 @@ class Health:
         """What the configuration and the realms have switched off."""
         if not self._parts.is_open:
             return self._weakened
-        realms = self._parts.service.state.realms.values()
-        return [*self._weakened, *weakened(realm.system.model for realm in realms)]
+        state = self._parts.service.state
+        closed = (f"realm `{name}`: {RealmClosed.public}" for name in sorted(state.closed))
+        models = (realm.system.model for realm in state.realms.values())
+        return [*closed, *self._weakened, *weakened(models)]
 
     def _not_ready(self, status: str) -> Response:
         reply = _json(503, {"status": status, "warnings": self._warnings()})

@@ -14,7 +14,7 @@ from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.index_catch_up import since
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import weakened
-from lakewarden.service.state import load_only
+from lakewarden.service.state import fault, load_only
 from lakewarden.service.system import load_system
 from lakewarden.store import open_store
 
@@ -51,5 +51,9 @@ def preflight(settings: Settings) -> Preflight:
     settings = settled(state, settings, now)
     added = is_added(state, settings, now) and settings.admin not in administrators(state, now)
     told = (f"`{settings.admin}` administers this store from now on",) if added else ()
-    weak = weakened(load_system(r.model, r.settings).model for r in known or realms(settings))
+    weak = weakened(
+        load_system(r.model, r.settings, r.text).model
+        for r in known or realms(settings)
+        if fault(r) is None
+    )
     return Preflight(settings, (*settings.without_effect, *weak, *told))

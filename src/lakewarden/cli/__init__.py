@@ -103,6 +103,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         {
             "create": "lakewarden.cli.realm:create",
             "list": "lakewarden.cli.realm:listed",
+            "upgrade": "lakewarden.cli.realm:upgrade",
             "drop": "lakewarden.cli.realm:drop",
         },
     ),

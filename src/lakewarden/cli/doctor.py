@@ -193,6 +193,8 @@ def _realms(report: Report, service: DecisionService) -> None:
         report.add("realms", "ok", f"{name}: {realm.system.model.title}, {entities:,} entities")
         for weakness in realm.system.model.weakened:
             report.add("realms", "ok", f"mind that in {name} {weakness}")
+    for name, closed in sorted(state.closed.items()):
+        report.add("realms", "bad", f"{name} is closed: {closed.reason}")
     if not control.administrators(state, service.clock()):
         report.add("realms", "bad", "nobody administers lakewarden; `lakewarden init` names one")
 

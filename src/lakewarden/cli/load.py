@@ -120,9 +120,10 @@ def _sent(loaded: Loaded) -> dict[str, object]:
     """The rows as the server takes them."""
     from lakewarden.kernel.statement_file import write_statement
 
-    facts = loaded.facts
+    facts, text = loaded.facts, loaded.system.text
     return {
         "model": loaded.manifest.model,
+        **({} if text is None else {"model_text": text.text}),
         "settings": dict(loaded.system.model.settings),
         "entities": [(*entity, *(parent or (None, None))) for entity, parent in facts.entities],
         "relations": [(kind, *source, *target) for kind, source, target in facts.relations],

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from lakewarden import models
+from lakewarden.cli.model_text import is_file, read_model
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As, open_realm
 from lakewarden.cli.question_target import DATABASE, NOWHERE, SERVER, Where
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import ANY, Model
+from lakewarden.models import own
+from lakewarden.service.system import load_system
 
 
 def operations(
@@ -74,7 +78,7 @@ def _model(where: Where, name: str | None) -> Model:
             f" {expected})"
         )
     if name is not None:
-        return models.load(name)
+        return own.read(read_model(Path(name)), None, name) if is_file(name) else models.load(name)
     remote = where.remote()
     if remote is not None:
         return remote.model()
@@ -83,4 +87,4 @@ def _model(where: Where, name: str | None) -> Model:
     from lakewarden.pipeline.directory_manifest import read_manifest
 
     manifest = read_manifest(where.from_)
-    return models.load(manifest.model, manifest.settings)
+    return load_system(manifest.model, manifest.settings, manifest.model_text).model

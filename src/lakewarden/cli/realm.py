@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
-from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.model_text import is_file, read_model
+from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As, Texts, pair
+from lakewarden.cli.upgrade_view import upgrade_lines
 from lakewarden.kernel.errors import BadInput
+
+if TYPE_CHECKING:
+    from lakewarden.models.own import ModelText
+    from lakewarden.service.model_upgrade import Upgrade
 
 Name = Annotated[str, Parameter(help="The realm's name.")]
 
@@ -19,7 +26,9 @@ def create(
     name: Name,
     /,
     *,
-    model: Annotated[str, Parameter(help="Its model, as `gravitino`, `datahub` or `cdap`.")],
+    model: Annotated[
+        str, Parameter(help="Its model: `gravitino`, `datahub` or `cdap`, or a file of one's own.")
+    ],
     setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
     directory: Annotated[str, Parameter(help="The directory whose people it knows.")] = "main",
     at: At = NOWHERE,
@@ -29,17 +38,22 @@ def create(
     For example:
 
         lakewarden realm create lake --model gravitino --database sqlite:///estate.db
+        lakewarden realm create documents --model ./documents.toml --database sqlite:///estate.db
     """
+    text = read_model(Path(model)) if is_file(model) else None
     settings = dict(pair(text, "--setting") for text in setting)
     remote = at.remote()
     if remote is not None:
-        body = {"name": name, "model": model, "directory": directory, "settings": settings}
+        chosen = {"model": model} if text is None else {"model_text": text.text}
+        body = {"name": name, **chosen, "directory": directory, "settings": settings}
         remote.ask("POST", "/realms", body)
         return YES
+    from lakewarden.models import own
     from lakewarden.service import realms
     from lakewarden.service.realm import Realm
 
-    realm = Realm(name, model, directory, settings=settings)
+    named = model if text is None else own.name_of(text, model)
+    realm = Realm(name, named, directory, settings=settings, text=text)
     with opened(at.database, makes=True) as service:
         done(
             service.write(operator(service), lambda transaction: realms.create(transaction, realm))
@@ -66,6 +80,7 @@ def listed(*, at: At = NOWHERE, format: As = "table") -> int:
                 {
                     "name": state.realm.name,
                     "model": state.realm.model,
+                    "digest": None if state.realm.text is None else state.realm.text.digest,
                     "directory": state.realm.directory,
                     "settings": dict(state.system.model.settings),
                     "entities": len(state.matrix.snapshot.coded.tree.stored),
@@ -91,6 +106,61 @@ def _row(found: dict[str, object]) -> tuple[str, ...]:
 
 def _number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else ""
+
+
+def upgrade(
+    name: Name,
+    /,
+    *,
+    model: Annotated[Path, Parameter(help="File with the other edition of its model.")],
+    apply: Annotated[
+        bool, Parameter(help="Do it; without, it is only planned.", show_default=False)
+    ] = False,
+    drop: Annotated[
+        bool,
+        Parameter(help="With --apply: drop what the edition does not know.", show_default=False),
+    ] = False,
+    at: At = NOWHERE,
+    format: As = "table",
+) -> int:
+    """Gives a realm another edition of its own model: what that changes, and with --apply does it.
+
+    Shown are words that come and go, what is stored and unknown to the edition, and who can do
+    more or less. Exit code 1 when there is anything to do. What would be orphaned refuses the
+    upgrade, unless --drop is given.
+
+    For example:
+
+        lakewarden realm upgrade documents --model ./documents.toml --database sqlite:///estate.db
+    """
+    if drop and not apply:
+        raise BadInput("only what is applied drops anything; give --apply too", where="--drop")
+    found = _upgraded(name, read_model(model), str(model), apply=apply, drop=drop, at=at)
+    if format == "json":
+        show_json({**found.table(), "applied": apply})
+    else:
+        for line in upgrade_lines(found, applied=apply):
+            show(line)
+    return YES if apply or found.is_empty else NO
+
+
+def _upgraded(
+    name: str, text: ModelText, where: str, *, apply: bool, drop: bool, at: At
+) -> Upgrade:
+    from lakewarden.models import own
+    from lakewarden.service import model_upgrade
+
+    own.name_of(text, where)
+    remote = at.remote()
+    if remote is not None:
+        body = {"model_text": text.text, "apply": apply, "drop": drop}
+        path = f"/realms/{quote(name, safe='')}/upgrade"
+        return model_upgrade.read_upgrade(remote.ask("POST", path, body))
+    with opened(at.database) as service:
+        actor = operator(service)
+        if not apply:
+            return done(model_upgrade.plan_upgrade(service, actor, name, text))
+        return done(model_upgrade.apply_upgrade(service, actor, name, text, drop=drop))
 
 
 def drop(

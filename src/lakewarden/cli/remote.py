@@ -21,6 +21,7 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Decision, Reason
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_principal, read_statements
+from lakewarden.models.own import ModelText
 from lakewarden.service.system import System, load_system
 
 TIMEOUT: Final = 30.0
@@ -142,6 +143,13 @@ def _refusal(status: int, problem: Json, address: str) -> BadInput | Unavailable
     return BadInput(said)
 
 
+def system_of(given: Mapping[str, Any]) -> System:
+    """The system of a realm as a server gives it alone, with the text of its model."""
+    text, digest = given.get("model_text"), given.get("model_digest")
+    own = None if text is None or digest is None else ModelText(text, digest)
+    return load_system(given["model"], given["settings"], own)
+
+
 class RemoteRealm:
     """One realm of a server. Answers are as the API gives them; errors as `Server`'s."""
 
@@ -156,7 +164,7 @@ class RemoteRealm:
         """The realm's system, with its settings."""
         if self._system is None:
             found = self.server.ask("GET", self.path)
-            self._system = load_system(found["model"], found["settings"])
+            self._system = system_of(found)
         return self._system
 
     def model(self) -> Model:

@@ -47,8 +47,8 @@ def password(
 
     def check(service: DecisionService) -> tuple[RealmState, Any]:
         found = service.state.realm(realm)
-        system = registry().of_model(found.realm.model)
-        if not system.passwords:
+        system = registry().shipping(found.realm.model)
+        if system is None or not system.passwords:
             titles = " or ".join(one.title for one, _ in registry().having("passwords"))
             raise BadInput(f"`{realm}` is no realm of {titles}")
         return found, system.load(system.passwords)

@@ -61,6 +61,12 @@ class Unavailable(WardenError):
     public: ClassVar[str] = "the store cannot be reached now"
 
 
+class RealmClosed(Unavailable):
+    """A realm answers nothing, because its model cannot be used; the others are open."""
+
+    public: ClassVar[str] = "closed, as its model cannot be used"
+
+
 class Starting(Unavailable):
     """The store is there, and what decides is still being read from it."""
 

@@ -49,4 +49,6 @@ def loads(text: str, where: str, settings: Mapping[str, str] | None = None) -> M
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(str(error).lower(), where=where) from None
+    except RecursionError:
+        raise BadInput("nested too deep", where=where) from None
     return read(data, where, settings)

@@ -61,7 +61,7 @@ def load(path: Path) -> Loaded:
     """
     manifest = read_manifest(path)
     try:
-        system = load_system(manifest.model, manifest.settings)
+        system = load_system(manifest.model, manifest.settings, manifest.model_text)
     except (BadInput, Unknown) as error:
         raise BadInput(str(error), where=str(path / MANIFEST)) from None
     version = folder_of(path, manifest)

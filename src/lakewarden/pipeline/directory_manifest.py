@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
+from lakewarden.models import own
+from lakewarden.models.own import ModelText
 from lakewarden.pipeline.tables import COLUMNS, QUARANTINE
 from lakewarden.pipeline.version_folder import MANIFEST, write_whole
 
@@ -40,6 +42,7 @@ class Manifest:
 
     `source` is the kind of source, `options` what the caller chose for it. `tables` covers
     the tables of `COLUMNS`. `deleted` are default statements that the source deleted.
+    `model_text` is that of a model that is not shipped.
     """
 
     model: str
@@ -52,6 +55,7 @@ class Manifest:
     statements: Content
     options: Mapping[str, str] = field(default_factory=dict)
     deleted: tuple[str, ...] = ()
+    model_text: ModelText | None = None
 
     @property
     def quarantined(self) -> int:
@@ -74,6 +78,8 @@ class Manifest:
             "deleted": list(self.deleted),
             "quarantined": self.quarantined,
         }
+        if self.model_text is not None:
+            table["model_text"] = asdict(self.model_text)
         return json.dumps(table, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -104,6 +110,7 @@ def read_manifest(path: Path) -> Manifest:
         statements=_content(Section(section.take("statements"), section.at("statements"))),
         options=_words(section, "options"),
         deleted=section.texts("deleted"),
+        model_text=own.of_table(section.take("model_text"), section.at("model_text")),
     )
     if count(section, "quarantined") != manifest.quarantined:
         raise BadInput("differs from the quarantine's rows", where=section.at("quarantined"))

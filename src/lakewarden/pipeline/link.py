@@ -165,7 +165,7 @@ def _opened(name: str, path: Path) -> _Realm:
     content = content_of(place, "entities")
     if content != manifest.tables["entities"]:
         raise BadInput("the entities differ from what the manifest says", where=str(path))
-    system = load_system(manifest.model, manifest.settings)
+    system = load_system(manifest.model, manifest.settings, manifest.model_text)
     return _Realm(name, system, place, content.sha256)
 
 

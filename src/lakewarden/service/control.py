@@ -128,8 +128,8 @@ def request(state: State, actor: Actor, operation: str, target: Entity, now: flo
 
 def _fits(state: State, actor: Actor, target: Entity) -> bool:
     if target.type == "realm":
-        found = state.realms.get(target.name)
-        return found is not None and actor.is_good_in(found.realm)
+        found = state.declared(target.name)
+        return found is not None and actor.is_good_in(found)
     if target.type == "directory":
         at_home = actor.realm is None and actor.directory == target.name
         return at_home and actor.credential != ANONYMOUS

@@ -30,6 +30,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.models import own
 from lakewarden.service.link import Asset, Link
 from lakewarden.service.realm import Realm, Token
 from lakewarden.service.system import System
@@ -238,7 +239,10 @@ def _kept(row: object) -> tuple[str, object]:
 
 
 def _realm_row(realm: Realm) -> dict[str, object]:
-    return {**asdict(realm), "deleted": sorted(realm.deleted)}
+    row = {**asdict(realm), "deleted": sorted(realm.deleted)}
+    if realm.text is None:  # as releases write it that know no text
+        del row["text"]
+    return row
 
 
 def decode(feed_row: FeedRow, system: System | None) -> Effect:
@@ -318,4 +322,6 @@ def _statement(id: str, row: Any, system: System | None) -> Effect:
 
 
 def _realm(row: Any) -> Realm:
-    return Realm(**{**row, "deleted": frozenset(row["deleted"])})
+    text = own.of_table(row.get("text"), "change feed")
+    read = {"deleted": frozenset(row["deleted"]), "text": text}
+    return Realm(**{**row, **read})

@@ -56,7 +56,8 @@ def offline(
     """
     declared = [Realm(CONTROL, "control")]
     for name, (system, _) in sorted(realms.items()):
-        declared.append(Realm(name, system.model.name, settings=dict(system.model.settings)))
+        settings = dict(system.model.settings)
+        declared.append(Realm(name, system.model.name, settings=settings, text=system.text))
     rows = {name: facts for name, (_, facts) in realms.items()}
     files = _Files(declared, {**rows, CONTROL: _rights(sorted(realms))}, tuple(links))
     # `load` reads no more of a store than this.

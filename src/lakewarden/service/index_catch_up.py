@@ -107,7 +107,8 @@ def _check_realm(compiled: Compiled, reading: Reading) -> None:
     if realm is None:
         there = ", ".join(realms) or "none"
         raise _refused(compiled, f"the store has no realm `{compiled.realm}`; there are: {there}")
-    if load_system(realm.model, realm.settings).model.digest != compiled.system.model.digest:
+    system = load_system(realm.model, realm.settings, realm.text)
+    if system.model.digest != compiled.system.model.digest:
         message = f"was made under another model, or other settings, than `{realm.name}` has now"
         raise _refused(compiled, f"{message}; make the index anew")
 
@@ -142,7 +143,7 @@ def _resumed(
     rows = since(compiled, reading)
     if rows is None:
         return from_rows(state, realm, reading, now)
-    system = load_system(realm.model, realm.settings)
+    system = load_system(realm.model, realm.settings, realm.text)
     stored = reading.people(realm.name)
     own = People(frozenset(stored.principals), frozenset(stored.memberships))
     shared = state.people.get(realm.directory, People()).spelled(system)

@@ -14,7 +14,7 @@ may change is no part of it, nor is whom the configuration makes an administrato
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isinf
 from typing import Final
 
@@ -32,6 +32,8 @@ from lakewarden.kernel.statement_file import (
     write_statement,
 )
 from lakewarden.kernel.toml_section import Section
+from lakewarden.models import own
+from lakewarden.models.own import ModelText
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -84,6 +86,7 @@ def read_about(parts: Iterable[Part], about: About) -> Policy:
     for where, table in parts:
         section = Section(table, where)
         check_realm(section, about.realm)
+        _check_model(section, about)
         roles |= {_role(section, text) for text in section.texts("roles")}
         members |= set(_members(section))
         taken = section.take("statement")
@@ -110,6 +113,14 @@ def _principal(section: Section, key: str, text: str) -> Principal:
         return read_principal(text)
     except BadInput as error:
         raise BadInput(error.message, where=section.at(key)) from None
+
+
+def _check_model(section: Section, about: About) -> None:
+    """A file that brings its model's text is for realms of exactly that text."""
+    text = own.of_table(section.take("model"), section.at("model"))
+    if text is not None and text != about.system.text:
+        message = f"is for another edition of the model than realm `{about.realm}` has"
+        raise BadInput(message, where=section.at("model"))
 
 
 def _members(section: Section) -> Iterable[MembershipRow]:
@@ -168,15 +179,18 @@ def exported(state: State, actor: Actor, realm: str, now: float) -> dict[str, ob
     refused = control.denied_in(state, actor, "realm.export", realm, now)
     if refused is not None:
         return refused
-    return written(current(state.realm(realm)), realm)
+    found = state.realm(realm)
+    return written(current(found), realm, found.realm.text)
 
 
-def written(policy: Policy, realm: str) -> dict[str, object]:
-    """The table that `read` reads back as the same policy."""
+def written(policy: Policy, realm: str, text: ModelText | None = None) -> dict[str, object]:
+    """The table that `read` reads back as the same policy, with the text of its model if given."""
     members: dict[str, list[str]] = {}
     for row in sorted(policy.members, key=lambda row: (row.of.kind == IMPLIED, row.of, row.member)):
         members.setdefault(principal_text(row.of), []).append(principal_text(row.member))
     table: dict[str, object] = {"realm": realm}
+    if text is not None:
+        table["model"] = asdict(text)
     if policy.roles:
         table["roles"] = [role.name for role in sorted(policy.roles)]
     if members:

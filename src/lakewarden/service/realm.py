@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.models.own import ModelText
 
 CONTROL: Final = "_server"
 """The realm whose model says who may use lakewarden itself."""
@@ -22,8 +23,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 class Realm:
     """One realm.
 
-    `settings` are those of its model; `deleted` are the default statements that somebody
-    deleted; `spellings` map the names that callers come with to the directory's.
+    `settings` are those of its model, `text` is the model's own where it is not shipped;
+    `deleted` are the default statements that somebody deleted; `spellings` map the names that
+    callers come with to the directory's.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Realm:
     settings: Mapping[str, str] = field(default_factory=dict)
     deleted: frozenset[str] = frozenset()
     spellings: Mapping[str, str] = field(default_factory=dict)
+    text: ModelText | None = None
 
 
 @dataclass(frozen=True, slots=True)

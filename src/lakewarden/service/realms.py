@@ -57,6 +57,8 @@ def create(transaction: WriteTransaction, realm: Realm) -> Realm | Denied:
         raise BadInput(f"the model `{CONTROL_MODEL}` is that of the realm `{CONTROL}` alone")
     target = control.directory(realm.directory)
     told = {"name": realm.name, "model": realm.model}
+    if realm.text is not None:
+        told["digest"] = realm.text.digest
     refused = control.refused(transaction, "realm.create", target, **told)
     if refused is not None:
         return refused
@@ -69,9 +71,9 @@ def establish(transaction: WriteTransaction, realm: Realm) -> None:
 
     Errors as `create`.
     """
-    if realm.name in transaction.state.realms:
+    if transaction.state.declared(realm.name) is not None:
         raise Conflict(f"realm `{realm.name}` is there already")
-    system = load_system(realm.model, realm.settings)
+    system = load_system(realm.model, realm.settings, realm.text)
     defaults = default_statements(system, realm.deleted)
     added = (StatementAdded(statement) for statement in defaults)
     transaction.change(realm.name, RealmChanged(realm.name, realm), *added)
@@ -126,12 +128,12 @@ def alter(
         settings=before.realm.settings if settings is None else dict(settings),
         spellings=before.realm.spellings if spellings is None else dict(spellings),
     )
-    system = load_system(realm.model, realm.settings)
+    system = load_system(realm.model, realm.settings, realm.text)
     old = {s.id: s for s in default_statements(before.system, before.realm.deleted)}
     kept = frozenset(id for id in realm.deleted if _is_default(system.model.defaults, id))
     realm = replace(realm, deleted=kept)
     new = {s.id: s for s in default_statements(system, realm.deleted)}
-    transaction.change(name, RealmChanged(name, realm), *_following(before, old, new))
+    transaction.change(name, RealmChanged(name, realm), *following(before, old, new))
     return realm
 
 
@@ -139,10 +141,13 @@ def _is_default(defaults: Iterable[Mapping[str, object]], id: str) -> bool:
     return any(table["id"] == id for table in defaults)
 
 
-def _following(
+def following(
     before: RealmState, old: Mapping[str, Statement], new: Mapping[str, Statement]
 ) -> list[StatementAdded | StatementRemoved]:
-    """The changes of default statements; one that somebody edited is left as it is."""
+    """The changes of default statements from `old` to `new`, each by its id.
+
+    One that somebody edited is left as it is.
+    """
     stored = before.matrix.snapshot.table.statements
     gone = [id for id in old if id not in new and stored.get(id) == old[id]]
     come = [s for id, s in new.items() if old.get(id) != s and stored.get(id) == old.get(id)]
@@ -159,10 +164,10 @@ def drop(transaction: WriteTransaction, name: str) -> Denied | None:
         return refused
     if name == CONTROL:
         raise Conflict(f"the realm `{CONTROL}` cannot be dropped")
-    found = transaction.state.realms.get(name)
+    found = transaction.state.declared(name)
     if found is None:
         raise Unknown("realm", name)
-    directory = found.realm.directory
+    directory = found.directory
     tokens = [t for t in transaction.state.tokens.values() if t.realm == name]
     transaction.change(name, RealmChanged(name, None))
     transaction.change(people_of(directory), *(TokenChanged(token.id, None) for token in tokens))

@@ -161,8 +161,9 @@ def compare(reading: Reading) -> list[Disagreement]:
                 scopes.pop(effect.name, None)
                 systems.pop(effect.name, None)
             else:
-                settings = dict(effect.realm.settings)
-                systems[effect.name] = load_system(effect.realm.model, settings)
+                systems[effect.name] = load_system(
+                    effect.realm.model, effect.realm.settings, effect.realm.text
+                )
         else:
             scopes.setdefault(row.scope, Rows()).take(effect)
     found = []

@@ -19,7 +19,7 @@ from lakewarden.kernel.change import (
     apply,
 )
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.errors import BadInput, RealmClosed, Unknown
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts, MembershipRow
@@ -90,10 +90,19 @@ class RealmState:
 
 
 @dataclass(frozen=True, slots=True)
+class ClosedRealm:
+    """A realm that answers nothing: its model cannot be used, for the `reason`."""
+
+    realm: Realm
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """All realms at one revision, for the interval `start` ≤ now < `end`.
 
     `people` by directory, `tokens` by digest, `links` of all realms: they meet in no other.
+    `closed` are stored realms that are not among `realms`: nobody is allowed anything there.
     """
 
     revision: int = 0
@@ -103,13 +112,21 @@ class State:
     links: Links = field(default_factory=Links)
     start: float = -math.inf
     end: float = math.inf
+    closed: Mapping[str, ClosedRealm] = field(default_factory=dict)
 
     def realm(self, name: str) -> RealmState:
-        """The realm of that name; raises `Unknown`."""
+        """The realm of that name; raises `Unknown`, or `RealmClosed` where it is closed."""
         found = self.realms.get(name)
+        if found is None and name in self.closed:
+            raise RealmClosed(f"realm `{name}` is closed: {self.closed[name].reason}")
         if found is None:
             raise Unknown("realm", name, f"there are: {', '.join(sorted(self.realms)) or 'none'}")
         return found
+
+    def declared(self, name: str) -> Realm | None:
+        """What is declared of a realm, open or closed; None where there is none."""
+        found = self.realms.get(name) or self.closed.get(name)
+        return None if found is None else found.realm
 
     def covers(self, now: float) -> bool:
         """Whether every realm is compiled for this moment."""
@@ -138,9 +155,34 @@ def load(reading: Reading, now: float, starts: Mapping[str, Start] = NO_STARTS) 
 def load_only(reading: Reading, name: str, now: float) -> State:
     """One realm with the people of its directory, and nothing else; no realm where it is not."""
     state = State(revision=reading.revision, people=_all_people(reading))
-    realms = (realm for realm in reading.realms() if realm.name == name)
-    compiled = {realm.name: from_rows(state, realm, reading, now) for realm in realms}
-    return _bounded(replace(state, realms=compiled))
+    realms = [realm for realm in reading.realms() if realm.name == name]
+    return _with_all(state, realms, lambda realm: from_rows(state, realm, reading, now))
+
+
+def _with_all(
+    state: State, realms: Iterable[Realm], compiled: Callable[[Realm], RealmState]
+) -> State:
+    """The state with the realms, those whose model cannot be used among the closed ones."""
+    opened: dict[str, RealmState] = {}
+    closed: dict[str, ClosedRealm] = {}
+    for realm in realms:
+        reason = fault(realm)
+        if reason is None:
+            opened[realm.name] = compiled(realm)
+        else:
+            closed[realm.name] = ClosedRealm(realm, reason)
+    return _bounded(replace(state, realms=opened, closed=closed))
+
+
+def fault(realm: Realm) -> str | None:
+    """Why the text of the realm's model cannot be used; None where it can, or is shipped."""
+    if realm.text is None:
+        return None
+    try:
+        load_system(realm.model, realm.settings, realm.text)
+    except BadInput as error:
+        return str(error)
+    return None
 
 
 def _all_people(reading: Reading) -> dict[str, People]:
@@ -158,11 +200,11 @@ def _load(reading: Reading, now: float, starts: Mapping[str, Start]) -> State:
         tokens={token.digest: token for token in reading.tokens()},
         links=Links.of(reading.links()),
     )
-    compiled = {
-        realm.name: starts.get(realm.name, from_rows)(state, realm, reading, now)
-        for realm in realms
-    }
-    return _bounded(replace(state, realms=compiled))
+    return _with_all(
+        state,
+        realms,
+        lambda realm: starts.get(realm.name, from_rows)(state, realm, reading, now),
+    )
 
 
 def from_rows(state: State, realm: Realm, reading: Reading, now: float) -> RealmState:
@@ -228,7 +270,7 @@ def _people(facts: Facts) -> People:
 
 
 def _compiled(state: State, realm: Realm, rows: Rows, now: float, revision: int) -> RealmState:
-    system = load_system(realm.model, realm.settings)
+    system = load_system(realm.model, realm.settings, realm.text)
     facts = rows(realm.name, system)
     own = _people(facts)
     everyone = own | state.people.get(realm.directory, People()).spelled(system)
@@ -277,23 +319,28 @@ def _with_realms(
     state: State, effects: Sequence[Effect], rows: Rows, now: float, revision: int
 ) -> State:
     """The state after realms came, went or got other settings."""
-    realms = dict(state.realms)
+    realms, closed = dict(state.realms), dict(state.closed)
     for effect in effects:
         if isinstance(effect, RealmChanged):
             realms.pop(effect.name, None)
-            if effect.realm is not None:
+            closed.pop(effect.name, None)
+            reason = None if effect.realm is None else fault(effect.realm)
+            if effect.realm is not None and reason is not None:
+                closed[effect.name] = ClosedRealm(effect.realm, reason)
+            elif effect.realm is not None:
                 before = state.realms.get(effect.name)
                 is_alone = len(effects) == 1
                 if is_alone and before and _is_compiled_alike(before.realm, effect.realm):
                     realms[effect.name] = replace(before, realm=effect.realm)
                 else:
                     realms[effect.name] = _compiled(state, effect.realm, rows, now, revision)
-    return replace(state, realms=realms)
+    return replace(state, realms=realms, closed=closed)
 
 
 def _is_compiled_alike(one: Realm, other: Realm) -> bool:
-    return (one.model, one.settings, one.directory) == (
+    return (one.model, one.text, one.settings, one.directory) == (
         other.model,
+        other.text,
         other.settings,
         other.directory,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakewarden import models
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
@@ -20,6 +20,8 @@ from lakewarden.kernel.principal import (
     Principal,
 )
 from lakewarden.kernel.statement_file import read_entity, read_principal
+from lakewarden.models import own
+from lakewarden.models.own import ModelText
 from lakewarden.names import control, plain
 from lakewarden.names.identities import BY_NAME, Identities
 from lakewarden.registry import registry
@@ -32,10 +34,11 @@ _OWN_SPELLINGS: dict[str, Spelling] = {"control": control, "plain": plain}
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A model and the spelling that its names follow."""
+    """A model and the spelling that its names follow; `text` is that of a model of one's own."""
 
     model: Model
     spelling: Spelling
+    text: ModelText | None = None
 
     @property
     def identities(self) -> Identities:
@@ -75,9 +78,19 @@ class System:
         return self.identities.spelled(person)
 
 
-def load_system(name: str, settings: Mapping[str, str] | None = None) -> System:
-    """The shipped system `name`; raises `Unknown` or `BadInput` as `models.load` does."""
-    return of_model(models.load(name, settings))
+def load_system(
+    name: str, settings: Mapping[str, str] | None = None, text: ModelText | None = None
+) -> System:
+    """The system of the model `name`: a shipped one, or the one that `text` declares.
+
+    Raises `Unknown` or `BadInput` as `models.load` and `models.own.read` do.
+    """
+    if text is None:
+        return of_model(models.load(name, settings))
+    model = own.read(text, settings, name)
+    if model.name != name:
+        raise BadInput(f"expected the model `{name}`, got `{model.name}`")
+    return replace(of_model(model), text=text)
 
 
 def of_model(model: Model) -> System:

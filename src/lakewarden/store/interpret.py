@@ -166,6 +166,8 @@ def _take_apart_rest(
             work.add(to.UNLINK_REALM, (name,))
         case RealmChanged(name, realm) if realm is not None and realm.name == name:
             work.add(to.PUT_REALM, (scope, *_realm_row(realm)))
+            if realm.text is not None:
+                work.add(to.PUT_MODEL, (realm.text.digest, realm.text.text))
         case LinkChanged(link, None):
             work.add(to.DROP_LINK, _link_key(link))
         case LinkChanged(link, keeper):
@@ -212,4 +214,5 @@ def _realm_row(realm: Realm) -> Row:
         canonical(dict(realm.settings)),
         canonical(sorted(realm.deleted)),
         canonical(dict(realm.spellings)),
+        "" if realm.text is None else realm.text.digest,
     )

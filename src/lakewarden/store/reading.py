@@ -21,6 +21,7 @@ from lakewarden.kernel.relations import (
     RelationRow,
 )
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.models.own import ModelText
 from lakewarden.service.audit import AuditRow, Head
 from lakewarden.service.cancellation import check
 from lakewarden.service.credential import Credential
@@ -65,8 +66,12 @@ class SqlReading:
     # What decides
 
     def realms(self) -> Sequence[Realm]:
-        table = schema.realms
-        query = sa.select(table).order_by(table.c.name)
+        table, texts = schema.realms, schema.models
+        query = (
+            sa.select(table, texts.c.text)
+            .select_from(table.outerjoin(texts, table.c.digest == texts.c.digest))
+            .order_by(table.c.name)
+        )
         return [
             Realm(
                 row.name,
@@ -75,6 +80,8 @@ class SqlReading:
                 json.loads(row.settings),
                 frozenset(json.loads(row.deleted)),
                 json.loads(row.spellings),
+                # A text that is gone is one that does not have its digest.
+                ModelText(row.text or "", row.digest) if row.digest else None,
             )
             for row in self._all(query)
         ]

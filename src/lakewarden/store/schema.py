@@ -80,7 +80,12 @@ realms = sa.Table(
     _text("settings"),
     _text("deleted"),
     _text("spellings"),
+    sa.Column("digest", Text, nullable=False, server_default=""),
 )
+"""`digest` is that of the model's text in `models`; empty for a model that is shipped."""
+
+models = sa.Table("models", metadata, _text("digest", primary=True), _text("text"))
+"""The texts of models that are not shipped. A row stays when no realm has its model any more."""
 
 entities = _counted(
     "entities",

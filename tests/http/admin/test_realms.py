@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
+import sqlalchemy as sa
+
+from lakewarden.store import SqlStore, schema
 from tests.http.admin.api import Api
+from tests.own_model import GIVEN, NAME, NO_READ, TEXT
 
 
 def test_the_caller_learns_who_it_is(api: Api) -> None:
@@ -55,6 +61,88 @@ def test_what_is_malformed_or_taken_is_refused(api: Api) -> None:
         assert api.ask("POST", "/realms", body).status == status, body
     assert api.ask("DELETE", "/realms/_server").status == 409
     assert api.ask("PATCH", "/realms/_server", {"settings": {}}).status == 400
+
+
+def test_a_realm_is_created_of_a_model_of_ones_own(api: Api) -> None:
+    made = api.ask("POST", "/realms", {"name": "mine", "model_text": TEXT})
+    assert made.status == 201
+    assert (made.body["model"], made.body["model_digest"]) == (NAME, GIVEN.digest)
+    assert api.must("GET", "/realms/mine")["model_text"] == TEXT
+    listed = api.must("GET", "/realms")["realms"]
+    assert {one["name"]: one["model_text"] for one in listed}["mine"] is None
+    asked = {"principal": "ana", "operation": "document.read", "entity": "document:plan"}
+    assert api.must("POST", "/realms/mine/check", asked)["allow"] is False
+
+
+def test_what_is_no_model_of_ones_own_is_refused_with_its_place(api: Api) -> None:
+    for body, path in (
+        ({"name": "x", "model": "gravitino", "model_text": TEXT}, "model"),
+        (
+            {"name": "x", "model_text": TEXT.replace('"plain"', '"cdap"')},
+            "model_text.model.spelling",
+        ),
+        ({"name": "x", "model_text": TEXT.replace("READ or", "LOOK or")}, "operations"),
+        ({"name": "x", "model_text": "[model"}, "model_text"),
+        ({"name": "x", "model_text": ""}, "model_text"),
+        ({"name": "x", "model_text": "#" * 262_145}, "model_text"),
+        ({"name": "x", "model_text": "é" * 131_073}, "a model has 262,144 at most"),
+    ):
+        answer = api.ask("POST", "/realms", body)
+        assert answer.status == 400, body
+        assert path in json.dumps(answer.body), answer.body
+    assert api.ask("GET", "/realms/x").status == 404
+
+
+def test_a_realm_whose_model_cannot_be_used_is_closed_and_told(api: Api) -> None:
+    api.must("POST", "/realms", {"name": "mine", "model_text": TEXT})
+    store = api.service.store
+    assert isinstance(store, SqlStore)
+    with store.engine.begin() as connection:
+        connection.execute(sa.update(schema.models).values(text="#"))
+    api.service.open()
+    asked = {"principal": "ana", "operation": "document.read", "entity": "document:plan"}
+    for answer in (api.ask("GET", "/realms/mine"), api.ask("POST", "/realms/mine/check", asked)):
+        assert answer.status == 503
+        assert "realm `mine` is closed" in answer.body["detail"]
+    for path in ("//readyz", "//healthz"):
+        warnings = api.must("GET", path)["warnings"]
+        assert warnings[0] == "realm `mine`: closed, as its model cannot be used"
+    question = {
+        "subject": {"type": "user", "id": "ana"},
+        "action": {"name": "document.read"},
+        "resource": {"type": "document", "id": "plan", "properties": {"realm": "mine"}},
+    }
+    assert api.ask("POST", "//access/v1/evaluation", question).status == 503
+    # At its own path it is as one that is not there.
+    assert api.ask("POST", "//r/mine/access/v1/evaluation", question).status == 401
+    assert api.must("GET", "/realms/gravitino")["model"] == "gravitino"
+    assert api.ask("DELETE", "/realms/mine").status == 204
+
+
+def test_an_upgrade_is_planned_first_and_refuses_to_orphan(api: Api) -> None:
+    api.must("POST", "/realms", {"name": "mine", "model_text": TEXT})
+    granted = {"privileges": ["READ"], "to": ["user:ana"], "on": "workspace:home"}
+    api.must("PUT", "/realms/mine/statements/read", granted)
+    path, body = "/realms/mine/upgrade", {"model_text": NO_READ.text}
+    planned = api.must("POST", path, body)
+    assert (planned["pending"], planned["orphaned"]) == (True, {"statement": 1})
+    assert planned["words"]["privileges"]["gone"] == ["READ"]
+    assert api.must("GET", "/realms/mine")["model_digest"] == GIVEN.digest
+    refused = api.ask("POST", path, {**body, "apply": True})
+    assert (refused.status, "`read`" in refused.body["detail"]) == (409, True)
+    done = api.must("POST", path, {**body, "apply": True, "drop": True})
+    found = api.must("GET", "/realms/mine")
+    assert (found["model_digest"], found["statements"]) == (NO_READ.digest, 0)
+    assert done["revision"] > planned["revision"]
+    assert api.must("POST", path, body)["pending"] is False
+    for wrong, status in (
+        ({"model_text": "[model"}, 400),
+        ({"model_text": TEXT.replace('"documents"', '"papers"')}, 400),
+        ({}, 400),
+    ):
+        assert api.ask("POST", path, wrong).status == status
+    assert api.ask("POST", "/realms/gravitino/upgrade", body).status == 400
+    assert api.ask("POST", path, body, user="ana").status == 403
 
 
 def test_a_no_says_what_is_missing_and_who_may_grant_it(api: Api) -> None:

@@ -24,7 +24,7 @@ from lakewarden.cli.pipeline.ingest_sources import (
 from lakewarden.cli.pipeline.progress import running
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.system import load_system
+from lakewarden.pipeline.ingest.source import system_of
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.live import Live
@@ -118,7 +118,7 @@ def ingest(  # noqa: PLR0913 — each is an option
         settings = dict(stored.settings)
     else:
         found = source_of(source, path_or_url, model, database)
-    load_system(found.model, settings)
+    system_of(found, settings)
     found = _with_inventories(found, inventory)
     with running("ingest", spark, title=source) as (session, progress):
         result = run_ingest(

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 from cyclopts import Parameter
 
 from lakewarden import models
+from lakewarden.cli.model_text import is_file, read_model
 from lakewarden.cli.outcome import YES, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
+from lakewarden.models import own
 from lakewarden.pipeline.ingest.dbt_file import DbtFile, readers
 from lakewarden.pipeline.ingest.opener import Options, opener_of, openers
 from lakewarden.pipeline.ingest.source import Source
@@ -127,7 +129,11 @@ def source_of(
 
     from lakewarden.pipeline.ingest.tabular import Tabular
 
-    return Tabular(Path(text), "csv" if kind == "csv" else "parquet", model or "")
+    table_kind = "csv" if kind == "csv" else "parquet"
+    if model is None or not is_file(model):
+        return Tabular(Path(text), table_kind, model or "")
+    model_text = read_model(Path(model))
+    return Tabular(Path(text), table_kind, own.name_of(model_text, model), model_text=model_text)
 
 
 def check_options(kind: Kind, model: str | None, database: Database) -> None:
@@ -140,8 +146,10 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
         expected = tuple(readers())
     elif kind in ("csv", "parquet"):
         expected = tuple(models.names())
+        if model is not None and is_file(model):
+            expected = (model,)
         if model is None:
-            message = f"`--source {kind}` needs the model, one of: {', '.join(expected)}"
+            message = f"`--source {kind}` needs the model, one of: {', '.join(expected)}, or a file"
             raise BadInput(message, where="--model")
     if model is not None and model not in expected:
         known = f"one of: {', '.join(expected)}" if expected else "no model"

@@ -16,6 +16,7 @@ from lakewarden.http.admin.words import (
     READABLE,
     DirectoryName,
     EntityText,
+    ModelFile,
     ModelName,
     Moment,
     PrincipalText,
@@ -105,10 +106,11 @@ class Caller(Given, kw_only=True):
 
 
 class NewRealm(Body, kw_only=True):
-    """A realm to be created."""
+    """A realm to be created: of a shipped model, or of the text of one of one's own."""
 
     name: RealmName
-    model: ModelName
+    model: ModelName | UnsetType = UNSET
+    model_text: ModelFile | UnsetType = UNSET
     directory: DirectoryName = "main"
     settings: dict[str, str] = field(default_factory=dict)
     spellings: dict[str, str] = field(default_factory=dict)
@@ -121,8 +123,39 @@ class RealmChange(Body, kw_only=True):
     spellings: dict[str, str] | UnsetType = UNSET
 
 
+class ModelUpgrade(Body, kw_only=True):
+    """Another edition of a realm's model; without `apply` nothing is changed.
+
+    `drop`: what the edition does not know goes.
+    """
+
+    model_text: ModelFile
+    apply: bool = False
+    drop: bool = False
+
+
+class UpgradeGiven(Given, kw_only=True):
+    """What an upgrade changes, or has changed; `words` by `types`, `privileges`, `operations`.
+
+    `pending`: the realm has another text than it would have. `was` and `now` are digests.
+    `orphans` are the first of what is orphaned, `orphaned` counts all of it by kind.
+    """
+
+    realm: str
+    revision: int
+    was: str
+    now: str
+    pending: bool
+    words: dict[str, dict[str, list[str]]]
+    orphans: list[dict[str, str]]
+    orphaned: dict[str, int]
+    access: dict[str, Any]
+
+
 class RealmGiven(Given, kw_only=True):
     """One realm. `settings` are all of its model, also those left as they come.
+
+    `model_digest` is that of a model that is not shipped; its text is given with the realm alone.
 
     How much is in it, and how names are mapped, is told to whoever may see what is in it.
     """
@@ -132,6 +165,8 @@ class RealmGiven(Given, kw_only=True):
     title: str
     directory: str
     settings: dict[str, str]
+    model_digest: str | None = None
+    model_text: str | None = None
     entities: int | None = None
     statements: int | None = None
     spellings: dict[str, str] | None = None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from lakewarden.http.admin.bodies import Body, Given
 from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.admin.words import ModelFile
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -23,6 +24,7 @@ from lakewarden.kernel.relations import (
 )
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.models import own
 from lakewarden.names.canonical import check_segment, check_text
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
@@ -39,6 +41,7 @@ class Rows(Body, kw_only=True):
     """What is loaded: the model and settings of the rows, and the rows of each table."""
 
     model: str
+    model_text: ModelFile | UnsetType = UNSET
     settings: dict[str, str] = field(default_factory=dict)
     prune: bool = False
     entities: list[tuple[str, str, str | None, str | None]] = field(default_factory=list)
@@ -71,7 +74,8 @@ class Loaded(Given, kw_only=True):
 def load(exchange: Exchange, body: Rows) -> Answered:
     """Makes the realm hold the rows, as one revision."""
     name = exchange.params["realm"]
-    system = load_system(body.model, body.settings)
+    text = None if body.model_text is UNSET else own.of_text(body.model_text, "model_text")
+    system = load_system(body.model, body.settings, text)
     facts = _facts(body, system)
     before = exchange.state.revision
     found = bring(exchange.service, exchange.actor, name, system, facts, prune=body.prune)

@@ -35,6 +35,7 @@ class PolicyGiven(Given, kw_only=True, omit_defaults=True):
     """A realm's policy, as a policy file has it."""
 
     realm: str
+    model: dict[str, str] | None = None
     roles: list[str] = field(default_factory=list)
     members: dict[str, list[str]] = field(default_factory=dict)
     statement: list[Written]

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import UNSET
 
-from lakewarden.http.admin.bodies import Caller, NewRealm, RealmChange, RealmGiven, Realms
+from lakewarden.http.admin.bodies import (
+    Caller,
+    ModelUpgrade,
+    NewRealm,
+    RealmChange,
+    RealmGiven,
+    Realms,
+    UpgradeGiven,
+)
 from lakewarden.http.admin.endpoint import Answered, Endpoint
 from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import BadInput
+from lakewarden.models import own
+from lakewarden.models.own import ModelText
 from lakewarden.service import control, realms
 from lakewarden.service.control import SERVER, Denied
+from lakewarden.service.model_upgrade import apply_upgrade, plan_upgrade
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import RealmState
 from lakewarden.service.statements import stored
@@ -36,20 +49,38 @@ def listed(exchange: Exchange) -> Answered:
 def load(exchange: Exchange) -> Answered:
     """One realm."""
     found = realms.load(exchange.state, exchange.actor, exchange.params["realm"], exchange.now)
-    return found if isinstance(found, Denied) else _given(exchange, found)
+    if isinstance(found, Denied):
+        return found
+    given = _given(exchange, found)
+    text = found.realm.text
+    given.model_text = None if text is None else text.text
+    return given
 
 
 def create(exchange: Exchange, body: NewRealm) -> Answered:
     """Creates a realm."""
+    model, text = _model(body)
     realm = Realm(
         body.name,
-        body.model,
+        model,
         body.directory,
         settings=body.settings,
         spellings=body.spellings,
+        text=text,
     )
     made = exchange.write(lambda transaction: realms.create(transaction, realm))
     return made if isinstance(made, Denied) else _made(exchange, realm.name)
+
+
+def _model(body: NewRealm) -> tuple[str, ModelText | None]:
+    """The name of the model that a realm is to have, and its text where it is not shipped."""
+    if (body.model is UNSET) is (body.model_text is UNSET):
+        raise BadInput("expected either `model` or `model_text`", where="model")
+    if body.model_text is UNSET:
+        assert body.model is not UNSET  # noqa: S101 — INVARIANT: one of them is there
+        return body.model, None
+    text = own.of_text(body.model_text, "model_text")
+    return own.name_of(text, "model_text"), text
 
 
 def alter(exchange: Exchange, body: RealmChange) -> Answered:
@@ -61,6 +92,19 @@ def alter(exchange: Exchange, body: RealmChange) -> Answered:
         lambda transaction: realms.alter(transaction, name, settings=settings, spellings=spellings)
     )
     return changed if isinstance(changed, Denied) else _made(exchange, name)
+
+
+def upgrade(exchange: Exchange, body: ModelUpgrade) -> Answered:
+    """Plans or does the upgrade of a realm to another edition of its model."""
+    name, service, actor = exchange.params["realm"], exchange.service, exchange.actor
+    text = own.of_text(body.model_text, "model_text")
+    own.name_of(text, "model_text")
+    if not body.apply:
+        found = plan_upgrade(service, actor, name, text)
+    else:
+        found = apply_upgrade(service, actor, name, text, drop=body.drop)
+        exchange.state = service.state
+    return found if isinstance(found, Denied) else msgspec.convert(found.table(), UpgradeGiven)
 
 
 def drop(exchange: Exchange) -> Answered:
@@ -82,6 +126,7 @@ def _given(exchange: Exchange, found: RealmState) -> RealmGiven:
         title=model.title,
         directory=realm.directory,
         settings=dict(model.settings),
+        model_digest=None if realm.text is None else realm.text.digest,
     )
     see = ("entity.list", "statement.list")
     if any(
@@ -117,6 +162,15 @@ ENDPOINTS = (
         "change a realm's settings",
         takes=RealmChange,
         gives=RealmGiven,
+    ),
+    Endpoint(
+        "POST",
+        "/realms/{realm}/upgrade",
+        "realm.alter",
+        upgrade,
+        "plan or do the upgrade of a realm's own model",
+        takes=ModelUpgrade,
+        gives=UpgradeGiven,
     ),
     Endpoint("DELETE", "/realms/{realm}", "realm.drop", drop, "drop a realm"),
 )

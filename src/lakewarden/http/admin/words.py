@@ -12,6 +12,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from lakewarden import models
+from lakewarden.models.own import MAX_BYTES
 from lakewarden.service.plan import MAX_KEEPER
 from lakewarden.service.realms import CONTROL_MODEL
 
@@ -46,6 +47,9 @@ Moment = Annotated[datetime, Meta(tz=True)]
 RealmName = Annotated[str, described(pattern=NAME)]
 DirectoryName = Annotated[str, described(pattern=NAME)]
 ModelName = Annotated[str, described(enum=[n for n in models.names() if n != CONTROL_MODEL])]
+ModelFile = Annotated[str, described(minLength=1, maxLength=MAX_BYTES)]
+"""The text of a model file."""
+
 PrincipalText = Annotated[str, described(minLength=1, pattern=READABLE)]
 EntityText = Annotated[str, described(pattern=ENTITY)]
 """An entity, or with nothing behind the colon its type alone."""

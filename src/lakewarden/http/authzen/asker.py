@@ -52,7 +52,11 @@ def are_alike(one: State, other: State) -> bool:
 
 
 def _declared(state: State) -> dict[str, Realm]:
-    return {name: found.realm for name, found in state.realms.items()}
+    return {
+        name: found.realm
+        for realms in (state.realms, state.closed)
+        for name, found in realms.items()
+    }
 
 
 class Asker:
@@ -111,11 +115,13 @@ class Asker:
         return self._realms
 
     def realm(self, name: str, now: float) -> RealmState:
-        """The realm of that name; `Forbidden` alike for one that is hidden or not there."""
-        found = self._state.realms.get(name)
-        if found is None or not self.may_ask(name, now):
+        """The realm of that name; `Forbidden` alike for one that is hidden or not there.
+
+        Raises `RealmClosed` for a closed one.
+        """
+        if self._state.declared(name) is None or not self.may_ask(name, now):
             raise Forbidden(f"there is no realm {quoted(name)} about which you may ask")
-        return found
+        return self._state.realm(name)
 
     def own(self, realm: RealmState) -> Principal | None:
         """The caller in the realm's spelling; None where its credential is not good there."""

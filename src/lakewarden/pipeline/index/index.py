@@ -31,6 +31,7 @@ from lakewarden.kernel.scopes import match
 from lakewarden.kernel.snapshot import CLASS_LIMIT, Snapshot, decisions, implied
 from lakewarden.kernel.statement import Statement, Where
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.models import own
 from lakewarden.pipeline.index.block import (
     ATTRIBUTE,
     EDGE,
@@ -164,7 +165,8 @@ def open_index(out: Path, *, check: bool = True) -> Index:
     manifest = read_manifest(out, KIND)
     facts = manifest.facts
     try:
-        system = load_system(str(facts["model"]), dict(facts["settings"]))
+        text = own.of_table(facts.get("model_text"), str(out))
+        system = load_system(str(facts["model"]), dict(facts["settings"]), text)
     except KeyError as error:
         raise BadInput(f"is damaged: {error} is missing", where=str(out)) from None
     if system.model.digest != facts.get("digest"):

@@ -17,7 +17,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -74,7 +74,7 @@ def make_index(
     process works on `out`; `out` then holds what it held.
     """
     manifest = directory_manifest.read_manifest(source)
-    system = load_system(manifest.model, manifest.settings)
+    system = load_system(manifest.model, manifest.settings, manifest.model_text)
     stated = statements_of(source, manifest, system)
     start, end = interval(stated, time.time() if now is None else now)
     text = "".join(f"{json.dumps(write_statement(s), ensure_ascii=False)}\n" for s in stated)
@@ -88,6 +88,8 @@ def make_index(
         "from": start if isfinite(start) else None,
         "until": end if isfinite(end) else None,
     }
+    if system.text is not None:
+        facts["model_text"] = asdict(system.text)
     moment = index.moment(start, end)
     key = key_of(inputs, {name: str(value) for name, value in facts.items()})
     job = Job(index.KIND, out, index.TABLES, spark, inputs, progress=progress, key=key)
@@ -177,6 +179,7 @@ class _Indexing:
             self.now,
             self.bits,
             count,
+            self.system.text,
         )
 
     # a small estate

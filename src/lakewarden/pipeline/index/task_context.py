@@ -21,6 +21,7 @@ from lakewarden.kernel.grants import Table, table
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.snapshot import Snapshot, assemble, membership
 from lakewarden.kernel.statement import Statement
+from lakewarden.models.own import ModelText
 from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.block import ROWS, Block, People, block_of
 from lakewarden.pipeline.index.columns import Ints
@@ -50,6 +51,7 @@ class TaskContext:
     now: float
     bits: int
     count: int
+    model_text: ModelText | None = None
     key: str = field(default_factory=lambda: uuid4().hex, compare=False)
     """Tells this estate from others, so that a process prepares it once for many blocks."""
 
@@ -81,6 +83,7 @@ def task_context_of(index: Index, statements: Iterable[Statement] | None = None)
         now=index.now,
         bits=int(facts["bits"]),
         count=int(facts["count"]),
+        model_text=index.system.text,
     )
 
 
@@ -111,7 +114,7 @@ _PREPARED: dict[str, Prepared] = {}
 
 
 def _prepare(context: TaskContext) -> Prepared:
-    system = load_system(context.model, context.settings)
+    system = load_system(context.model, context.settings, context.model_text)
     statements = {statement.id: statement for statement in context.statements}
     index = table(statements, system.model, context.memberships, context.now)
     return Prepared(system, People(context.memberships, context.ownerships), index)

@@ -23,9 +23,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.statement_file import write_statement
+from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory import Loaded, load
 from lakewarden.pipeline.directory_manifest import Input
-from lakewarden.pipeline.ingest.source import Distant, Progress, Reading, Source
+from lakewarden.pipeline.ingest.source import Distant, OfModelText, Progress, Reading, Source
 from lakewarden.service.source_row import (
     CELLS,
     DELETED,
@@ -160,6 +161,10 @@ class Merged:
         return self.source.model
 
     @property
+    def model_text(self) -> ModelText | None:
+        return self.source.model_text if isinstance(self.source, OfModelText) else None
+
+    @property
     def options(self) -> Mapping[str, str]:
         parts = {
             f"inventory {number}": ",".join(("entities", *sorted(inventory.parts)))
@@ -188,6 +193,7 @@ class Merged:
     ) -> Reading:
         """See `Source`."""
         taken = self._taken()
+        self._check_text(system)
         self._check_settings(system.model)
         source = self.source
         if isinstance(source, Resolving):
@@ -201,6 +207,12 @@ class Merged:
             not_read=[*reading.not_read, *(said for one in taken for said in one.left())],
             described=reading.described,
         )
+
+    def _check_text(self, system: System) -> None:
+        for one in self._taken():
+            if one.loaded.system.text != system.text:
+                message = f"is of another edition of the model `{system.model.name}`"
+                raise BadInput(message, where=str(one.inventory.path))
 
     def _check_settings(self, model: Model) -> None:
         """Statements mean what they mean under the settings that they were written for."""

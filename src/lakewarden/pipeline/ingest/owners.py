@@ -54,7 +54,7 @@ def own(
     when another process works on `out`.
     """
     before = read_manifest(directory)
-    system = load_system(before.model, before.settings)
+    system = load_system(before.model, before.settings, before.model_text)
     check_has_owner_rules(system, str(directory))
     ownership = read_owner_rules(system, rules, spark, semantics)
     ruled = hashlib.sha256(rules.read_bytes()).hexdigest()
@@ -91,6 +91,7 @@ def own(
             statements=before.statements,
             options=options,
             deleted=before.deleted,
+            model_text=before.model_text,
         )
         report = _report(before, found, stages)
         manifest, is_new = one.finish(manifest, report.table)

@@ -26,7 +26,7 @@ from lakewarden.pipeline.ingest.owner_rules import OwnerRules, read_owner_rules
 from lakewarden.pipeline.ingest.report import MAX_NOTES, Report
 from lakewarden.pipeline.ingest.report import Rows as Counted
 from lakewarden.pipeline.ingest.rows import Distributed, Rows, distributed
-from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent
+from lakewarden.pipeline.ingest.source import Distant, Progress, Source, silent, system_of
 from lakewarden.pipeline.ingest.stages import FETCHED, Counts, Stages, digest
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.pipeline.ingest.version import DirectoryDraft, draft, read_from, written_to
@@ -34,7 +34,7 @@ from lakewarden.pipeline.ingest.writing import Checked, Owned, expect, named_onl
 from lakewarden.pipeline.job import RunResult
 from lakewarden.pipeline.tables import COLUMNS, spark_schema
 from lakewarden.service.source_row import COUNTED, DELETED, ERRORS, NOTES, Row
-from lakewarden.service.system import System, load_system
+from lakewarden.service.system import System
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -91,7 +91,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     when another process works on `out`, `Unavailable` when the source cannot be reached;
     `out` then holds what it held.
     """
-    system = load_system(source.model, settings)
+    system = system_of(source, settings)
     rules, ruled = None, {}
     if ownership is not None:
         rules = read_owner_rules(system, ownership, spark)
@@ -119,6 +119,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
             statements=statements,
             options={**local.options, **ruled},
             deleted=_deleted(read, system),
+            model_text=system.text,
         )
         manifest, is_new = one.finish(manifest, report.table)
     steps = len(COLUMNS) + 1

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.service.source_row import Row
-from lakewarden.service.system import System
+from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -78,6 +79,20 @@ class Source(Protocol):
         expectation, and `Unavailable` when it cannot be reached; nothing is then given.
         """
         ...
+
+
+@runtime_checkable
+class OfModelText(Protocol):
+    """A source under a model that may be one's own; None for a shipped one."""
+
+    @property
+    def model_text(self) -> ModelText | None: ...
+
+
+def system_of(source: Source | Distant, settings: Mapping[str, str] | None = None) -> System:
+    """The system under which a source is read. Raises `BadInput` or `Unknown`."""
+    text = source.model_text if isinstance(source, OfModelText) else None
+    return load_system(source.model, settings, text)
 
 
 @runtime_checkable

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
 from lakewarden.kernel.statement_file import write_statement
+from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.source import Reading as Given
@@ -68,7 +69,7 @@ def snapshot(reading: Reading, name: str = "", revision: int | None = None) -> S
         raise BadInput(f"expected a revision from 1 to {newest}", where="--revision")
     if revision is None or revision == newest:
         realm = _chosen(name, {realm.name: realm for realm in reading.realms()})
-        system = load_system(realm.model, realm.settings)
+        system = load_system(realm.model, realm.settings, realm.text)
         people = reading.facts(people_of(realm.directory), None)
         facts = _with(reading.facts(realm.name, system), people)
         return Snapshot(realm, newest, facts, mark(reading))
@@ -113,7 +114,9 @@ def _as_of(reading: Reading, name: str, revision: int) -> Snapshot:
                 known.pop(effect.name, None)
         else:
             realms[effect.name] = effect.realm
-            systems[effect.name] = load_system(effect.realm.model, effect.realm.settings)
+            systems[effect.name] = load_system(
+                effect.realm.model, effect.realm.settings, effect.realm.text
+            )
     realm = _chosen(name, realms)
     own, people = (
         _facts(scopes.get(scope, Rows())) for scope in (realm.name, people_of(realm.directory))
@@ -152,6 +155,11 @@ class Stored:
         return self.snapshot.realm.model
 
     @property
+    def model_text(self) -> ModelText | None:
+        """The text of the realm's model, where it is not shipped."""
+        return self.snapshot.realm.text
+
+    @property
     def settings(self) -> Mapping[str, str]:
         """Those of the realm, which its rows are read under."""
         return self.snapshot.realm.settings
@@ -181,7 +189,7 @@ class Stored:
 
     def _all(self) -> list[Row]:
         if not self._rows:
-            system = load_system(self.model, self.settings)
+            system = load_system(self.model, self.settings, self.model_text)
             self._rows += rows(self.snapshot, system, self.name)
         return self._rows
 

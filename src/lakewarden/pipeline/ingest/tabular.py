@@ -30,6 +30,7 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.relations import TABLES
 from lakewarden.kernel.statement_file import read_principal, read_statements
+from lakewarden.models.own import ModelText
 from lakewarden.names.canonical import quoted
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Input
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 CSV: Final = "csv"
 
 Cells = Mapping[str, str | None]
-Settings = tuple[tuple[str, str], ...]
+Key = tuple[str, tuple[tuple[str, str], ...], ModelText | None]
 
 _EMPTY_ALLOWED = frozenset({"ownership", "value"})
 _PLACE = "place"
@@ -79,12 +80,13 @@ _PASSED_OVER = frozenset({STATEMENT_LINES, "report.json", QUARANTINE})
 
 @dataclass(frozen=True, slots=True)
 class Tabular:
-    """The tables in a folder, in one of the two formats, under one of our models."""
+    """The tables in a folder, in one of the two formats, under a shipped model or one's own."""
 
     path: Path
     format: str
     model: str
     options: Mapping[str, str] = field(default_factory=dict)
+    model_text: ModelText | None = None
 
     @property
     def kind(self) -> str:
@@ -105,7 +107,7 @@ class Tabular:
         tables = _tables(self.path, self.format)
         statements = self.path / STATEMENT_LINES
         progress("read", 0, 1, f"{sum(map(len, tables.values()))} files")
-        key = (system.model.name, tuple(sorted(system.model.settings.items())))
+        key = (system.model.name, tuple(sorted(system.model.settings.items())), system.text)
         stated = _statements(statements, system) if statements.is_file() else []
         if self._is_small(tables, spark):
             return Reading([*stated, *_few(tables, self.format, system)])
@@ -178,14 +180,12 @@ def _cells_of(file: File, header: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 @lru_cache(maxsize=4)
-def _system(key: tuple[str, Settings]) -> System:
-    name, settings = key
-    return load_system(name, dict(settings))
+def _system(key: Key) -> System:
+    name, settings, text = key
+    return load_system(name, dict(settings), text)
 
 
-def csv_reader(
-    files: Sequence[tuple[str, File]], key: tuple[str, Settings]
-) -> Callable[[Batches], Batches]:
+def csv_reader(files: Sequence[tuple[str, File]], key: Key) -> Callable[[Batches], Batches]:
     """A function from numbers of CSV files to their rows; runs where the tasks run."""
 
     def read(numbers: Batches) -> Batches:
@@ -243,9 +243,7 @@ def _check_header(table: str, header: Sequence[str], where: str) -> None:
             raise BadInput(f"expected the column `{column.name}`", where=where)
 
 
-def _parquet_frame(
-    spark: SparkSession, table: str, files: Sequence[File], key: tuple[str, Settings]
-) -> DataFrame:
+def _parquet_frame(spark: SparkSession, table: str, files: Sequence[File], key: Key) -> DataFrame:
     """The rows of a table's files; their schemas are looked at first, on the driver."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -279,7 +277,7 @@ def _parquet_header(table: str, file: File) -> tuple[str, ...]:
     return tuple(schema.names)
 
 
-def parquet_reader(table: str, key: tuple[str, Settings]) -> Callable[[Batches], Batches]:
+def parquet_reader(table: str, key: Key) -> Callable[[Batches], Batches]:
     """A function from cells to rows; runs where the tasks run."""
 
     def read(found: Batches) -> Batches:

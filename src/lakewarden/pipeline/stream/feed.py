@@ -93,7 +93,7 @@ def _lines(
     reading: Reading, realm: Realm, after: int, events: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
     between = {"realm": realm.name, "after": after, "until": reading.revision}
-    model = load_system(realm.model, realm.settings).model
+    model = load_system(realm.model, realm.settings, realm.text).model
     last = {
         "revision": reading.revision,
         "kind": UNTIL,
@@ -109,7 +109,7 @@ def _lines(
 def _events(reading: Reading, realm: Realm, rows: Iterable[FeedRow]) -> Iterator[dict[str, Any]]:
     """The events of the realm, in order; those of people at the end, as they are then."""
     people: dict[Principal | MembershipRow, FeedRow] = {}
-    system = load_system(realm.model, realm.settings)
+    system = load_system(realm.model, realm.settings, realm.text)
     for row in rows:
         of_people = row.kind in PEOPLE and row.scope in (realm.name, people_of(realm.directory))
         if of_people:
@@ -135,7 +135,7 @@ def _people(
     for scope in (realm.name, people_of(realm.directory)):
         facts = reading.people(scope)
         there |= People(frozenset(facts.principals), frozenset(facts.memberships))
-    there = there.spelled(load_system(realm.model, realm.settings))
+    there = there.spelled(load_system(realm.model, realm.settings, realm.text))
     for one, row in touched.items():
         effect = (
             PrincipalChanged(one, one in there.principals)

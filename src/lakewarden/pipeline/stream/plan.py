@@ -114,6 +114,7 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
     context = TaskContext(
         model=known.system.model.name,
         settings=known.system.model.settings,
+        model_text=known.system.text,
         memberships=memberships,
         ownerships=ownerships,
         statements=policy.everything(),

@@ -1,0 +1,98 @@
+"""Models that nobody ships: the text of a file that an operator gave, with its digest.
+
+Whoever stores such a text stores its digest beside it. A text that does not have its digest, or
+that does not load, is refused as a whole: what depends on it then has no model, and no answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from lakewarden import models
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.toml_section import Section
+
+MAX_BYTES: Final = 256 * 1024
+"""How long the text of a model may be, in bytes of UTF-8."""
+
+SPELLING: Final = "plain"
+"""The spelling of names under such a model."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelText:
+    """The text of a model file, and the SHA-256 that was stored with it, in hexadecimal digits."""
+
+    text: str
+    digest: str
+
+
+def of_table(value: object, where: str) -> ModelText | None:
+    """The text that `asdict` made a table of; None for no table. Raises `BadInput`."""
+    if value is None:
+        return None
+    section = Section(value, where)
+    found = ModelText(section.text("text"), section.text("digest"))
+    section.close()
+    return found
+
+
+def digest_of(text: str) -> str:
+    """The SHA-256 of a model's text, in hexadecimal digits.
+
+    >>> digest_of("")[:8]
+    'e3b0c442'
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def of_text(text: str, where: str = "model") -> ModelText:
+    """A text that was just given; raises `LimitExceeded` for one that is too long."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise LimitExceeded(f"{where}: has {size:,} bytes; a model has {MAX_BYTES:,} at most")
+    return ModelText(text, digest_of(text))
+
+
+def name_of(given: ModelText, where: str = "model") -> str:
+    """The name that the text gives its model. Raises `BadInput` for a text that does not load."""
+    return read(given, None, where).name
+
+
+def read(given: ModelText, settings: Mapping[str, str] | None = None, where: str = "") -> Model:
+    """The model of a text, under `settings` (others: defaults).
+
+    Raises `BadInput`, which begins with `where`, for a text that does not have its digest, does
+    not load, has the name of a shipped model, or another spelling than `plain`.
+    """
+    return _read(given, tuple(sorted((settings or {}).items())), where or "model")
+
+
+@lru_cache(maxsize=64)
+def _read(given: ModelText, settings: tuple[tuple[str, str], ...], where: str) -> Model:
+    if digest_of(given.text) != given.digest:
+        raise BadInput("the text of the model does not have its digest", where=where)
+    model = models.loads(given.text, where, dict(settings))
+    check_own(model, where)
+    return model
+
+
+def check_own(model: Model, where: str) -> None:
+    """Refuses (`BadInput`) a name or a spelling that a model of one's own cannot have."""
+    if _NAME.fullmatch(model.name) is None:
+        message = "expected 1 to 63 of a-z, 0-9, `-` and `_`, the first a letter"
+        raise BadInput(message, where=f"{where}.model.name")
+    if model.name in models.names():
+        message = f"`{model.name}` is a shipped model; give yours another name"
+        raise BadInput(message, where=f"{where}.model.name")
+    if model.spelling != SPELLING:
+        message = f"expected `{SPELLING}`, the spelling of a model of one's own"
+        raise BadInput(message, where=f"{where}.model.spelling")

@@ -1,0 +1,365 @@
+"""A realm of a model of one's own, under another edition of that model.
+
+What is stored stays, as far as the new edition knows it. What it does not know is orphaned: a
+statement that it cannot read, an entity of a type that is gone or may no longer lie where it
+lies, a relation or owner that it does not declare. An upgrade that would orphan anything is
+refused, unless it is told to drop that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from lakewarden.analysis.access import Access
+from lakewarden.analysis.model_change import access_under
+from lakewarden.kernel.change import (
+    EntityDropped,
+    OwnerChanged,
+    RelationChanged,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict, Unknown, WardenError
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.models.own import ModelText
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.defaults import default_statements
+from lakewarden.service.effect import Effect, RealmChanged
+from lakewarden.service.plan_access import access_table, read_access
+from lakewarden.service.ports import Reading
+from lakewarden.service.realm import Realm
+from lakewarden.service.realms import following
+from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.system import load_system
+from lakewarden.service.write_transaction import WriteTransaction
+
+MAX_ORPHANS = 100
+"""Of what is orphaned, so much is named; of all is told how much it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """Something stored that the new edition does not know: a statement, an entity and so on."""
+
+    kind: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of one kind that come, go, or mean something else under the new edition."""
+
+    new: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What another edition of a realm's model changes, at a revision.
+
+    `was` and `now` are the digests of both texts. `words` by `types`, `privileges` and
+    `operations`. `orphans` are the first of what is orphaned, `orphaned` counts all by kind.
+    """
+
+    realm: str
+    revision: int
+    was: str
+    now: str
+    words: Mapping[str, Words]
+    orphans: tuple[Orphan, ...]
+    orphaned: Mapping[str, int]
+    access: Access = field(repr=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the realm has this very text already."""
+        return self.was == self.now
+
+    def table(self) -> dict[str, Any]:
+        """The plan as JSON has it."""
+        return {
+            "realm": self.realm,
+            "revision": self.revision,
+            "was": self.was,
+            "now": self.now,
+            "pending": not self.is_empty,
+            "words": {kind: asdict(words) for kind, words in self.words.items()},
+            "orphans": [asdict(orphan) for orphan in self.orphans],
+            "orphaned": dict(self.orphaned),
+            "access": access_table(self.access),
+        }
+
+
+def read_upgrade(table: Mapping[str, Any]) -> Upgrade:
+    """The plan that `Upgrade.table` wrote."""
+    words = table["words"].items()
+    return Upgrade(
+        realm=table["realm"],
+        revision=table["revision"],
+        was=table["was"],
+        now=table["now"],
+        words={kind: Words(**{k: tuple(v) for k, v in one.items()}) for kind, one in words},
+        orphans=tuple(Orphan(**one) for one in table["orphans"]),
+        orphaned=table["orphaned"],
+        access=read_access(table["access"]),
+    )
+
+
+def plan_upgrade(
+    service: DecisionService, actor: Actor, name: str, text: ModelText
+) -> Upgrade | Denied:
+    """What the realm's upgrade to the text would change now.
+
+    Raises `Unknown` for a realm that is not there, `BadInput` for a text that is no edition of
+    its model.
+    """
+    state = service.catch_up()
+    now = service.clock()
+    refused = control.denied_in(state, actor, "realm.plan", name, now)
+    if refused is not None:
+        return refused
+    with service.reading() as reading:
+        if reading.revision != state.revision:
+            state = service.catch_up(reading.revision)
+        return _Step(state, name, text, reading).upgrade(now)
+
+
+def apply_upgrade(
+    service: DecisionService, actor: Actor, name: str, text: ModelText, *, drop: bool = False
+) -> Upgrade | Denied:
+    """Upgrades the realm, as one revision; what is orphaned is dropped where that is said.
+
+    Raises `Conflict` for what would be orphaned without it, and as `plan_upgrade`.
+    """
+
+    def upgrade(transaction: WriteTransaction) -> Upgrade | Denied:
+        told = {"digest": text.digest, "drop": drop}
+        refused = control.refused_in(transaction, "realm.alter", name, **told)
+        if refused is not None:
+            return refused
+        step = _Step(transaction.state, name, text, transaction.store)
+        found = step.upgrade(transaction.now)
+        if found.is_empty:
+            return found
+        if found.orphans and not drop:
+            raise Conflict(_refusal(found))
+        transaction.change(name, *step.dropping)
+        transaction.change(name, RealmChanged(name, step.realm), *step.defaults())
+        return replace(found, revision=transaction.state.revision)
+
+    return service.write(actor, upgrade, large=True)
+
+
+def _refusal(found: Upgrade) -> str:
+    counted = ", ".join(f"{count:,} × {kind}" for kind, count in found.orphaned.items())
+    first = found.orphans[0]
+    return (
+        f"the new model of `{found.realm}` orphans {counted}, such as {first.kind}"
+        f" `{first.name}`: {first.reason}; say that they are to be dropped"
+    )
+
+
+class _Step:
+    """A realm before and after: what no longer fits, and what is left."""
+
+    def __init__(self, state: State, name: str, text: ModelText, reading: Reading) -> None:
+        self.before = state.realm(name)
+        self.realm = _upgraded(self.before, text)
+        self.system = load_system(self.realm.model, self.realm.settings, text)
+        self._people = state.people.get(self.realm.directory, People())
+        self._revision = state.revision
+        self._facts = reading.facts(name, self.before.system)
+        self.orphans: list[Orphan] = []
+        self.dropping: list[Effect] = []
+        gone: list[Entity] = []
+        self._left = self._fitting(gone)
+        # What is below goes first, and what is about it before.
+        self.dropping += map(EntityDropped, reversed(gone))
+
+    def upgrade(self, now: float) -> Upgrade:
+        """What changes."""
+        counts: dict[str, int] = {}
+        for orphan in self.orphans:
+            counts[orphan.kind] = counts.get(orphan.kind, 0) + 1
+        old = self.before.realm.text
+        return Upgrade(
+            realm=self.realm.name,
+            revision=self._revision,
+            was="" if old is None else old.digest,
+            now="" if self.realm.text is None else self.realm.text.digest,
+            words=_words(self.before.system.model, self.system.model),
+            orphans=tuple(self.orphans[:MAX_ORPHANS]),
+            orphaned=counts,
+            access=access_under(self.before.matrix, self._matrix(now), now),
+        )
+
+    def _matrix(self, now: float) -> Matrix:
+        own = People(frozenset(self._facts.principals), frozenset(self._facts.memberships))
+        everyone = own | self._people.spelled(self.system)
+        facts = replace(
+            self._left,
+            principals=tuple(everyone.principals),
+            memberships=tuple(everyone.memberships),
+        )
+        model, spelling = self.system.model, self.system.spelling
+        return Matrix(compile(facts, model, spelling, now=now, revision=self._revision + 1))
+
+    def defaults(self) -> Iterable[Effect]:
+        """The changes of default statements; one that somebody edited is left as it is."""
+        old = {s.id: s for s in default_statements(self.before.system, self.before.realm.deleted)}
+        new = {s.id: s for s in default_statements(self.system, self.realm.deleted)}
+        return following(self.before, old, new)
+
+    def _orphan(self, kind: str, name: str, reason: str, *effects: Effect) -> None:
+        self.orphans.append(Orphan(kind, name, reason))
+        self.dropping += effects
+
+    def _fitting(self, dropped: list[Entity]) -> Facts:
+        """What is left of the facts; notes what is not, and in order the entities."""
+        facts, model = self._facts, self.system.model
+        dropped += self._gone_entities()
+        gone = set(dropped)
+        relations = []
+        for edge in facts.relations:
+            declared = model.relations.get(edge.kind)
+            if edge.source in gone or edge.target in gone:
+                continue
+            if (
+                declared is None
+                or not _fits(declared.sources, edge.source)
+                or not _fits(declared.targets, edge.target)
+            ):
+                label = f"{edge.kind} of {_text(edge.source)}"
+                reason = "the model does not declare such a relation"
+                self._orphan("relation", label, reason, RelationChanged(edge, False))
+            else:
+                relations.append(edge)
+        owners = []
+        for row in facts.owners:
+            if row.entity in gone:
+                continue
+            if not model.types[row.entity.type].owned:
+                label = f"{row.owner.name} of {_text(row.entity)}"
+                reason = f"a {row.entity.type} has no owner"
+                self._orphan("owner", label, reason, OwnerChanged(row, False))
+            else:
+                owners.append(row)
+        statements = list(self._readable(gone))
+        return Facts(
+            entities=[row for row in facts.entities if row.entity not in gone],
+            relations=relations,
+            attributes=[row for row in facts.attributes if row.entity not in gone],
+            owners=owners,
+            statements=[*statements, *self._new_defaults({one.id for one in statements})],
+        )
+
+    def _gone_entities(self) -> Iterable[Entity]:
+        """The entities that do not fit, what contains others before what it contains."""
+        gone: dict[Entity, None] = {}
+        for entity, parent in _downwards(self._facts):
+            if parent in gone:
+                reason = f"{_text(parent)} goes"
+            elif entity.type not in self.system.model.types:
+                reason = f"there is no type `{entity.type}`"
+            elif parent is not None and not self._may_lie(entity, parent):
+                reason = f"a {entity.type} cannot lie in a {parent.type}"
+            else:
+                continue
+            gone[entity] = None
+            self._orphan("entity", _text(entity), reason)
+        return gone
+
+    def _may_lie(self, entity: Entity, parent: Entity) -> bool:
+        """Whether the new edition, too, lets the entity lie where it lies."""
+        old, new = self.before.system.model.types, self.system.model.types
+        could = parent.type in old[entity.type].parents
+        return not could or parent.type in new[entity.type].parents
+
+    def _readable(self, gone: set[Entity]) -> Iterable[Statement]:
+        defaults = {s.id: s for s in default_statements(self.before.system)}
+        for statement in self._facts.statements:
+            if defaults.get(statement.id) == statement:
+                continue  # the new edition brings its own
+            if isinstance(statement.scope, On) and statement.scope.entity in gone:
+                reason = f"{_text(statement.scope.entity)} goes"
+                self._orphan("statement", statement.id, reason, StatementRemoved(statement.id))
+                continue
+            try:
+                table = write_statement(statement)
+                model, spelling = self.system.model, self.system.spelling
+                yield from read_statements([table], model, spelling, "it", builtin=True)
+            except (BadInput, Unknown) as error:
+                removed = StatementRemoved(statement.id)
+                self._orphan("statement", statement.id, _reason(error), removed)
+
+    def _new_defaults(self, kept: set[str]) -> Iterable[Statement]:
+        new = default_statements(self.system, self.realm.deleted)
+        return (statement for statement in new if statement.id not in kept)
+
+
+def _upgraded(before: RealmState, text: ModelText) -> Realm:
+    """What the realm is declared as afterwards. Raises `BadInput`."""
+    realm = before.realm
+    if realm.text is None:
+        message = f"realm `{realm.name}` has the shipped model `{realm.model}`"
+        raise BadInput(f"{message}, which is upgraded with lakewarden itself")
+    system = load_system(realm.model, realm.settings, text)
+    defaults = {str(table["id"]) for table in system.model.defaults}
+    return replace(realm, text=text, deleted=realm.deleted & defaults)
+
+
+def _downwards(facts: Facts) -> Iterable[tuple[Entity, Entity | None]]:
+    """The entities, what contains others before what it contains."""
+    parents = {row.entity: row.parent for row in facts.entities}
+    depths: dict[Entity, int] = {}
+    for entity in parents:
+        chain = []
+        at: Entity | None = entity
+        while at is not None and at not in depths:
+            chain.append(at)
+            at = parents.get(at)
+        depth = -1 if at is None else depths[at]
+        for one in reversed(chain):
+            depth += 1
+            depths[one] = depth
+    return ((entity, parents[entity]) for entity in sorted(parents, key=lambda e: depths[e]))
+
+
+def _fits(types: frozenset[str], entity: Entity) -> bool:
+    return not types or entity.type in types
+
+
+def _text(entity: Entity | None) -> str:
+    return "" if entity is None else f"{entity.type}:{entity.name}"
+
+
+def _reason(error: WardenError) -> str:
+    return error.message if isinstance(error, BadInput) else str(error)
+
+
+def _words(old: Model, new: Model) -> dict[str, Words]:
+    kinds: dict[str, tuple[Mapping[str, object], Mapping[str, object]]] = {
+        "types": (old.types, new.types),
+        "privileges": (old.privileges, new.privileges),
+        "operations": (old.operations, new.operations),
+    }
+    return {
+        kind: Words(
+            new=tuple(name for name in after if name not in before),
+            gone=tuple(name for name in before if name not in after),
+            changed=tuple(n for n in before if n in after and before[n] != after[n]),
+        )
+        for kind, (before, after) in kinds.items()
+    }

@@ -97,6 +97,7 @@ migrate-crash: setup ## Kill schema changes at random moments (N=500 on each eng
 docs: setup ## Write the generated pages anew
 	$(BIN)/python -m lakewarden.testing.pages docs/models
 	$(BIN)/python -m tests.analysis.lint.pages
+	$(BIN)/python scripts/draw-pictures.py docs/pictures
 
 golden: docs ## Write the golden files anew; review the difference like code
 

@@ -192,7 +192,10 @@ def _check_dbt(model: str, given: Options) -> None:
     reader = readers()[model]
     for name in given:
         if name not in reader.options:
-            raise BadInput(f"`--model {model}` has no {name}", where=_option(name))
+            having = " and ".join(
+                f"`--model {one}`" for one in readers() if name in readers()[one].options
+            )
+            raise BadInput(f"only under {having} is there a {name}", where=_option(name))
     for name in reader.required:
         if not given.get(name):
             raise BadInput("`--source dbt-file` needs a name", where=_option(name))

@@ -30,7 +30,7 @@ ASKED_WITHIN: Final = {
     "events.change_log.read": "systems.datahub.http.system_calls",
     "events.platform.read": "systems.datahub.http.system_calls",
     "events.topic.read": "systems.datahub.http.system_calls",
-    "role_membership.edit": "service.aspect_guard",
+    "role_membership.edit": "systems.datahub.use_cases.aspect_guard",
     "timeseries.delete": "systems.datahub.http.timeseries",
     "token.create_service": "systems.datahub.http.graphql.tokens",
 }

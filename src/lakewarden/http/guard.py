@@ -1,0 +1,331 @@
+"""The one guard: where it is decided whether a handler may act, for every dialect.
+
+A handler names its operation and its target, and nothing else about authorization:
+
+    state = guard.allow(exchange, "dataset.get", dataset)           # a read: goes on, or raises
+    return guard.write(exchange, "dataset.drop", dataset, task)     # a write, in its transaction
+    return guard.write_all(exchange, asks, task)                    # one that asks more than once
+    found = guard.listed(exchange, "dataset.list", namespace)       # a list: asks, then filters
+    found = guard.visible(exchange, "namespace.search", hits)       # what was found elsewhere
+
+`parts` are the further parts of the question, by the names of `kernel.request.Request`:
+`targets={"artifact": artifact}`.
+
+Order of the checks: the rule first, then what the dialect says of a target that is not there. So
+nobody learns from a 404 about what they could not have seen. A refused write is audited, and so is
+one that is done, with what it did; denied reads are audited one row for many of a kind. What was
+allowed and done counts as used.
+
+A dialect gives a guard four things: whether anything is asked (`is_on`, `unfiltered`), what a
+question is asked with (`parts_of`), how it refuses (`refusal`), and what a missing target is
+answered with (`require`, `missing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+from pyroaring import BitMap
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.listing import filtered, listing
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+
+T = TypeVar("T")
+
+Missing = Callable[[Entity], WardenError]
+"""Makes the failure for a target that is not there."""
+
+
+def USUAL(entity: Entity) -> WardenError:  # noqa: N802 — a constant that has to be a `Missing`
+    """Stands for the failure that the dialect has for what is missing."""
+    raise NotImplementedError(entity)
+
+
+class Ask(NamedTuple):
+    """A question of a write: an operation on a target, with further parts.
+
+    `who`: whose question it is, where it is not the caller's own (an effective owner's).
+    `otherwise`: what a no is answered with, where that is not the guard's refusal.
+    """
+
+    operation: str
+    target: Entity = NO_RESOURCE
+    parts: Mapping[str, Any] = {}
+    who: Principal | None = None
+    otherwise: WardenError | None = None
+
+
+Asks = Sequence[Ask] | Callable[[WriteTransaction], Sequence[Ask]]
+"""Questions, or what tells them once it is known what is stored."""
+
+
+class Guard:
+    """Decides for one dialect, which overrides what it does otherwise.
+
+    A handler may say what makes the failure for a target that is not there; with None the
+    target need not exist, only what is above it must.
+    """
+
+    off: str = "authorization is off"
+    """What the audit trail says of an act for which nobody was asked."""
+
+    # what a dialect says
+
+    def is_on(self, exchange: Exchange) -> bool:
+        """Whether anything is asked at all."""
+        return True
+
+    def unfiltered(self, exchange: Exchange, state: RealmState, filter: str) -> bool:
+        """Whether lists are whole, whoever asks; `filter` is the operation that filters them."""
+        return not self.is_on(exchange)
+
+    def parts_of(self, exchange: Exchange, about: Entity) -> Mapping[str, Any]:
+        """Further parts of every question that is about an entity, such as active roles."""
+        return {}
+
+    def refusal(
+        self, exchange: Exchange, state: RealmState, request: Request
+    ) -> WardenError | None:
+        """What the question is refused with; None: go on."""
+        raise NotImplementedError
+
+    def require(
+        self, state: RealmState, operation: str, target: Entity, missing: Missing | None
+    ) -> None:
+        """Raises where the target, or something above it, is not there or not in use."""
+
+    def missing(self, entity: Entity) -> WardenError:
+        """The failure for a target that is not there, unless a handler says otherwise."""
+        raise NotImplementedError
+
+    # what a handler calls
+
+    def allow(
+        self,
+        exchange: Exchange,
+        operation: str,
+        target: Entity = NO_RESOURCE,
+        *,
+        missing: Missing | None = USUAL,
+        **parts: Any,
+    ) -> RealmState:
+        """The realm's state, if the caller may; raises the refusal, or what `require` raises."""
+        state = exchange.realm_state
+        request = self.question(exchange, state, Ask(operation, target, parts), exchange.now)
+        refused = self.refusal(exchange, state, request)
+        if refused is not None:
+            exchange.denied(self.event(exchange, request, "deny", str(refused)))
+            raise refused
+        self.require(state, operation, target, self._missing(missing))
+        exchange.used(request)
+        return state
+
+    def may(
+        self, exchange: Exchange, operation: str, target: Entity = NO_RESOURCE, **parts: Any
+    ) -> bool:
+        """Whether the caller may, where the answer only says less to who may not."""
+        state = exchange.realm_state
+        request = self.question(exchange, state, Ask(operation, target, parts), exchange.now)
+        return not self.is_on(exchange) or state.matrix.decide(request).allow
+
+    def write(
+        self,
+        exchange: Exchange,
+        operation: str,
+        target: Entity,
+        task: Callable[[WriteTransaction], T],
+        *,
+        missing: Missing | None = USUAL,
+        ahead: bool = False,
+        told: Mapping[str, object] | None = None,
+        **parts: Any,
+    ) -> T:
+        """What `task` returns, done in one transaction if the caller may.
+
+        The act is audited with it, `told` as its details (never a secret); a refusal is audited
+        too, and raised. The task's own errors, and those of `require`, leave nothing behind.
+        With `ahead` of it the target need not exist, nor anything above it.
+        """
+        asks = [Ask(operation, target, parts)]
+        return self.write_all(exchange, asks, task, missing=missing, ahead=ahead, told=told)
+
+    def write_all(
+        self,
+        exchange: Exchange,
+        asks: Asks,
+        task: Callable[[WriteTransaction], T],
+        *,
+        missing: Missing | None = USUAL,
+        ahead: bool = False,
+        told: Mapping[str, object] | None = None,
+    ) -> T:
+        """As `write`, where all of several questions must be answered with yes.
+
+        The first one is what is done; `missing` is about its target alone.
+        """
+
+        def guarded(transaction: WriteTransaction) -> T | WardenError:
+            questions = asks(transaction) if callable(asks) else asks
+            state = transaction.realm(exchange.realm)
+            requests = [self.question(exchange, state, ask, transaction.now) for ask in questions]
+            for ask, request in zip(questions, requests, strict=True):
+                refused = self.refusal(exchange, state, request)
+                if refused is not None:
+                    transaction.record(self.event(exchange, request, "deny", str(refused), told))
+                    return ask.otherwise or refused
+            if not ahead:
+                first = requests[0]
+                self.require(state, first.operation, first.target, self._missing(missing))
+            reason = self.reason(exchange)
+            for request in requests:
+                transaction.record(self.event(exchange, request, "allow", reason, told))
+            done[:] = requests
+            return task(transaction)
+
+        done: list[Request] = []
+        outcome = exchange.write(guarded)
+        if isinstance(outcome, WardenError):
+            raise outcome
+        for request in done:
+            exchange.used(request)
+        return outcome
+
+    def listed(
+        self, exchange: Exchange, operation: str, container: Entity = NO_RESOURCE
+    ) -> list[Entity]:
+        """What the caller is shown in a container, by type and name; raises as `allow` does."""
+        state = self.allow(exchange, operation, container)
+        return self.shown(exchange, state, operation, container)
+
+    def shown(
+        self, exchange: Exchange, state: RealmState, operation: str, container: Entity | None
+    ) -> list[Entity]:
+        """As `listed`, where the operation itself has been asked already."""
+        tree = state.matrix.snapshot.coded.tree
+        return sorted(
+            tree.entity(id) for id in self.shown_ids(exchange, state, operation, container)
+        )
+
+    def shown_ids(
+        self, exchange: Exchange, state: RealmState, operation: str, container: Entity | None
+    ) -> BitMap:
+        """The ids behind `shown`."""
+        filter = filter_of(state, operation)
+        within = None if container == NO_RESOURCE else container
+        if self.unfiltered(exchange, state, filter):
+            return _all(state, filter, within)
+        request = self.question(exchange, state, Ask(filter), exchange.now, within)
+        return listing(state.matrix, request, within)
+
+    def visible(
+        self,
+        exchange: Exchange,
+        operation: str,
+        entities: Iterable[Entity],
+        within: Entity | None = None,
+        **parts: Any,
+    ) -> list[Entity]:
+        """Those of the entities that the operation's filter shows to the caller, in order.
+
+        `operation` is the one that lists; `within` is what the question is about, where that
+        is not the first of the entities.
+        """
+        filter = filter_of(exchange.realm_state, operation)
+        return self.passing(exchange, filter, entities, within, **parts)
+
+    def passing(
+        self,
+        exchange: Exchange,
+        operation: str,
+        entities: Iterable[Entity],
+        within: Entity | None = None,
+        **parts: Any,
+    ) -> list[Entity]:
+        """Those of the entities on which the caller may do the operation, in order."""
+        candidates, state = list(entities), exchange.realm_state
+        if not candidates or self.unfiltered(exchange, state, operation):
+            return candidates
+        ask, about = Ask(operation, parts=parts), within or candidates[0]
+        request = self.question(exchange, state, ask, exchange.now, about)
+        return [candidates[index] for index in filtered(state.matrix, request, candidates)]
+
+    # what they share
+
+    def question(
+        self,
+        exchange: Exchange,
+        state: RealmState,
+        ask: Ask,
+        now: float,
+        about: Entity | None = None,
+    ) -> Request:
+        """The request of a question; `about` is what it is about where it has no target."""
+        request = exchange.actor.request(
+            state.realm, state.system, ask.operation, ask.target, now=now
+        )
+        if ask.who is not None:
+            request = Request(ask.who, ask.operation, ask.target, now)
+        parts = {**self.parts_of(exchange, about or ask.target), **ask.parts}
+        return replace(request, **parts) if parts else request
+
+    def reason(self, exchange: Exchange) -> str:
+        """What the audit trail says of an act that was done."""
+        return "allowed" if self.is_on(exchange) else self.off
+
+    def event(
+        self,
+        exchange: Exchange,
+        request: Request,
+        outcome: str,
+        reason: str,
+        told: Mapping[str, object] | None = None,
+    ) -> AuditEvent:
+        """What the audit trail says of a question and its answer."""
+        actor, target = exchange.actor, request.target
+        details: dict[str, object] = {**actor.proof, **(told or {})}
+        own = actor.principal(exchange.realm_state.realm, exchange.realm_state.system)
+        if request.principal != own:
+            details["as"] = request.principal.name
+        return AuditEvent(
+            time=request.now,
+            actor=actor.recorded,
+            operation=request.operation,
+            target="" if target == NO_RESOURCE else f"{target.type}:{target.name}",
+            outcome=outcome,
+            reason=reason,
+            realm=exchange.realm,
+            wire=actor.wire,
+            request_id=actor.request_id,
+            details=details,
+        )
+
+    def _missing(self, missing: Missing | None) -> Missing | None:
+        return self.missing if missing is USUAL else missing
+
+
+def filter_of(state: RealmState, operation: str) -> str:
+    """The operation that each entity of a list, or of a deletion of several, must pass."""
+    filter = state.matrix.operation(operation).filter
+    if filter is None:
+        raise BadInput(f"`{operation}` lists nothing")
+    return filter
+
+
+def _all(state: RealmState, filter: str, within: Entity | None) -> BitMap:
+    """All stored entities of the filter's types within the container."""
+    snapshot = state.matrix.snapshot
+    kinds = state.matrix.operation(filter).rules
+    ids = BitMap.union(BitMap(), *(snapshot.of_type(kind) for kind in kinds))
+    if within is None:
+        return ids
+    id = snapshot.coded.tree.find(within)
+    return BitMap() if id is None else (ids & snapshot.coded.tree.subtree(id)) - BitMap([id])

@@ -69,6 +69,25 @@ structlog.configure(processors=[ConsoleRenderer(exception_formatter=plain_traceb
 if find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]
 
+# What is tested has few rows: compiling a query, planning it anew between its stages and sharing
+# what it reads among tasks each take longer than the query. The cluster's tests leave the plans as
+# they are; what follows a shuffle is shared among tasks here, too.
+_FOR_FEW_ROWS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+}
+
+# Every task is sent all settings of Hadoop, 1,100 of them, and copies them several times: a third
+# of what tasks of few rows cost. What is read and written here needs these alone.
+_OF_HADOOP = (
+    "fs.AbstractFileSystem.file.impl",
+    "fs.defaultFS",
+    "mapreduce.fileoutputcommitter.algorithm.version",
+)
+
 YOUNG = 20_000
 """How many new objects are there before the garbage is looked for; by itself it is 700."""
 
@@ -149,9 +168,13 @@ def spark() -> Iterator[SparkSession]:
     from lakewarden.pipeline.session import spark_session
 
     session = spark_session("lakewarden tests", master="local[2]")
-    # Compiling a query takes longer than any query here: what is tested has few rows.
-    session.conf.set("spark.sql.codegen.wholeStage", "false")
-    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    for name, value in _FOR_FEW_ROWS.items():
+        session.conf.set(name, value)
+    hadoop = session.sparkContext._jsc.hadoopConfiguration()
+    kept = {name: hadoop.get(name) for name in _OF_HADOOP}
+    hadoop.clear()
+    for name, value in kept.items():
+        hadoop.set(name, value)
     yield session
     session.stop()
 

@@ -67,6 +67,8 @@ EXAMPLES = [(page.name, command) for page in RUN for command in dict.fromkeys(bl
 UNDERSTOOD = [*EXAMPLES, *((README.name, command) for command in dict.fromkeys(blocks(README)))]
 SPARED: Final = ("ingest", "index")
 """The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""
+SELDOM: Final = ("export", "unused")
+"""Those that keep Spark busiest; by day they run as the tutorial shows them."""
 
 
 def test_the_pages_show_commands() -> None:
@@ -104,12 +106,16 @@ def _needs_spark(command: str) -> bool:
     return rest[0] == "pipeline" and rest[1] not in SPARED
 
 
+def _marks(command: str) -> list[pytest.MarkDecorator]:
+    if not _needs_spark(command):
+        return []
+    is_seldom = words(command)[2] in SELDOM
+    return [pytest.mark.spark, *[pytest.mark.nightly] * is_seldom]
+
+
 @pytest.mark.parametrize(
     ("page", "command"),
-    [
-        pytest.param(*example, marks=[pytest.mark.spark] * _needs_spark(example[1]))
-        for example in EXAMPLES
-    ],
+    [pytest.param(*example, marks=_marks(example[1])) for example in EXAMPLES],
 )
 def test_every_example_runs(
     page: str,

@@ -144,5 +144,14 @@ def test_numbers_with_fractions_are_digested_by_spark(tmp_path: Path) -> None:
         parquet_output.contents_of(tmp_path, ["shares"], session())
 
 
+def test_of_many_rows_spark_takes_the_digests(tmp_path: Path) -> None:
+    rows = pa.table({"id": pa.array(range(3), pa.int32())})
+    parquet_output.put_table(rows, tmp_path / "ids")
+    (content,) = parquet_output.contents_of(tmp_path, ["ids"], session(), most_rows=3).values()
+    assert content.rows == 3
+    with pytest.raises(AssertionError, match="Spark was started"):
+        parquet_output.contents_of(tmp_path, ["ids"], session(), most_rows=2)
+
+
 def test_a_progress_shows_each_stage_once() -> None:
     assert names_of((PICK, SORT), (PICK,)) == ("pick", "sort")

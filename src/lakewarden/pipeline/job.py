@@ -75,7 +75,8 @@ class Job:
     """One run of a job, which makes the next version of the folder `out`.
 
     `tables` are those of the version, in the order of the report. `key` tells the run from
-    others; default: its inputs and options. `memory_bytes` were seen in use before.
+    others; default: its inputs and options. `memory_bytes` were seen in use before. `most_rows` is
+    how many rows tables may have in all to be digested in this process (None: it goes by bytes).
     """
 
     kind: str
@@ -87,6 +88,7 @@ class Job:
     progress: Progress = silent
     key: str = ""
     memory_bytes: int = 0
+    most_rows: int | None = None
     _draft: VersionDraft | None = None
     _earlier: dict[str, FinishedStage] = field(default_factory=dict)
     _readable: Sequence[str] | None = None
@@ -141,7 +143,7 @@ class Job:
                 if _files(self.version_folder / name) == _files(before / name)
             }
         others = [name for name in self.tables if name not in known]
-        made = parquet_output.contents_of(self.version_folder, others, self.spark)
+        made = parquet_output.contents_of(self.version_folder, others, self.spark, self.most_rows)
         return {name: known.get(name) or made[name] for name in self.tables}
 
     @property

@@ -121,10 +121,17 @@ def content(frame: DataFrame) -> Content:
     return contents({"": frame})[""]
 
 
-def contents_of(folder: Path, tables: Iterable[str], spark: SparkSession) -> dict[str, Content]:
-    """The contents of tables that were written to `folder`, each in a folder of its name."""
+def contents_of(
+    folder: Path, tables: Iterable[str], spark: SparkSession, most_rows: int | None = None
+) -> dict[str, Content]:
+    """The contents of tables that were written to `folder`, each in a folder of its name.
+
+    Of more than `most_rows` in all of them Spark takes the digests.
+    """
     names = list(tables)
     is_small = sum(_bytes(folder / name) for name in names) <= _HERE
+    if most_rows is not None:
+        is_small = is_small and sum(count_rows(folder / name) for name in names) <= most_rows
     far = [name for name in names if not (is_small and _is_digestible(folder / name))]
     frames = {name: spark.read.parquet(read_from(folder / name)) for name in far}
     found = contents(frames) if frames else {}
@@ -160,6 +167,11 @@ def _parts(place: Path) -> Iterator[pa.Table]:
                     waiting, count = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def count_rows(place: Path) -> int:
+    """How many rows a table has, from what its files say of themselves."""
+    return sum(pq.read_metadata(file).num_rows for file in place.glob("*.parquet"))
 
 
 def _bytes(place: Path) -> int:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.export.block_export import DECISION, FOUND, TYPE, WIDE, unroller
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
 from lakewarden.pipeline.export.schemas import DUCKDB, SCHEMAS, SPARK, VIEWS, sql
@@ -76,6 +76,7 @@ def make_export(
     index = open_index(source)
     asked = chosen(index.system.model, privileges, operations)
     job = Job(KIND, out, tuple(SCHEMAS), spark, (index.input,), asked.options(), progress)
+    job.most_rows = local_mode.ROWS
     names = ("realm", "revision", "model", "settings", "digest", "from", "until")
     facts = {name: index.manifest.facts[name] for name in names}
     return job.run(

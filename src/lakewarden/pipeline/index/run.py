@@ -93,6 +93,7 @@ def make_index(
     moment = index.moment(start, end)
     key = key_of(inputs, {name: str(value) for name, value in facts.items()})
     job = Job(index.KIND, out, index.TABLES, spark, inputs, progress=progress, key=key)
+    job.most_rows = local_mode.ROWS
     indexing = _Indexing(job, source, manifest, system, stated, moment, bits)
 
     def publish(folder: Path) -> None:
@@ -310,7 +311,7 @@ class _Indexing:
         place_in_block = F.shiftleft(F.col("what").cast("long"), 32) + F.col("id")
         ordered = ordered.sortWithinPartitions(place_in_block)
         parquet_output.write(ordered, folder / index.BLOCKS)
-        return {"rows": _count(folder / index.BLOCKS), "guests": pairs.count()}
+        return {"rows": parquet_output.count_rows(folder / index.BLOCKS), "guests": pairs.count()}
 
     def match(self, folder: Path) -> Counts:
         place = self.job.folder("gather") / index.BLOCKS
@@ -354,8 +355,3 @@ def _distinct(folder: Path, *names: str) -> set[tuple[str, ...]]:
                 once = pa.table(batch).group_by(list(names)).aggregate([])
                 found.update(zip(*(c.to_pylist() for c in once.columns), strict=True))
     return found
-
-
-def _count(folder: Path) -> int:
-    """How many rows a table has, from what its files say of themselves."""
-    return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))

@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
 from lakewarden.kernel.errors import Conflict
-from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index import guests, index
 from lakewarden.pipeline.index.block import ROWS
 from lakewarden.pipeline.index.index import Index, open_index
@@ -111,6 +111,7 @@ def _version(
         progress=progress,
         key=key,
         memory_bytes=planning.bytes,
+        most_rows=local_mode.ROWS,
     )
     job.keep_in_memory("plan", began, f"{len(made.dirty):,} blocks reached")
     batch = _Batch(job, known, made)

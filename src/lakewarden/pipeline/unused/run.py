@@ -26,7 +26,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.pipeline import parquet_output
+from lakewarden.pipeline import local_mode, parquet_output
 from lakewarden.pipeline.index.index import MATCHES, Index, open_index
 from lakewarden.pipeline.index.task_context import TaskContext, blocks_of, prepared, task_context_of
 from lakewarden.pipeline.ingest.files import MAX_TASKS, File, find, inputs_of
@@ -118,6 +118,7 @@ def find_unused(
         "mapping": hashlib.sha256(mapping.read_bytes()).hexdigest() if mapping else "",
     }
     job = Job(KIND, out, _TABLES, spark, inputs, options, progress)
+    job.most_rows = local_mode.ROWS
     reader = Reader(tuple(found), mappings, index.realm, context)
     comparing = _Comparing(job, index, context, reader, asked, since)
     return job.run(STAGES, comparing, facts=comparing.facts, report=comparing.report)

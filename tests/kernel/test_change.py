@@ -521,3 +521,44 @@ def test_wildcards_follow_what_comes_and_goes() -> None:
     gone = apply(later, [EntityDropped(dataset)], now=0.0, revision=3)
     assert not listing(gone, question(cdap, "ana", "dataset.list.filter"))
     assert allowed(gone, cdap, "ana", "dataset.read", "dataset:a.x1")
+
+
+def test_a_name_that_a_change_mentions_first_lies_below_nothing() -> None:
+    tag = CAT.entity("tag:urn:li:tag:fresh")
+    later = check(
+        catalog(), CAT, RelationChanged(RelationRow("tag", CAT.entity(DATASET), tag), True)
+    )
+    tree = later.snapshot.coded.tree
+    id = tree.find(tag)
+    assert id is not None
+    assert (int(tree.parents[id]), list(tree.ancestors(id))) == (-1, [])
+
+
+def test_a_name_that_is_dropped_and_lay_below_nothing_still_does() -> None:
+    domain = CAT.entity("domain:urn:li:domain:alone")
+    stored = check(catalog(), CAT, EntityAdded(domain))
+    tree = check(stored, CAT, EntityDropped(domain)).snapshot.coded.tree
+    id = tree.find(domain)
+    assert id is not None
+    assert (int(tree.parents[id]), list(tree.ancestors(id))) == (-1, [])
+
+
+def test_of_many_entities_the_one_that_is_dropped_loses_its_attributes() -> None:
+    """Many, since small numbers are one object each and large ones are not."""
+    last = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,z,PROD)"
+    graded = {
+        "id": "graded",
+        "privileges": ["VIEW"],
+        "to": ["user:urn:li:corpuser:ana"],
+        "where": [{"field": "PROPERTY", "values": ["grade=1"]}],
+    }
+    many = [f"container:urn:li:container:{n:03}" for n in range(300)]
+    m = matrix(
+        CAT, world(CAT, [*many, last], attributes=[(last, "grade", "1")], statements=[graded])
+    )
+    assert allowed(m, CAT, "ana", "view", last)
+    dropped = apply(m, [EntityDropped(CAT.entity(last))], now=0.0, revision=2)
+    back = apply(dropped, [EntityAdded(CAT.entity(last))], now=0.0, revision=3)
+    for later in (dropped, back):
+        assert not allowed(later, CAT, "ana", "view", last)
+        assert not allowed(later, CAT, "ana", "grade", last)

@@ -47,3 +47,8 @@ def test_the_inverse_lists_every_target() -> None:
     assert EDGES.inverted() == {7: BitMap([0, 2]), 8: BitMap([2])}
     assert CHANGED.inverted() == {7: BitMap([2, 5]), 8: BitMap([2, 5]), 9: BitMap([0])}
     assert Edges.build(3, []).inverted() == {}
+
+
+def test_sources_with_one_pair_each_have_one_each_when_asked_together() -> None:
+    edges = Edges.build(3, [(0, 7, 0), (1, 8, 0), (2, 9, 0)])
+    assert flat(edges, 1, 2) == [(0, 8, 0), (1, 9, 0)]

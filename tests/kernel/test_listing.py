@@ -18,10 +18,10 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.service.system import System
+from tests.kernel.small import CATALOG, matrix, question, system, user, world
 from tests.kernel.small import CATALOG_SYSTEM as CAT
 from tests.kernel.small import LAKE_SYSTEM as LAKE
-from tests.kernel.small import matrix, question, user, world
-from tests.kernel.test_matrix import CAT_FACTS, DATASET, LAKE_FACTS, T
+from tests.kernel.test_matrix import CAT_FACTS, COLUMN, DATASET, LAKE_FACTS, T
 
 WHO = {
     "lake": ("ana", "ben", "cid", "owner", "schema-owner", "table-owner", "barred", "stranger"),
@@ -231,3 +231,27 @@ def test_a_listing_can_be_kept_to_one_type() -> None:
         assert named(m, listing(m, asked, type=type)) == only
         found = page(m, asked, 100, type=type)
         assert (set(found.entities), found.total) == (only, len(only))
+
+
+def test_a_related_entity_of_another_type_than_a_column_stands_for_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Wherever its type comes among the types: an aspect before a column's, a zone after it."""
+    more = system(
+        CATALOG.replace("[types.query]", "[types.aspect]\n[types.zone]\n[types.query]").replace(
+            'to = ["dataset", "schemaField"]', 'to = ["aspect", "dataset", "schemaField", "zone"]'
+        )
+    )
+    view = {"id": "v", "privileges": ["VIEW"], "to": ["user:urn:li:corpuser:ana"], "where": []}
+    subjects = ("aspect:urn:li:aspect:a", DATASET, COLUMN, "zone:urn:li:zone:z")
+    queries = [f"query:urn:li:query:{n}" for n in range(len(subjects))]
+    facts = world(
+        more,
+        [*queries, *subjects],
+        relations=[("subject", q, s) for q, s in zip(queries, subjects, strict=True)],
+        statements=[view],
+    )
+    m = matrix(more, facts)
+    monkeypatch.setattr(listing_module, "FEW", 0)
+    asked = Request(more.principal("ana"), "ask")
+    assert named(m, listing(m, asked)) == {more.entity(q) for q in queries}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lakewarden.kernel import matrix as matrix_module
@@ -13,9 +14,9 @@ from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.snapshot import Memos
+from tests.kernel.small import CATALOG, allowed, entity, matrix, question, system, user, world
 from tests.kernel.small import CATALOG_SYSTEM as CAT
 from tests.kernel.small import LAKE_SYSTEM as LAKE
-from tests.kernel.small import allowed, entity, matrix, question, user, world
 
 LAKE_FACTS = world(
     LAKE,
@@ -483,3 +484,47 @@ def test_what_a_change_takes_nothing_along_of_is_worked_out_when_it_is_asked_for
     assert all(plan.shape.paths == ((),) for plan in later._plans.values())
     assert [allowed(later, LAKE, "ana", operation, T) for operation in operations] == before
     assert all(later._plans[key].shape is plan.shape for key, plan in asked._plans.items())
+
+
+def test_a_rule_at_the_parent_is_that_of_the_type_which_the_parent_has() -> None:
+    """A parent of one of two types, each with a rule of its own."""
+    two = system(
+        CATALOG.replace(
+            '[types.schemaField]\nparent = "dataset"',
+            '[types.schemaField]\nparent = ["container", "dataset"]',
+        )
+        + """
+[operations.open]
+rules = { container = "EDIT", dataset = "VIEW" }
+[operations.open_parent]
+on = "schemaField"
+rule = "may(open) @ parent"
+"""
+    )
+    view = {"id": "v", "privileges": ["VIEW"], "to": ["user:urn:li:corpuser:ana"], "where": []}
+    edit = {"id": "e", "privileges": ["EDIT"], "to": ["user:urn:li:corpuser:ben"], "where": []}
+    container, other = "container:urn:li:container:c", COLUMN.replace(",x)", ",y)")
+    facts = world(
+        two,
+        [container, DATASET],
+        placed={COLUMN: DATASET, other: container},
+        statements=[view, edit],
+    )
+    m = matrix(two, facts)
+    assert [allowed(m, two, "ana", "open_parent", on) for on in (COLUMN, other)] == [True, False]
+    assert [allowed(m, two, "ben", "open_parent", on) for on in (COLUMN, other)] == [False, True]
+
+
+@pytest.mark.parametrize(("levels", "expected"), [(64, True), (65, False)])
+def test_a_name_that_is_not_stored_may_have_64_levels_above_it(levels: int, expected: bool) -> None:
+    chain = [f"container:urn:li:container:{n:02}" for n in range(levels - 1)]
+    grants = [{"id": "v", "privileges": ["VIEW"], "to": ["user:urn:li:corpuser:ana"], "where": []}]
+    placed = {**dict(zip(chain[1:], chain, strict=False)), DATASET: chain[-1]}
+    m = matrix(CAT, world(CAT, chain[:1], placed=placed, statements=grants))
+    assert allowed(m, CAT, "ana", "view", COLUMN) is expected
+
+
+@pytest.mark.parametrize("selector", ["parent", "type", "container"])
+def test_from_no_entity_every_selector_leads_to_none(selector: str) -> None:
+    nothing = np.array([-1, -1], dtype=np.int32)
+    assert C.snapshot.step(nothing, selector).tolist() == [-1, -1]

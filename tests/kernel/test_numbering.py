@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyroaring import BitMap
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput
@@ -48,3 +49,12 @@ def test_a_parent_is_unknown_until_it_is_mentioned() -> None:
     tree = known.tree()
     assert [tree.entity(id) for id in range(len(tree))] == [NO_RESOURCE, A, B, C]
     assert [tree.entity(id) for id in tree.stored] == [C]
+
+
+def test_a_cycle_among_many_entities_is_cut_where_its_first_name_is() -> None:
+    """Many, since small numbers are one object each and large ones are not."""
+    many = [(Entity("folder", f"z{n:03}"), None) for n in range(300)]
+    tree = numbering(*many, (B, C), (C, A), (A, B)).tree()
+    ids = {entity: tree.find(entity) for entity in (A, B, C)}
+    assert tree.looped == BitMap([id for id in ids.values() if id is not None])
+    assert [tree.entity(id) for id in tree.stored][:3] == [A, C, B]  # each below the one before

@@ -77,7 +77,6 @@ def test_an_entity_with_two_parents_is_refused() -> None:
 
 def test_who_lies_on_a_cycle_has_nothing_above_it() -> None:
     t = build([(A, C), (B, A), (C, B), (LEAF, C)], [])
-    assert t.cyclic
     assert t.looped == ids(t, A, B, C)
     assert not list(t.ancestors(id_of(t, A)))
     assert [t.entity(id) for id in t.ancestors(id_of(t, LEAF))] == [C]
@@ -177,3 +176,16 @@ def test_names_laid_on_top_of_a_shared_table() -> None:
     changed = layered.changed("a", None).changed("c", 3)
     assert (changed.get("a"), changed.get("b"), changed.get("c")) == (None, 2, 3)
     assert layered.get("a") == 1
+
+
+def test_what_is_moved_and_then_moved_or_renamed_lies_where_it_was_put_last() -> None:
+    t = tree()
+    moved = t.moved(id_of(t, B), id_of(t, C))
+    again = moved.moved(id_of(t, B), id_of(t, D))
+    assert again.subtree(id_of(t, A)) == ids(t, A, C)
+    assert again.subtree(id_of(t, D)) == ids(t, B, D, LEAF)
+    renamed = moved.renamed(id_of(t, C), "z")
+    assert renamed.subtree(id_of(t, A)) == ids(t, A, B, C, LEAF)
+    assert renamed.subtree(id_of(t, C)) == ids(t, B, C, LEAF)
+    stored, _ = moved.with_entity(B, id_of(t, A), stored=True)
+    assert stored.subtree(id_of(t, C)) == ids(t, C)

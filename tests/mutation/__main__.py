@@ -1,17 +1,19 @@
 """Change the kernel in one place, see whether a test notices, and do so a few hundred times.
 
     make mutation ARGS="--sample 300 --seed 1"
+    make mutation ARGS="--survivors FILE --stages lines"
 
 A mutant meets the fixed tests that run its line, then all tests of kernel and models, then the
 agreement with the oracle. The first that fails has killed it; a trial that takes too long counts
 as killed, since a test run would not end. Survivors are shown with what they change. Those listed
 in `equivalent.json`, with the reason, mean the same as the original and are left out of the score.
+With `--survivors`, those kept in the file are tried again, and it keeps those that survive now;
+a file that is not there yet comes from a drawn sample.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
 import signal
@@ -19,15 +21,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import coverage
 import hypothesis  # noqa: F401 - every trial needs it: it is imported once, before they fork
 import pytest
 
-from tests.mutation import trial
+from tests.mutation import survivors, trial
+from tests.mutation.mutant import Mutant
 
 SOURCE = Path("src/lakewarden/kernel")
 OWN = ("tests/kernel", "tests/models", str(SOURCE))
@@ -39,41 +42,12 @@ SURVIVED = "survived"
 LineTests = Mapping[Path, Mapping[int, frozenset[str]]]
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One change of one module; see `mutants.Place`."""
-
-    module: str
-    operator: str
-    occurrence: int
-    line: int
-    end_line: int
-    source: str = field(repr=False)
-
-    @property
-    def path(self) -> Path:
-        return Path(self.module).resolve()
-
-    @property
-    def difference(self) -> list[str]:
-        """The lines that differ, with `-` and `+`."""
-        lines = difflib.unified_diff(
-            self.path.read_text().splitlines(), self.source.splitlines(), lineterm="", n=0
-        )
-        return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
-
-    @property
-    def name(self) -> str:
-        """What it changes, without a line number: code above it may come and go."""
-        return f"{self.path.name}: " + " => ".join(line[1:].strip() for line in self.difference)
-
-
 @dataclass
 class Trial:
     """A mutant on its way through the stages that are left."""
 
     mutant: Mutant
-    stages: list[str] = field(default_factory=lambda: list(TESTS_BY_STAGE))
+    stages: list[str]
     started: float = 0.0
 
 
@@ -86,26 +60,44 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="which mutants are drawn")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--at-least", type=float, default=95.0, help="the score to reach, per cent")
+    parser.add_argument("--survivors", type=Path, metavar="FILE", help="those to try, and to keep")
+    parser.add_argument(
+        "--stages",
+        nargs="+",
+        choices=TESTS_BY_STAGE,
+        default=[*TESTS_BY_STAGE],
+        metavar="STAGE",
+        help=f"what a mutant meets ({', '.join(TESTS_BY_STAGE)})",
+    )
     options = parser.parse_args()
 
-    drawn = _draw(options.sample, options.seed)
+    kept: Path | None = options.survivors
+    if kept is not None and kept.exists():
+        drawn = survivors.load(kept)
+    else:
+        drawn = _draw(options.sample, options.seed)
+    if not drawn:
+        print("no mutants are left")
+        return 0
     print(f"{len(drawn)} mutants of {SOURCE}; reading which test runs which line", flush=True)
     tests = _tests_by_line()
     control = _unchanged(drawn[0])
-    if _run_all([control], tests, 1) != {control: SURVIVED}:
+    if _run_all([control], tests, options.stages, 1) != {control: SURVIVED}:
         print("the tests fail without any change; run `make test` first", file=sys.stderr)
         return 2
-    ends = _run_all(drawn, tests, options.workers)
+    ends = _run_all(drawn, tests, options.stages, options.workers)
 
     known = json.loads(Path(__file__).with_name("equivalent.json").read_text())
-    survivors = [mutant for mutant in drawn if ends[mutant] == SURVIVED]
-    equivalent = [mutant for mutant in survivors if mutant.name in known]
-    for mutant in survivors:
+    survived = [mutant for mutant in drawn if ends[mutant] == SURVIVED]
+    equivalent = [mutant for mutant in survived if mutant.name in known]
+    if kept is not None:
+        survivors.save(kept, (mutant for mutant in survived if mutant not in equivalent))
+    for mutant in survived:
         reason = known.get(mutant.name, "SURVIVED")
         print("\n".join((f"\n{mutant.module}:{mutant.line}: {reason}", *mutant.difference)))
     counted = len(drawn) - len(equivalent)
-    score = 100 * (1 - (len(survivors) - len(equivalent)) / counted)
-    print(f"\n{len(drawn)} mutants, {len(survivors)} survived, {len(equivalent)} are equivalent")
+    score = 100 * (1 - (len(survived) - len(equivalent)) / counted) if counted else 100.0
+    print(f"\n{len(drawn)} mutants, {len(survived)} survived, {len(equivalent)} are equivalent")
     print(f"score: {score:.1f} %")
     return 0 if score >= options.at_least else 1
 
@@ -148,9 +140,11 @@ def _tests_by_line() -> LineTests:
         }
 
 
-def _run_all(drawn: list[Mutant], tests: LineTests, workers: int) -> dict[Mutant, str]:
+def _run_all(
+    drawn: list[Mutant], tests: LineTests, stages: Sequence[str], workers: int
+) -> dict[Mutant, str]:
     """Take every mutant through its stages; return which one killed it, or `SURVIVED`."""
-    waiting = [Trial(mutant) for mutant in reversed(drawn)]
+    waiting = [Trial(mutant, [*stages]) for mutant in reversed(drawn)]
     running: dict[int, Trial] = {}
     ends: dict[Mutant, str] = {}
     while waiting or running:

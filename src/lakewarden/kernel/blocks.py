@@ -15,7 +15,6 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.facts import ROOT, Coded
 from lakewarden.kernel.model import Field, Reach, above
 from lakewarden.kernel.principal import GROUP, USER, Principal
-from lakewarden.kernel.tree import Tree
 from lakewarden.kernel.wildcard import matches
 
 
@@ -205,9 +204,6 @@ def _resolving_to(coded: Coded, field: Field, id: int) -> BitMap:
     up = {tree.codes[type] for type in field.up if type in tree.codes}
     if int(tree.types[id]) not in up:
         return BitMap([id])
-    if tree.cyclic:
-        everyone = range(len(tree))
-        return BitMap([x for x in everyone if x == id or id in _upwards(tree, x, up)])
     ids = np.asarray((tree.subtree(id) - BitMap([id])).to_array(), dtype=np.int32)
     below = ids[np.isin(tree.types[tree.parents[ids]], list(up))]
     chained = np.zeros(len(tree), dtype=bool)
@@ -218,13 +214,6 @@ def _resolving_to(coded: Coded, field: Field, id: int) -> BitMap:
         if len(kept) == len(below):
             return BitMap(below.astype(np.uint32)) | BitMap([id])
         below = kept
-
-
-def _upwards(tree: Tree, id: int, up: set[int]) -> Iterator[int]:
-    for other in tree.ancestors(id):
-        if int(tree.types[other]) not in up:
-            return
-        yield other
 
 
 def _type_postings(coded: Coded) -> dict[str, BitMap]:

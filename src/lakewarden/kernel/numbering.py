@@ -152,7 +152,6 @@ def _numbered(
         stored=BitMap(positions[:stored].astype(np.uint32)),
         displaced=BitMap(positions[astray].astype(np.uint32)),
         named=named,
-        cyclic=bool(astray.any()),
     ).settled()
 
 

@@ -79,7 +79,6 @@ class Tree:
     stored: BitMap
     displaced: BitMap
     named: Mapping[str, Index]
-    cyclic: bool
     looped: BitMap = field(default_factory=BitMap)
     deep: BitMap = field(default_factory=BitMap)
     lineage: Lineage = field(default_factory=Lineage, compare=False, repr=False)

@@ -135,7 +135,6 @@ def tree_of(
         stored=stored,
         displaced=BitMap(),
         named=dict(named),
-        cyclic=False,
     ).settled()
 
 

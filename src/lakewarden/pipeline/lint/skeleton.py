@@ -118,7 +118,6 @@ def _tree(entities: DataFrame, count: int, register: Register) -> Tree:
         stored=BitMap(ids[stored != 0].astype(np.uint32)),
         displaced=BitMap(),
         named={kind: Ids(register, kind) for kind in kinds},
-        cyclic=False,
     ).settled()
 
 

@@ -105,6 +105,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
+    return wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     def task(transaction: Any) -> None:
         from lakewarden.service import aspects
         from lakewarden.service.aspects import Write
@@ -126,7 +130,6 @@ def stocked(wire: Wire) -> Wire:
             aspects.write(transaction, REALM, told, user("ana"))
 
     wire.service.write(SYSTEM, task)
-    return wire
 
 
 def urn(number: int) -> str:

@@ -43,6 +43,9 @@ def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
         service.open()
         known = service.state
     else:
+        for realm in known.realms.values():
+            # Answers of a store that are remembered there: the last one's may not be this one's.
+            realm.matrix.snapshot.memos.beside.clear()
         service._adopt(known.at(service.clock()))
     if digest is not None:
         _LOADED[digest] = known

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 
 from lakewarden.kernel.change import EntityAdded, EntityRenamed
 from lakewarden.kernel.entity import Entity
@@ -158,6 +160,14 @@ def test_a_step_that_fails_leaves_the_schema_as_it_was(url: str) -> None:
         with store.engine.begin() as connection:
             connection.exec_driver_sql("drop table usage_realm")
         upgrade.upgrade(store.engine)
+
+
+def test_steps_are_named_by_the_schemas_that_they_lead_to() -> None:
+    config = Config()
+    config.set_main_option("script_location", "lakewarden.store:migrations")
+    scripts = ScriptDirectory.from_config(config)
+    assert sorted(script.revision for script in scripts.walk_revisions()) == STEPS
+    assert scripts.get_current_head() == STEPS[-1]
 
 
 def test_several_processes_may_start_at_once(url: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.admin.api import Api
+from tests.http.prepared import prepared
 
 TABLE = "table:lk:sales.raw.orders"
 HIDDEN = "table:lk:sales.raw.salaries"
@@ -20,8 +21,20 @@ def api(tmp_path: Path) -> Iterator[Api]:
 
 
 @pytest.fixture
-def lake(api: Api) -> Api:
+def lake(tmp_path: Path) -> Iterator[Api]:
     """`ana` may load one of two tables through the role of a reader; `ben` may not."""
+    prepared(tmp_path, __name__, _filled)
+    with Api(tmp_path) as api:
+        yield api
+
+
+def _filled(folder: Path) -> None:
+    with Api(folder) as api:
+        fill(api)
+
+
+def fill(api: Api) -> None:
+    """See `lake`."""
     names = ["metalake:lk", "catalog:lk:sales", "schema:lk:sales.raw", TABLE, HIDDEN]
     for name in names:
         api.must("PUT", "/realms/gravitino/entity", {"entity": name})
@@ -37,7 +50,6 @@ def lake(api: Api) -> Api:
     state(api, "use", ["USE_CATALOG", "USE_SCHEMA"], "catalog:lk:sales", ["role:lk:readers"])
     state(api, "read", ["SELECT_TABLE"], TABLE, ["role:lk:readers"])
     state(api, "secret", ["SELECT_TABLE"], HIDDEN, ["user:zoe"])
-    return api
 
 
 def state(api: Api, id: str, privileges: list[str], on: str, to: list[str]) -> None:

@@ -35,16 +35,16 @@ def either(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Wire]:
 @pytest.fixture
 def shop(wire: Wire) -> Wire:
     """A server of the profile `cdap` with an application."""
-    return deploy(wire)
+    return wire.built(deploy)
 
 
 @pytest.fixture
 def old_shop(old: Wire) -> Wire:
     """A server of the profile `cdap-parent-write` with an application."""
-    return deploy(old)
+    return old.built(deploy)
 
 
 @pytest.fixture
 def either_shop(either: Wire) -> Wire:
     """A server of either profile with an application, one after the other."""
-    return deploy(either)
+    return either.built(deploy)

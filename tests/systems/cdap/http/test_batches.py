@@ -24,7 +24,7 @@ WHOLE = ("status", "start", "stop")
 @pytest.fixture
 def only(wire: Wire) -> Wire:
     """A server with `shop`, where `only` holds all on one program, and on one not there."""
-    deploy(wire)
+    wire.built(deploy)
     for name in ("workflow.nightly", "workflow.none"):
         wire.grant("only", f"program:sales.shop.{name}")
     return wire

@@ -20,7 +20,7 @@ def clock() -> Clock:
 @pytest.fixture
 def new(wire: Wire, clock: Clock) -> Wire:
     """The estate in the later profile."""
-    build(wire)
+    wire.built(build)
     wire.service.clock = clock
     return wire
 

@@ -38,13 +38,13 @@ VERSION = f"{SHOP}/versions/2.0"
 @pytest.fixture
 def estate(either: Wire) -> Wire:
     """The estate in either profile."""
-    return build(either)
+    return either.built(build)
 
 
 @pytest.fixture
 def new(wire: Wire) -> Wire:
     """The estate in the later profile."""
-    return build(wire)
+    return wire.built(build)
 
 
 def with_parts(wire: Wire) -> Wire:

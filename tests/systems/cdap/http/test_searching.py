@@ -33,7 +33,7 @@ EVERYTHING = {
 @pytest.fixture
 def new(wire: Wire) -> Wire:
     """The estate in the later profile."""
-    return build(wire)
+    return wire.built(build)
 
 
 def name(id: Json) -> str:

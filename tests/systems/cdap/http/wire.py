@@ -7,7 +7,7 @@ left out: the caller is said. Grants are made over the wire too, by the authoriz
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
@@ -79,17 +79,37 @@ class Wire:
         bare: bool = False,
     ) -> None:
         self._stack = ExitStack()
+        self._folder, self._profile, self._settings = folder, profile, dict(settings or {})
         if not (folder / "store").exists():
             known = dict(settings or {})
             realm, powers = Realm(REALM, profile, settings=known), () if bare else POWERS
             kind = (__name__, profile, *sorted(known.items()), bare)
             prepared(folder, kind, lambda fresh: _make(fresh, realm, powers))
-        self.store, self.service = served(folder)
-        self._stack.enter_context(self.store)
+        self._open()
         self.table = _table()
         (self.dialect,) = self.table.dialects
         sealing = Keys([new_key()] if keys is None else list(keys))
         self.services = Services(sealing=sealing, systems={"cdap": options or CdapSettings()})
+
+    def _open(self) -> None:
+        self.store, self.service = served(self._folder)
+        self._stack.enter_context(self.store)
+
+    def built(self, build: Callable[[Wire], object]) -> Wire:
+        """The server with what `build` makes in it: made once for a process, and then copied.
+
+        Only for one of which nothing was asked yet, and whose service is as it was.
+        """
+
+        def make(fresh: Path) -> None:
+            with Wire(fresh, profile=self._profile, settings=self._settings) as one:
+                build(one)
+
+        known = (self._profile, *sorted(self._settings.items()))
+        self._stack.close()
+        prepared(self._folder, (build.__module__, build.__qualname__, known), make)
+        self._open()
+        return self
 
     def __enter__(self) -> Self:
         return self

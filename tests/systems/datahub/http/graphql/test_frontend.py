@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,12 +25,14 @@ SET = "urn:li:versionSet:(v,dataset)"
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Wire]:
-    with Wire(tmp_path) as wire:
-        wire.close()
-        for urn in (ORDERS, WAGES):
-            wire.put("dataset", urn, "datasetProperties", {"name": urn[-13:-6]})
-        yield wire
+def hub(wire: Wire) -> Wire:
+    return wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
+    wire.close()
+    for urn in (ORDERS, WAGES):
+        wire.put("dataset", urn, "datasetProperties", {"name": urn[-13:-6]})
 
 
 def guarded(wire: Wire, *urns: str) -> None:

@@ -25,7 +25,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
         yield wire
 
 
-@settings(max_examples=settings().max_examples // 2, suppress_health_check=list(HealthCheck))
+@settings(max_examples=settings().max_examples // 4, suppress_health_check=list(HealthCheck))
 @given(document=DOCUMENTS, by=st.sampled_from([ROOT, "eve"]))
 def test_no_document_meets_an_unforeseen_error(shared: Wire, document: str, by: str) -> None:
     answer = json.loads(shared.send({"query": document}, by).body)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,26 +66,28 @@ NUMBER = fine(column(MART, "number"), column(CLEAN, "id"))
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Wire]:
+def hub(wire: Wire) -> Wire:
     """Raw, of which clean is made, of which mart and, by a task, out; a chart on a dashboard."""
-    with Wire(tmp_path) as wire:
-        wire.close()
-        for urn in (RAW, CLEAN, MART, OUT):
-            wire.put("dataset", urn, "domains", {"domains": [PAY if urn == CLEAN else SHOP]})
-        wire.put("dataset", CLEAN, "upstreamLineage", of(RAW, columns=(ID,), query=QUERY))
-        wire.put("dataset", MART, "upstreamLineage", of(CLEAN, columns=(NUMBER,)))
-        wire.put("query", QUERY, "querySubjects", {"subjects": [{"entity": CLEAN}]})
-        edge = {
-            "destinationUrn": CLEAN,
-            "created": {"time": 1_000, "actor": user("ana")},
-            "lastModified": {"time": 2_000, "actor": user("ana")},
-            "properties": {"source": "UI"},
-        }
-        task = {"inputDatasets": [CLEAN], "outputDatasets": [OUT], "inputDatasetEdges": [edge]}
-        wire.put("dataJob", TASK, "dataJobInputOutput", task)
-        wire.put("chart", CHART, "chartInfo", {"inputs": [{"string": MART}]})
-        wire.put("dashboard", BOARD, "dashboardInfo", {"charts": [CHART]})
-        yield wire
+    return wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
+    wire.close()
+    for urn in (RAW, CLEAN, MART, OUT):
+        wire.put("dataset", urn, "domains", {"domains": [PAY if urn == CLEAN else SHOP]})
+    wire.put("dataset", CLEAN, "upstreamLineage", of(RAW, columns=(ID,), query=QUERY))
+    wire.put("dataset", MART, "upstreamLineage", of(CLEAN, columns=(NUMBER,)))
+    wire.put("query", QUERY, "querySubjects", {"subjects": [{"entity": CLEAN}]})
+    edge = {
+        "destinationUrn": CLEAN,
+        "created": {"time": 1_000, "actor": user("ana")},
+        "lastModified": {"time": 2_000, "actor": user("ana")},
+        "properties": {"source": "UI"},
+    }
+    task = {"inputDatasets": [CLEAN], "outputDatasets": [OUT], "inputDatasetEdges": [edge]}
+    wire.put("dataJob", TASK, "dataJobInputOutput", task)
+    wire.put("chart", CHART, "chartInfo", {"inputs": [{"string": MART}]})
+    wire.put("dashboard", BOARD, "dashboardInfo", {"charts": [CHART]})
 
 
 def across(wire: Wire, urn: str, way: str, by: str = "datahub", **input: object) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,24 +36,26 @@ ORDERS, DAILY, WAGES = dataset("shop.orders"), dataset("shop.daily_orders"), dat
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Wire]:
+def hub(wire: Wire) -> Wire:
     """A server with a few datasets; eve may view those of the domain shop, others nothing."""
-    with Wire(tmp_path) as wire:
-        wire.close()
-        for urn, domain in ((ORDERS, SHOP), (DAILY, SHOP), (WAGES, PAY)):
-            wire.put("dataset", urn, "domains", {"domains": [domain]})
-        wire.put("domain", SHOP, "domainProperties", {"name": "Shop"})
-        wire.put("domain", PAY, "domainProperties", {"name": "Pay"})
-        wire.put(
-            "dataset",
-            ORDERS,
-            "datasetProperties",
-            {"name": "Orders", "description": "what was sold", "customProperties": {"a": "1"}},
-        )
-        wire.put("dataset", WAGES, "globalTags", {"tags": [{"tag": "urn:li:tag:pii"}]})
-        wire.put("tag", "urn:li:tag:pii", "tagProperties", {"name": "Personal"})
-        policy(wire, "VIEW_ENTITY_PAGE", "eve", "DOMAIN", SHOP)
-        yield wire
+    return wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
+    wire.close()
+    for urn, domain in ((ORDERS, SHOP), (DAILY, SHOP), (WAGES, PAY)):
+        wire.put("dataset", urn, "domains", {"domains": [domain]})
+    wire.put("domain", SHOP, "domainProperties", {"name": "Shop"})
+    wire.put("domain", PAY, "domainProperties", {"name": "Pay"})
+    wire.put(
+        "dataset",
+        ORDERS,
+        "datasetProperties",
+        {"name": "Orders", "description": "what was sold", "customProperties": {"a": "1"}},
+    )
+    wire.put("dataset", WAGES, "globalTags", {"tags": [{"tag": "urn:li:tag:pii"}]})
+    wire.put("tag", "urn:li:tag:pii", "tagProperties", {"name": "Personal"})
+    policy(wire, "VIEW_ENTITY_PAGE", "eve", "DOMAIN", SHOP)
 
 
 def policy(wire: Wire, privilege: str, name: str, field: str, value: str) -> None:

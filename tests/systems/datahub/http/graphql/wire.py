@@ -7,7 +7,7 @@ eve is nobody in particular. A caller is named by the name that the directory ha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -53,15 +53,37 @@ class Wire:
     """The server; `ask` sends one document and gives the answer."""
 
     def __init__(self, folder: Path) -> None:
-        self._stack = ExitStack()
+        self._stack, self._folder = ExitStack(), folder
+        self._builders: tuple[Callable[[Wire], object], ...] = ()
         if not (folder / "store").exists():
             prepared(folder, __name__, _make)
-        self.store, self.service = served(folder)
-        self._stack.enter_context(self.store)
+        self._open()
         self.services = Services(page_rows=100)
         self.existence = False
         self.credential = "simple"
         self.routes = {route.path: route for route in routes()}
+
+    def _open(self) -> None:
+        self.store, self.service = served(self._folder)
+        self._stack.enter_context(self.store)
+
+    def built(self, build: Callable[[Wire], object]) -> Wire:
+        """The server with what `build` makes in it: made once for a process, and then copied.
+
+        Only for one in which nothing but this made anything yet, and whose service is as it was.
+        """
+        self._builders = (*self._builders, build)
+
+        def make(fresh: Path) -> None:
+            with Wire(fresh) as one:
+                for builder in self._builders:
+                    builder(one)
+
+        self._stack.close()
+        kind = tuple((each.__module__, each.__qualname__) for each in self._builders)
+        prepared(self._folder, kind, make)
+        self._open()
+        return self
 
     def __enter__(self) -> Self:
         return self

@@ -22,6 +22,10 @@ ENTITIES = {
 
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
+    return wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     for urn, name in ((ORDERS, "Orders"), (CUSTOMERS, "Customers")):
         put(wire, urn, {"datasetProperties": {"name": name}, "domains": {"domains": [SALES]}})
         put(wire, urn, {"container": {"container": SCHEMA}})
@@ -29,7 +33,6 @@ def stocked(wire: Wire) -> Wire:
     put(wire, PRODUCT, {"dataProductProperties": {"name": "P", "assets": assets}})
     put(wire, SALES, {"domainProperties": {"name": "Sales"}})
     put(wire, SCHEMA, {"containerProperties": {"name": "shop"}})
-    return wire
 
 
 def within(wire: Wire, urn: str, by: str = "datahub", **input: Any) -> list[str]:

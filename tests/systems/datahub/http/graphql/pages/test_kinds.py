@@ -97,7 +97,7 @@ def test_what_is_written_oddly_is_shown_as_if_it_were_not_there(
     for turn, wrong in enumerate(WRONG):
         variants = {aspect: list(spoiled(value, wrong)) for aspect, value in written.items()}
         deepest = max(len(each) for each in variants.values())
-        for index in (0, *range(turn + 1, deepest, 2 * len(WRONG))):
+        for index in (0, *range(turn + 1, deepest, 6 * len(WRONG))):
             odd = {aspect: each[index] for aspect, each in variants.items() if index < len(each)}
             keep(wire, urn, odd)
             answer = wire.ask(document(name), urn=urn, edges=NO_EDGES)

@@ -37,6 +37,10 @@ def ids(found: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
+    return wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     for id, parent in DOMAINS.items():
         value = {"name": id.title(), "description": f"about {id}"}
         above = {} if parent is None else {"parentDomain": f"urn:li:domain:{parent}"}
@@ -55,7 +59,6 @@ def stocked(wire: Wire) -> Wire:
         said = {"statement": {"value": text}, "source": source, "name": id}
         subjects = {"subjects": [{"entity": about}]}
         put(wire, f"urn:li:query:{id}", {"queryProperties": said, "querySubjects": subjects})
-    return wire
 
 
 def test_domains_are_listed_level_by_level(stocked: Wire) -> None:

@@ -105,6 +105,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
+    return wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     def task(transaction: Any) -> None:
         from lakewarden.systems.datahub.use_cases import aspects
         from lakewarden.systems.datahub.use_cases.aspects import Write
@@ -126,7 +130,6 @@ def stocked(wire: Wire) -> Wire:
             aspects.write(transaction, REALM, told, user("ana"))
 
     wire.service.write(SYSTEM, task)
-    return wire
 
 
 def urn(number: int) -> str:

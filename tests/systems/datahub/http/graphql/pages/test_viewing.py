@@ -49,11 +49,15 @@ def grant(wire: Wire, *urns: str, privileges: tuple[str, ...] = ("VIEW_ENTITY_PA
 
 @pytest.fixture
 def guarded(wire: Wire) -> Wire:
+    wire.built(_filled)
     wire.configure(view=True)
+    return wire
+
+
+def _filled(wire: Wire) -> None:
     wire.close()
     put(wire, ORDERS, ASPECTS)
     put(wire, SCHEMA, {"container": {"container": DATABASE}})
-    return wire
 
 
 def test_a_page_that_may_not_be_viewed_is_as_one_that_is_not_there(guarded: Wire) -> None:

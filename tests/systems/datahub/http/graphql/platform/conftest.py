@@ -18,7 +18,7 @@ def served(folder: Path) -> Iterator[Wire]:
     """Such a server."""
     with Wire(folder) as one:
         one.services = replace(one.services, sealing=Keys([new_key()]))
-        one.close()
+        one.built(Wire.close)
         yield one
 
 

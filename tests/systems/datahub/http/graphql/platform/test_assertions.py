@@ -29,6 +29,10 @@ GREAT = "urn:li:dataPlatform:great-expectations"
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
+    wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     let(wire, "ana", "EDIT_ENTITY_ASSERTIONS", on=(HIVE,))
     let(wire, "bob", "EDIT_ENTITY_ASSERTIONS", on=(OTHER,))
     let(wire, "ana", "GET_TIMESERIES_ASPECT_PRIVILEGE")

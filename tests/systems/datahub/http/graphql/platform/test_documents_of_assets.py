@@ -31,6 +31,10 @@ SHOW = document("platform_document")
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
+    wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     let(wire, "ana", "MANAGE_DOCUMENTS")
     dataset(wire, HIVE)
 

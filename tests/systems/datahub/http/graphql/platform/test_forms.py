@@ -42,6 +42,10 @@ TYPE = "urn:li:ownershipType:steward"
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
+    wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     let(wire, "ana", "MANAGE_DOCUMENTATION_FORMS")
     let(wire, "bob", "EDIT_ENTITY_PROPERTIES", on=(HIVE,))
     dataset(wire, HIVE, "id", "name")

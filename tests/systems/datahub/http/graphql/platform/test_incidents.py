@@ -37,6 +37,10 @@ SHOW = document("platform_incidents")
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
+    wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     let(wire, "ana", "EDIT_ENTITY_INCIDENTS", on=(HIVE, OTHER))
     let(wire, "bob", "EDIT_ENTITY_INCIDENTS", on=(HIVE,))
     for urn in (HIVE, OTHER, KAFKA):

@@ -26,6 +26,10 @@ NEXT = f"urn:li:dataJob:({FLOW},u)"
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
+    wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     let(wire, "ana", "EDIT_LINEAGE", on=(HIVE, KAFKA, CHART, DASHBOARD, TASK, NEXT))
     let(wire, "bob", "EDIT_LINEAGE", on=(HIVE,))
     let(wire, "cid", "EDIT_LINEAGE", on=(KAFKA,))

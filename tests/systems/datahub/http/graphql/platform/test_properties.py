@@ -40,6 +40,10 @@ COLUMNS = "urn:li:entityType:datahub.schemaField"
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
+    wire.built(_filled)
+
+
+def _filled(wire: Wire) -> None:
     let(wire, "ana", "MANAGE_STRUCTURED_PROPERTIES")
     let(wire, "bob", "EDIT_ENTITY_PROPERTIES", on=(HIVE,))
     let(wire, "cid", "EDIT_DATASET_COL_PROPERTIES", on=(HIVE,))

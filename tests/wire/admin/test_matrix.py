@@ -12,12 +12,14 @@ import pytest
 
 from lakewarden.wire.admin.dialect import ENDPOINTS
 from lakewarden.wire.admin.endpoint import Endpoint
+from tests.own_model import TEXT
 from tests.wire.admin.api import Api
 from tests.wire.lock_spy import only_recorded
 
 TABLE = "table:lk:sales.raw.orders"
 POLICY = {"name": "policy.toml", "policy": {"members": {"members:lk": ["user:guest"]}}}
 BODIES: dict[str, dict[str, Any]] = {
+    "ModelUpgrade": {"model_text": TEXT},
     "NewRealm": {"name": "fresh", "model": "gravitino"},
     "RealmChange": {"settings": {"mode": "seed"}},
     "PrincipalSent": {"principal": "user:guest"},

@@ -224,7 +224,7 @@ def test_who_may_not_is_refused_and_what_is_no_edition_too(service: DecisionServ
     other = changed(('name = "documents"', 'name = "papers"'))
     with pytest.raises(BadInput, match="expected the model `documents`, got `papers`"):
         plan_upgrade(service, ADMIN, "mine", other)
-    with pytest.raises(BadInput, match="has the shipped model `gravitino`"):
+    with pytest.raises(Conflict, match="has the shipped model `gravitino`"):
         plan_upgrade(service, ADMIN, "lake", GIVEN)
     with pytest.raises(Unknown):
         plan_upgrade(service, ADMIN, "none", GIVEN)

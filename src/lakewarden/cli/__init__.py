@@ -98,6 +98,10 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         "What is sealed in a store.",
         {"rotate": "lakewarden.cli.secrets:rotate"},
     ),
+    "model": (
+        "Files of models of one's own.",
+        {"check": "lakewarden.cli.model:check", "new": "lakewarden.cli.model:new"},
+    ),
     "realm": (
         "The realms of a store.",
         {

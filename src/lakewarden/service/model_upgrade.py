@@ -123,7 +123,7 @@ def plan_upgrade(
     """What the realm's upgrade to the text would change now.
 
     Raises `Unknown` for a realm that is not there, `BadInput` for a text that is no edition of
-    its model.
+    its model, `Conflict` for a realm of a shipped one.
     """
     state = service.catch_up()
     now = service.clock()
@@ -310,11 +310,11 @@ class _Step:
 
 
 def _upgraded(before: RealmState, text: ModelText) -> Realm:
-    """What the realm is declared as afterwards. Raises `BadInput`."""
+    """What the realm is declared as afterwards. Raises `BadInput`, `Conflict` for no own model."""
     realm = before.realm
     if realm.text is None:
         message = f"realm `{realm.name}` has the shipped model `{realm.model}`"
-        raise BadInput(f"{message}, which is upgraded with lakewarden itself")
+        raise Conflict(f"{message}, which is upgraded with lakewarden itself")
     system = load_system(realm.model, realm.settings, text)
     defaults = {str(table["id"]) for table in system.model.defaults}
     return replace(realm, text=text, deleted=realm.deleted & defaults)

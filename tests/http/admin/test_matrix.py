@@ -14,10 +14,12 @@ from lakewarden.http.admin.dialect import ENDPOINTS
 from lakewarden.http.admin.endpoint import Endpoint
 from tests.http.admin.api import Api
 from tests.http.lock_spy import only_recorded
+from tests.own_model import TEXT
 
 TABLE = "table:lk:sales.raw.orders"
 POLICY = {"name": "policy.toml", "policy": {"members": {"members:lk": ["user:guest"]}}}
 BODIES: dict[str, dict[str, Any]] = {
+    "ModelUpgrade": {"model_text": TEXT},
     "NewRealm": {"name": "fresh", "model": "gravitino"},
     "RealmChange": {"settings": {"mode": "seed"}},
     "PrincipalSent": {"principal": "user:guest"},

@@ -141,7 +141,7 @@ def test_an_upgrade_is_planned_first_and_refuses_to_orphan(api: Api) -> None:
         ({}, 400),
     ):
         assert api.ask("POST", path, wrong).status == status
-    assert api.ask("POST", "/realms/gravitino/upgrade", body).status == 400
+    assert api.ask("POST", "/realms/gravitino/upgrade", body).status == 409
     assert api.ask("POST", path, body, user="ana").status == 403
 
 

@@ -98,7 +98,6 @@ def upgrade(exchange: Exchange, body: ModelUpgrade) -> Answered:
     """Plans or does the upgrade of a realm to another edition of its model."""
     name, service, actor = exchange.params["realm"], exchange.service, exchange.actor
     text = own.of_text(body.model_text, "model_text")
-    own.name_of(text, "model_text")
     if not body.apply:
         found = plan_upgrade(service, actor, name, text)
     else:

@@ -1,0 +1,91 @@
+"""Where each key of a TOML text stands: line and column, which its parser does not tell.
+
+Only tables and keys that begin a line are found; what lies inside a value has the place of the
+value. A text that does not parse has no positions.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Final, NamedTuple
+
+Path = tuple[str | int, ...]
+
+_HEADING: Final = re.compile(r"\s*(\[\[?)(.+?)\]\]?\s*(?:#.*)?$")
+_KEY: Final = re.compile(r"""\s*((?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+|\s*\.\s*)+)\s*=\s*""")
+_QUOTES: Final = ('"' * 3, "'" * 3)
+
+
+class Position(NamedTuple):
+    """A line, the column of the key, and the column in front of a text's first character."""
+
+    line: int
+    column: int
+    value: int
+
+
+def positions(text: str) -> dict[Path, Position]:
+    """The place of every table and key; lines and columns are counted from 1."""
+    found: dict[Path, Position] = {}
+    table: Path = ()
+    counts: dict[Path, int] = {}
+    open_quotes = ""
+    depth = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if open_quotes:
+            open_quotes = "" if line.count(open_quotes) % 2 else open_quotes
+            continue
+        if depth > 0:
+            depth += _brackets(line)
+            continue
+        heading = _HEADING.match(line)
+        key = None if heading else _KEY.match(line)
+        if heading:
+            table = _heading(heading[1], _steps(heading[2]), counts)
+            found.setdefault(table, Position(number, heading.start(1) + 1, heading.end()))
+        elif key:
+            begin = len(line) - len(line.lstrip()) + 1
+            path = (*table, *_steps(key[1]))
+            value = line[key.end() :]
+            found[path] = Position(number, begin, key.end() + value.startswith(('"', "'")))
+            open_quotes = next((q for q in _QUOTES if value.count(q) % 2), "")
+            depth = 0 if open_quotes else max(0, _brackets(value))
+    return found
+
+
+def position_of(
+    places: dict[Path, Position], path: Path, *, value: bool = False
+) -> tuple[int, int]:
+    """Line and column of a path, or of the nearest table that is there; (0, 0) for none."""
+    for length in range(len(path), 0, -1):
+        found = places.get(path[:length])
+        if found is not None:
+            return found.line, found.value if value and length == len(path) else found.column
+    return 0, 0
+
+
+def _heading(brackets: str, path: Path, counts: dict[Path, int]) -> Path:
+    if brackets == "[":
+        return path
+    counts[path] = counts.get(path, -1) + 1
+    return (*path, counts[path])
+
+
+def _steps(key: str) -> Path:
+    """The parts of a dotted key."""
+    try:
+        inner = tomllib.loads(f"{key} = 0")
+    except tomllib.TOMLDecodeError:
+        return (key.strip(),)
+    path: list[str] = []
+    while isinstance(inner, dict):
+        name, inner = next(iter(inner.items()))
+        path.append(name)
+    return tuple(path)
+
+
+def _brackets(line: str) -> int:
+    """How many lists and tables the line opens more than it closes."""
+    plain = re.sub(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*', "", line)
+    return sum(plain.count(c) for c in "[{") - sum(plain.count(c) for c in "]}")

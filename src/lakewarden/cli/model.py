@@ -1,0 +1,91 @@
+"""`lakewarden model`: files of models of one's own."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.model_text import read_model
+from lakewarden.cli.outcome import NO, YES, note, show, show_json
+from lakewarden.cli.question import As
+from lakewarden.kernel.errors import BadInput
+
+EXAMPLE = "model_example.toml"
+
+
+def check(
+    file: Annotated[Path, Parameter(help="The file of a model.")],
+    /,
+    *,
+    format: As = "table",
+) -> int:
+    """Says everything that is wrong with the file of a model, or shows its page.
+
+    Each fault has its line, its column and the path of the field. The page says what may be
+    granted, what each operation requires, and why. Exit code 1 when anything is wrong, 2 for a
+    file that cannot be read.
+
+    For example:
+
+        lakewarden model check ./documents.toml
+    """
+    from lakewarden.analysis.model_faults import faults
+    from lakewarden.models import own
+    from lakewarden.testing.pages import MARK, page
+
+    given = read_model(file)
+    found = faults(given.text)
+    text = "" if found else page(given.text, str(file)).replace(f"{MARK}\n\n", "")
+    if format == "json":
+        show_json(
+            {
+                "file": str(file),
+                "model": None if found else own.name_of(given, str(file)),
+                "digest": given.digest,
+                "faults": [
+                    {"path": f.path, "line": f.line, "column": f.column, "message": f.message}
+                    for f in found
+                ],
+                "page": text,
+            }
+        )
+    elif found:
+        for fault in found:
+            place = f"{file}:{fault.line}:{fault.column}" if fault.line else str(file)
+            show(
+                f"{place}: {fault.path}: {fault.message}"
+                if fault.path
+                else f"{place}: {fault.message}"
+            )
+        note(f"{len(found)} faults")
+    else:
+        show(text.rstrip("\n"))
+    return NO if found else YES
+
+
+def new(
+    file: Annotated[Path | None, Parameter(help="File to write; default: output.")] = None,
+    /,
+) -> int:
+    """Writes a commented model to begin with, which `model check` finds nothing wrong with.
+
+    A file that is there is left as it is.
+
+    For example:
+
+        lakewarden model new ./documents.toml
+    """
+    text = resources.files("lakewarden.cli").joinpath(EXAMPLE).read_text("utf-8")
+    if file is None:
+        print(text, end="")
+        return YES
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as error:
+        raise BadInput((error.strerror or "cannot be written").lower(), where=str(file)) from None
+    note(f"{file}: a model to begin with; `lakewarden model check {file}` shows its page")
+    return YES

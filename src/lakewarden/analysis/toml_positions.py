@@ -75,7 +75,7 @@ def _heading(brackets: str, path: Path, counts: dict[Path, int]) -> Path:
 def _steps(key: str) -> Path:
     """The parts of a dotted key."""
     try:
-        inner = tomllib.loads(f"{key} = 0")
+        inner: object = tomllib.loads(f"{key} = 0")
     except tomllib.TOMLDecodeError:
         return (key.strip(),)
     path: list[str] = []

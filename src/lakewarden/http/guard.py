@@ -50,6 +50,10 @@ def USUAL(entity: Entity) -> WardenError:  # noqa: N802 — a constant that has 
     raise NotImplementedError(entity)
 
 
+Details = Mapping[str, object] | Callable[[T], Mapping[str, object]]
+"""Details of an act for the audit trail, or what tells them of its outcome."""
+
+
 class Ask(NamedTuple):
     """A question of a write: an operation on a target, with further parts.
 
@@ -107,6 +111,10 @@ class Guard:
         """The failure for a target that is not there, unless a handler says otherwise."""
         raise NotImplementedError
 
+    def committed(self, exchange: Exchange, task: Callable[[WriteTransaction], T]) -> T:
+        """What the task returns, done in one write."""
+        return exchange.write(task)
+
     # what a handler calls
 
     def allow(
@@ -146,17 +154,18 @@ class Guard:
         *,
         missing: Missing | None = USUAL,
         ahead: bool = False,
-        told: Mapping[str, object] | None = None,
+        details: Details[T] | None = None,
         **parts: Any,
     ) -> T:
         """What `task` returns, done in one transaction if the caller may.
 
-        The act is audited with it, `told` as its details (never a secret); a refusal is audited
-        too, and raised. The task's own errors, and those of `require`, leave nothing behind.
+        The act is audited with it, `details` as its details (never a secret), or what it says of
+        the outcome; a refusal is audited too, and raised. The task's own errors, and those of
+        `require`, leave nothing behind.
         With `ahead` of it the target need not exist, nor anything above it.
         """
         asks = [Ask(operation, target, parts)]
-        return self.write_all(exchange, asks, task, missing=missing, ahead=ahead, told=told)
+        return self.write_all(exchange, asks, task, missing=missing, ahead=ahead, details=details)
 
     def write_all(
         self,
@@ -166,7 +175,7 @@ class Guard:
         *,
         missing: Missing | None = USUAL,
         ahead: bool = False,
-        told: Mapping[str, object] | None = None,
+        details: Details[T] | None = None,
     ) -> T:
         """As `write`, where all of several questions must be answered with yes.
 
@@ -180,19 +189,22 @@ class Guard:
             for ask, request in zip(questions, requests, strict=True):
                 refused = self.refusal(exchange, state, request)
                 if refused is not None:
-                    transaction.record(self.event(exchange, request, "deny", str(refused), told))
+                    told = None if callable(details) else details
+                    event = self.event(exchange, request, "deny", str(refused), told)
+                    transaction.record(event)
                     return ask.otherwise or refused
             if not ahead:
                 first = requests[0]
                 self.require(state, first.operation, first.target, self._missing(missing))
-            reason = self.reason(exchange)
+            done[:] = requests
+            outcome, reason = task(transaction), self.reason(exchange)
+            told = details(outcome) if callable(details) else details
             for request in requests:
                 transaction.record(self.event(exchange, request, "allow", reason, told))
-            done[:] = requests
-            return task(transaction)
+            return outcome
 
         done: list[Request] = []
-        outcome = exchange.write(guarded)
+        outcome = self.committed(exchange, guarded)
         if isinstance(outcome, WardenError):
             raise outcome
         for request in done:
@@ -287,14 +299,14 @@ class Guard:
         request: Request,
         outcome: str,
         reason: str,
-        told: Mapping[str, object] | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> AuditEvent:
         """What the audit trail says of a question and its answer."""
         actor, target = exchange.actor, request.target
-        details: dict[str, object] = {**actor.proof, **(told or {})}
+        known: dict[str, object] = {**actor.proof, **(details or {})}
         own = actor.principal(exchange.realm_state.realm, exchange.realm_state.system)
         if request.principal != own:
-            details["as"] = request.principal.name
+            known["as"] = request.principal.name
         return AuditEvent(
             time=request.now,
             actor=actor.recorded,
@@ -305,7 +317,7 @@ class Guard:
             realm=exchange.realm,
             wire=actor.wire,
             request_id=actor.request_id,
-            details=details,
+            details=known,
         )
 
     def _missing(self, missing: Missing | None) -> Missing | None:

@@ -109,7 +109,7 @@ def delete_version(exchange: Exchange) -> Reply:
         else:
             _delete(exchange, transaction, [app])
 
-    write(exchange, "application.delete", app, task, told={"version": version})
+    write(exchange, "application.delete", app, task, details={"version": version})
     return done()
 
 

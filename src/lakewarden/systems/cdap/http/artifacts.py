@@ -106,7 +106,7 @@ def add(exchange: Exchange) -> Reply:
     def task(transaction: WriteTransaction) -> None:
         put_version(exchange, transaction, new, name, body)
 
-    write(exchange, "artifact.add", new, task, missing=None, told={"version": name})
+    write(exchange, "artifact.add", new, task, missing=None, details={"version": name})
     return said("Artifact added successfully")
 
 
@@ -153,7 +153,7 @@ def delete(exchange: Exchange) -> Reply:
         else:
             object_store.drop(exchange, transaction, "artifact.delete", found)
 
-    write(exchange, "artifact.delete", found, task, told={"version": version})
+    write(exchange, "artifact.delete", found, task, details={"version": version})
     return done()
 
 
@@ -281,7 +281,7 @@ def _change(
         known = {**versions_in(body), version: changed}
         object_store.put(transaction, exchange.realm, found, **{VERSIONS: known})
 
-    write(exchange, operation, found, task, told={"version": version})
+    write(exchange, operation, found, task, details={"version": version})
     return done()
 
 

@@ -113,7 +113,7 @@ def _levels(exchange: Exchange, changed: Callable[[dict[str, str]], dict[str, st
         levels = changed(texts(row.body.get("levels")))
         runs.change(transaction, exchange.realm, found, run, levels=levels or None)
 
-    write(exchange, "program.set_log_levels", found, task, told={"run": run})
+    write(exchange, "program.set_log_levels", found, task, details={"run": run})
     return done()
 
 

@@ -176,7 +176,7 @@ class _Served(NamedTuple):
             members = subject.changed(body, new.body())
             object_store.put(transaction, exchange.realm, subject.entity, **members)
 
-        write(exchange, self.kind.writes, subject.entity, task, told=_told(subject))
+        write(exchange, self.kind.writes, subject.entity, task, details=_told(subject))
         return done()
 
     def routes(self) -> Iterator[Route]:

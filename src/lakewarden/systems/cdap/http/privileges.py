@@ -74,7 +74,7 @@ def grant(exchange: Exchange) -> Reply:
     def task(transaction: WriteTransaction) -> None:
         pattern_grants.give(transaction, exchange.realm, to, anchor, actions)
 
-    write_all(exchange, asks, task, ahead=True, told=_told(to, actions))
+    write_all(exchange, asks, task, ahead=True, details=_told(to, actions))
     return done()
 
 

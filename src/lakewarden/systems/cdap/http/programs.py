@@ -108,7 +108,7 @@ def stop_run(exchange: Exchange) -> Reply:
     def task(transaction: WriteTransaction) -> None:
         runs.end(transaction, exchange.realm, found, run)
 
-    write(exchange, "program.stop", found, task, told={"run": run})
+    write(exchange, "program.stop", found, task, details={"run": run})
     return done()
 
 
@@ -218,7 +218,11 @@ def set_flowlet_instances(exchange: Exchange) -> Reply:
         object_store.put(transaction, exchange.realm, flow, **{FLOWLETS: after})
 
     write(
-        exchange, "program.set_instances", flow, task, told={"flowlet": exchange.params["flowlet"]}
+        exchange,
+        "program.set_instances",
+        flow,
+        task,
+        details={"flowlet": exchange.params["flowlet"]},
     )
     return done()
 

@@ -34,7 +34,7 @@ def create(exchange: Exchange) -> Reply:
             raise exists(_id(role))
         transaction.change(exchange.realm, PrincipalChanged(role, True))
 
-    write(exchange, "role.create", NO_RESOURCE, task, told={"role": role.name})
+    write(exchange, "role.create", NO_RESOURCE, task, details={"role": role.name})
     return done()
 
 
@@ -51,7 +51,7 @@ def drop(exchange: Exchange) -> Reply:
             PrincipalChanged(role, False),
         )
 
-    write(exchange, "role.drop", NO_RESOURCE, task, told={"role": role.name})
+    write(exchange, "role.drop", NO_RESOURCE, task, details={"role": role.name})
     return done()
 
 

@@ -94,7 +94,7 @@ def add(exchange: Exchange) -> Reply:
         new = {"properties": {}, "constraints": [], "timeoutMillis": TIMEOUT, "status": SUSPENDED}
         put(transaction, exchange.realm, app, {**known, name: {**new, **_said(body)}})
 
-    write(exchange, "schedule.add", app, task, told={"schedule": name})
+    write(exchange, "schedule.add", app, task, details={"schedule": name})
     return done()
 
 
@@ -110,7 +110,7 @@ def update(exchange: Exchange) -> Reply:
             raise bad("the program of a schedule cannot be changed")
         put(transaction, exchange.realm, app, {**known, name: {**before, **_said(body)}})
 
-    write(exchange, "schedule.update", app, task, told={"schedule": name})
+    write(exchange, "schedule.update", app, task, details={"schedule": name})
     return done()
 
 
@@ -124,7 +124,7 @@ def delete(exchange: Exchange) -> Reply:
         left = {other: kept for other, kept in known.items() if other != name}
         put(transaction, exchange.realm, app, left)
 
-    write(exchange, "schedule.delete", app, task, told={"schedule": name})
+    write(exchange, "schedule.delete", app, task, details={"schedule": name})
     return done()
 
 
@@ -153,7 +153,7 @@ def _set(exchange: Exchange, operation: str, status: str) -> Reply:
             raise conflict(f"'{id_of(app, name)}' is already {word}")
         put(transaction, exchange.realm, app, {**known, name: {**known[name], "status": status}})
 
-    write_all(exchange, asks, task, told={"schedule": name})
+    write_all(exchange, asks, task, details={"schedule": name})
     return ok("OK")
 
 

@@ -9,80 +9,56 @@ SOURCE: datahub reference 5.3, 5.4 and 6.9.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from lakewarden.http.exchange import Exchange
+from lakewarden.http.guard import Ask
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import LimitExceeded, Unavailable
-from lakewarden.kernel.listing import filtered, listing
+from lakewarden.kernel.errors import LimitExceeded, WardenError
+from lakewarden.kernel.listing import listing
 from lakewarden.kernel.request import Request
-from lakewarden.service.audit import AuditEvent
-from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.errors import forbidden
+from lakewarden.systems.datahub.http.guard import DataHubGuard
 from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases import aspects
-from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed, Switches
+from lakewarden.systems.datahub.use_cases.aspect_guard import Switches
 from lakewarden.systems.datahub.use_cases.aspects import SECRETS
 from lakewarden.systems.datahub.use_cases.proposals import Proposal, propose, remove
-
-T = TypeVar("T")
 
 READING = "entity.read"
 """The operation that reads an entity over the REST interface."""
 
-_OFF = "REST authorization is off"
 _POLICY = "dataHubPolicy"
 _POLICIES = f"urn:li:{_POLICY}:"
 
 
-def allow(exchange: Exchange, operation: str, target: Entity = NO_RESOURCE) -> RealmState:
-    """The realm's state, if the caller may; raises `Failure` 403."""
-    state = exchange.realm_state
-    request = question(exchange, operation, target)
-    if is_on(exchange) and not state.matrix.decide(request).allow:
-        denied(exchange, operation, target)
-        raise forbidden(_refusal(operation, target))
-    exchange.used(request)
-    return state
+class _RestGuard(DataHubGuard):
+    off = "REST authorization is off"
+
+    def is_on(self, exchange: Exchange) -> bool:
+        options = exchange.services.of(DataHubSettings)
+        return options.policies and options.rest
+
+    def forbidden(self, message: str) -> WardenError:
+        return forbidden(message)
+
+    def message(self, request: Request) -> str:
+        target = request.target
+        on = "" if target == NO_RESOURCE else f" on `{target.name or target.type}`"
+        return f"{super().message(request)}{on}"
 
 
-def may(exchange: Exchange, operation: str, target: Entity = NO_RESOURCE) -> bool:
-    """Whether the caller may, where the answer only says less to who may not."""
-    asked = question(exchange, operation, target)
-    return not is_on(exchange) or exchange.realm_state.matrix.decide(asked).allow
-
-
-def denied(exchange: Exchange, operation: str, target: Entity) -> None:
-    """Makes a denied read part of the audit trail, one for many of its kind."""
-    actor = exchange.actor.user
-    count = exchange.services.denials.count(exchange.realm, actor, operation, exchange.now)
-    if not count:
-        return
-    reason = _refusal(operation, target)
-    with suppress(Unavailable):  # denied it is in any case
-        exchange.write(
-            lambda transaction: transaction.record(
-                _event(exchange, transaction, operation, target, "deny", reason, reads=count)
-            )
-        )
-
-
-def related(exchange: Exchange, operation: str, entities: Sequence[Entity]) -> list[Entity]:
-    """Those of the entities, in order, on which the caller may do the operation."""
-    if not is_on(exchange) or not entities:
-        return list(entities)
-    asked = question(exchange, operation, NO_RESOURCE)
-    matrix = exchange.realm_state.matrix
-    return [entities[index] for index in filtered(matrix, asked, list(entities))]
+GUARD: Final = _RestGuard()
+allow, may, write, is_on = GUARD.allow, GUARD.may, GUARD.write, GUARD.is_on
+related, committed = GUARD.passing, GUARD.committed
 
 
 def readable(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
     """Those of the entities, in order, that the caller may read."""
-    return related(exchange, READING, entities)
+    return GUARD.passing(exchange, READING, entities)
 
 
 def check_readable(exchange: Exchange, entities: Sequence[Entity]) -> None:
@@ -99,14 +75,7 @@ def check_open(names: Iterable[str]) -> None:
 
 def question(exchange: Exchange, operation: str, target: Entity) -> Request:
     """The caller's question."""
-    state = exchange.realm_state
-    return exchange.actor.request(state.realm, state.system, operation, target, now=exchange.now)
-
-
-def is_on(exchange: Exchange) -> bool:
-    """Whether anything is asked at all."""
-    options = exchange.services.of(DataHubSettings)
-    return options.policies and options.rest
+    return GUARD.question(exchange, exchange.realm_state, Ask(operation, target), exchange.now)
 
 
 def switches(exchange: Exchange) -> Switches:
@@ -150,11 +119,11 @@ def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
         for entity in written:
             makes = "entity.update" if entity in there else "entity.create"
             operation = makes if entity in left else "entity.delete"
-            told(exchange, transaction, operation, entity, aspects=aspects_of[entity])
+            record_allowed(exchange, transaction, operation, entity, aspects=aspects_of[entity])
             done.append(question(exchange, operation, entity))
         return written
 
-    written = guarded(exchange, task)
+    written = committed(exchange, task)
     for request in done:
         exchange.used(request)
     return written
@@ -165,39 +134,12 @@ def take_away(exchange: Exchange, entity: Entity) -> bool:
 
     def task(transaction: WriteTransaction) -> bool:
         gone = remove(transaction, exchange.realm, entity, switches(exchange))
-        told(exchange, transaction, "entity.delete", entity, found=gone)
+        record_allowed(exchange, transaction, "entity.delete", entity, found=gone)
         return gone
 
-    gone = guarded(exchange, task)
+    gone = committed(exchange, task)
     exchange.used(question(exchange, "entity.delete", entity))
     return gone
-
-
-def act(
-    exchange: Exchange,
-    operation: str,
-    target: Entity,
-    task: Callable[[WriteTransaction], T],
-    details: Callable[[T], Mapping[str, object]] = lambda _: {},
-) -> T:
-    """What the task returns, done if the caller may on the newest state; raises `Failure` 403.
-
-    `details` are what the audit trail says of what came of it.
-    """
-
-    def asked(transaction: WriteTransaction) -> T:
-        found = transaction.realm(exchange.realm)
-        actor = exchange.actor
-        request = actor.request(found.realm, found.system, operation, target, now=transaction.now)
-        if is_on(exchange) and not transaction.decide(exchange.realm, request).allow:
-            raise NotAllowed(request, _refusal(operation, target))
-        result = task(transaction)
-        told(exchange, transaction, operation, target, **details(result))
-        return result
-
-    result = guarded(exchange, asked)
-    exchange.used(question(exchange, operation, target))
-    return result
 
 
 def _there(
@@ -207,22 +149,7 @@ def _there(
     return {entity for entity in entities if aspects.is_there(entity, snapshot)}
 
 
-def guarded(exchange: Exchange, task: Callable[[WriteTransaction], T]) -> T:
-    """What the task returns, in one write; a refusal undoes it, and is audited by itself."""
-    try:
-        return exchange.write(task)
-    except NotAllowed as error:
-        refused = error
-    request = refused.request
-    exchange.write(
-        lambda transaction: transaction.record(
-            _event(exchange, transaction, request.operation, request.target, "deny", str(refused))
-        )
-    )
-    raise forbidden(str(refused)) from None
-
-
-def told(
+def record_allowed(
     exchange: Exchange,
     transaction: WriteTransaction,
     operation: str,
@@ -230,8 +157,10 @@ def told(
     **details: object,
 ) -> None:
     """Makes an act that is allowed part of the audit trail."""
-    reason = "allowed" if is_on(exchange) else _OFF
-    transaction.record(_event(exchange, transaction, operation, target, "allow", reason, **details))
+    state = transaction.realm(exchange.realm)
+    request = GUARD.question(exchange, state, Ask(operation, target), transaction.now)
+    reason = GUARD.reason(exchange)
+    transaction.record(GUARD.event(exchange, request, "allow", reason, details))
 
 
 class Page(NamedTuple):
@@ -276,31 +205,3 @@ def _of_statements(exchange: Exchange, type: str) -> list[Entity]:
     snapshot = exchange.realm_state.matrix.snapshot
     named = (Entity(type, id) for id in snapshot.table.statements if id.startswith(_POLICIES))
     return sorted(one for one in named if not snapshot.coded.is_known(one))
-
-
-def _event(
-    exchange: Exchange,
-    transaction: WriteTransaction,
-    operation: str,
-    target: Entity,
-    outcome: str,
-    reason: str,
-    **details: object,
-) -> AuditEvent:
-    return AuditEvent(
-        time=transaction.now,
-        actor=exchange.actor.user,
-        operation=operation,
-        target="" if target == NO_RESOURCE else f"{target.type}:{target.name}",
-        outcome=outcome,
-        reason=reason,
-        realm=exchange.realm,
-        wire=exchange.actor.wire,
-        request_id=exchange.actor.request_id,
-        details={"credential": exchange.actor.credential, **details},
-    )
-
-
-def _refusal(operation: str, target: Entity) -> str:
-    on = "" if target == NO_RESOURCE else f" on `{target.name or target.type}`"
-    return f"not authorized to perform `{operation}`{on}"

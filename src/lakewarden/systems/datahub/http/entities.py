@@ -15,12 +15,12 @@ from lakewarden.systems.datahub.http.actions import Actions, memberships
 from lakewarden.systems.datahub.http.authorization import (
     check_open,
     check_readable,
-    guarded,
+    committed,
     put,
+    record_allowed,
     shown,
     switches,
     take_away,
-    told,
 )
 from lakewarden.systems.datahub.http.bodies import (
     LARGEST,
@@ -152,13 +152,13 @@ def delete_references(exchange: Exchange) -> Reply:
     def task(transaction: WriteTransaction) -> list[dict[str, object]]:
         gone = referring(transaction, exchange.realm, found, switches(exchange), forget=not is_dry)
         if not is_dry:
-            told(exchange, transaction, "entity.delete", found, references=len(gone))
+            record_allowed(exchange, transaction, "entity.delete", found, references=len(gone))
         return [
             {"entity": one.source.name, "relationship": one.aspect, "aspect": one.aspect}
             for one in gone
         ]
 
-    gone = guarded(exchange, task)
+    gone = committed(exchange, task)
     return value({"total": len(gone), "relatedAspects": gone[:_SHOWN]})
 
 

@@ -8,7 +8,12 @@ from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.systems.datahub.http.authorization import caller, guarded, switches, told
+from lakewarden.systems.datahub.http.authorization import (
+    caller,
+    committed,
+    record_allowed,
+    switches,
+)
 from lakewarden.systems.datahub.http.bodies import entity
 from lakewarden.systems.datahub.use_cases.logical import link, unlink
 
@@ -27,7 +32,7 @@ def relate(exchange: Exchange) -> Reply:
 
     def task(transaction: WriteTransaction) -> None:
         link(transaction, exchange.realm, child, parent, columns, actor, switches(exchange))
-        told(
+        record_allowed(
             exchange,
             transaction,
             "logical_parent.set",
@@ -36,7 +41,7 @@ def relate(exchange: Exchange) -> Reply:
             columns=len(columns),
         )
 
-    guarded(exchange, task)
+    committed(exchange, task)
     return Reply(200)
 
 
@@ -47,9 +52,9 @@ def separate(exchange: Exchange) -> Reply:
 
     def task(transaction: WriteTransaction) -> None:
         unlink(transaction, exchange.realm, child, actor, switches(exchange))
-        told(exchange, transaction, "logical_parent.clear", child)
+        record_allowed(exchange, transaction, "logical_parent.clear", child)
 
-    guarded(exchange, task)
+    committed(exchange, task)
     return Reply(200)
 
 

@@ -23,7 +23,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.aspects.record_names import is_timed
 from lakewarden.systems.datahub.http.actions import Actions
-from lakewarden.systems.datahub.http.authorization import act, allow, related
+from lakewarden.systems.datahub.http.authorization import allow, related, write
 from lakewarden.systems.datahub.http.bodies import entity, fields, number, ok, value, whole
 from lakewarden.systems.datahub.http.value_filter import fits, in_order
 
@@ -156,7 +156,10 @@ def delete(exchange: Exchange, found: Entity, name: str, body: Fields) -> Reply:
     def task(transaction: WriteTransaction) -> int:
         return timeseries.dropped(transaction, exchange.realm, found, name, window)
 
-    count = act(exchange, "timeseries.delete", found, task, lambda n: {"aspect": name, "values": n})
+    def details(count: int) -> dict[str, object]:
+        return {"aspect": name, "values": count}
+
+    count = write(exchange, "timeseries.delete", found, task, details=details)
     return value({"urn": found.name, "rows": 0, "timeseriesRows": count})
 
 
@@ -199,7 +202,6 @@ def truncate(exchange: Exchange) -> Reply:
         message = f"{quoted(name)} is not an aspect of values in time"
         raise BadInput(message, where=body.at("aspect"))
     window = Window(FIRST, _time(body, "endTimeMillis", LAST))
-    told = {"type": type, "aspect": name}
     if body.flag("dryRun", default=True):
         allow(exchange, _TRUNCATE)
         with exchange.service.reading() as reading:
@@ -210,7 +212,10 @@ def truncate(exchange: Exchange) -> Reply:
     def task(transaction: WriteTransaction) -> int:
         return timeseries.truncated(transaction, exchange.realm, type, name, window)
 
-    count = act(exchange, _TRUNCATE, NO_RESOURCE, task, lambda n: {**told, "values": n})
+    def details(count: int) -> dict[str, object]:
+        return {"type": type, "aspect": name, "values": count}
+
+    count = write(exchange, _TRUNCATE, NO_RESOURCE, task, details=details)
     return value(f"deleted {count} values of {name} of {type}")
 
 

@@ -64,7 +64,7 @@ def add_one(exchange: Exchange, type: str) -> Reply:
         f"{type}.add",
         metalake,
         lambda transaction: add(exchange, transaction, record),
-        told={type: name},
+        details={type: name},
     )
     return ok(**{type: body})
 

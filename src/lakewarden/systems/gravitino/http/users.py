@@ -60,7 +60,7 @@ def bulk_add(exchange: Exchange) -> Reply:
         done, errors = _each(names, acts)
         return _bulk_reply("users", done, errors, len(names))
 
-    return write(exchange, "user.bulk_add", metalake, task, told={"users": names})
+    return write(exchange, "user.bulk_add", metalake, task, details={"users": names})
 
 
 def bulk_remove(exchange: Exchange) -> Reply:

@@ -16,39 +16,50 @@ tokens are made of root, all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from pyroaring import BitMap
 
+from lakewarden.http.exchange import Exchange
+from lakewarden.http.guard import Ask
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.listing import filtered
+from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
-from lakewarden.service.audit import AuditEvent
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.http import viewing
-from lakewarden.systems.datahub.http.authorization import denied
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, forbidden
+from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
+from lakewarden.systems.datahub.http.guard import DataHubGuard
 from lakewarden.systems.datahub.settings import DataHubSettings
-from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed, Switches
+from lakewarden.systems.datahub.use_cases.aspect_guard import Switches
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
+
+__all__ = ["Ask"]
 
 T = TypeVar("T")
 
 POLICIES: Final = Entity("dataHubPolicy", "")
 """The type of policies: what rights over policies in general are asked about."""
 
-_OFF: Final = "policies are off"
+
+class _PageGuard(DataHubGuard):
+    off = "policies are off"
+
+    def is_on(self, exchange: Exchange) -> bool:
+        return exchange.services.of(DataHubSettings).policies
+
+    def forbidden(self, message: str) -> WardenError:
+        return Failure(403, message)
+
+
+GUARD: Final = _PageGuard()
 
 
 def may(call: Call, operation: str, target: Entity = NO_RESOURCE) -> bool:
     """Whether the caller may, as far as this request knows."""
-    if not call.exchange.services.of(DataHubSettings).policies:
-        return True
-    return call.state.matrix.decide(_asked(call, call.state, operation, target)).allow
+    return GUARD.may(call.exchange, operation, target)
 
 
 def may_at_all(call: Call, operation: str, target: Entity) -> bool:
@@ -59,18 +70,7 @@ def may_at_all(call: Call, operation: str, target: Entity) -> bool:
 
 def allow(call: Call, operation: str, target: Entity = NO_RESOURCE) -> None:
     """Goes on if the caller may; raises `Failure` 403."""
-    if not may(call, operation, target):
-        denied(call.exchange, operation, target)
-        raise forbidden(operation)
-    call.exchange.used(_asked(call, call.state, operation, target))
-
-
-class Ask(NamedTuple):
-    """An operation that a write asks, on a target, with further parts of the request."""
-
-    operation: str
-    target: Entity = NO_RESOURCE
-    parts: Mapping[str, Any] = {}
+    GUARD.allow(call.exchange, operation, target)
 
 
 def write(
@@ -100,47 +100,20 @@ def write_all(
     transaction. It names one thing at least.
     """
 
-    def guarded(transaction: WriteTransaction) -> T | Failure:
-        done.clear()
-        wanted = asks(transaction)
-        if not wanted:
+    def wanted(transaction: WriteTransaction) -> Sequence[Ask]:
+        found = asks(transaction)
+        if not found:
             raise bad("expected something to be changed")
-        realm, is_on = call.exchange.realm, call.exchange.services.of(DataHubSettings).policies
-        done.extend(_request(call, transaction, ask) for ask in wanted)
-        # A refusal is recorded alone: what was allowed beside it is not done.
-        refused = [one for one in done if is_on and not transaction.decide(realm, one).allow]
-        for request in refused[:1] or done:
-            if not is_on:
-                transaction.record(_unasked(call, request, told or {}))
-            elif not transaction.allowed(realm, request, **(told or {})):
-                return forbidden(request.operation)
-        return task(transaction)
+        return found
 
-    done: list[Request] = []
-    outcome = _written(call, guarded)
-    if isinstance(outcome, Failure):
-        raise outcome
-    for request in done:
-        call.exchange.used(request)
-    return outcome
-
-
-def _request(call: Call, transaction: WriteTransaction, ask: Ask) -> Request:
-    found = transaction.realm(call.exchange.realm)
-    plain = call.exchange.actor.request(
-        found.realm, found.system, ask.operation, ask.target, now=transaction.now
-    )
-    return replace(plain, **ask.parts) if ask.parts else plain
+    return GUARD.write_all(call.exchange, wanted, task, details=told)
 
 
 def may_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:
     """Those of the entities on which the caller may, asked in one go; as `may_at_all` of each."""
     declared = call.state.matrix.operation(operation)
     found = [one for one in entities if declared.rule_or_none(one.type) is not None]
-    if not call.exchange.services.of(DataHubSettings).policies:
-        return frozenset(found)
-    request = _asked(call, call.state, operation, NO_RESOURCE)
-    return frozenset(found[index] for index in filtered(call.state.matrix, request, found))
+    return frozenset(GUARD.passing(call.exchange, operation, found))
 
 
 def edit(call: Call, task: Callable[[Edit], T]) -> T:
@@ -151,33 +124,22 @@ def edit(call: Call, task: Callable[[Edit], T]) -> T:
     """
 
     def guarded(transaction: WriteTransaction) -> tuple[T, list[Request]]:
-        options = call.exchange.services.of(DataHubSettings)
+        exchange = call.exchange
         # The other switches are those of REST and of proposals: a page is always guarded whole.
-        one = Edit(transaction, call.exchange.realm, call.actor, Switches(rest=options.policies))
+        one = Edit(transaction, exchange.realm, call.actor, Switches(rest=GUARD.is_on(exchange)))
         outcome = task(one)
         one.finish()
-        reason = "allowed" if options.policies else _OFF
+        reason = GUARD.reason(exchange)
         for request in one.asked:
             own = one.changes(request.target)
             told = {"aspects": own} if own else {"entities": [each.name for each in one.changed]}
-            transaction.record(_event(call, request, "allow", reason, told))
+            transaction.record(GUARD.event(exchange, request, "allow", reason, told))
         return outcome, one.asked
 
-    outcome, done = _written(call, guarded)
+    outcome, done = GUARD.committed(call.exchange, guarded)
     for request in done:
         call.exchange.used(request)
     return outcome
-
-
-def _written(call: Call, task: Callable[[WriteTransaction], T]) -> T:
-    """What `task` returns, done in one write; a refusal undoes it, and is audited by itself."""
-    try:
-        return call.exchange.write(task)
-    except NotAllowed as error:
-        refused = error
-    event = _event(call, refused.request, "deny", str(refused), {})
-    call.exchange.write(lambda transaction: transaction.record(event))
-    raise Failure(403, str(refused))
 
 
 def visible(call: Call, entities: Iterable[Entity]) -> list[Entity]:
@@ -200,32 +162,4 @@ def granted(state: RealmState, actor: Principal, target: Entity, now: float) -> 
         name
         for name, privilege in state.system.model.privileges.items()
         if privilege.grantable and decide(Request(actor, name, target, now)).allow
-    )
-
-
-def _asked(call: Call, state: RealmState, operation: str, target: Entity) -> Request:
-    exchange = call.exchange
-    return exchange.actor.request(state.realm, state.system, operation, target, now=exchange.now)
-
-
-def _unasked(call: Call, request: Request, told: Mapping[str, object]) -> AuditEvent:
-    """The record of an act for which nobody was asked."""
-    return _event(call, request, "allow", _OFF, told)
-
-
-def _event(
-    call: Call, request: Request, outcome: str, reason: str, told: Mapping[str, object]
-) -> AuditEvent:
-    actor, target = call.exchange.actor, request.target
-    return AuditEvent(
-        time=request.now,
-        actor=actor.user,
-        operation=request.operation,
-        target=f"{target.type}:{target.name}".strip(":"),
-        outcome=outcome,
-        reason=reason,
-        realm=call.exchange.realm,
-        wire=actor.wire,
-        request_id=actor.request_id,
-        details={"credential": actor.credential, **told},
     )

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from lakewarden.pipeline import job
+from lakewarden.pipeline import session
 from lakewarden.store import backup, open_store
 from tests.cli.realms import Cli
 from tests.cli.stores import Admin
@@ -46,7 +46,7 @@ def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(job, "spark_session", start)
+    monkeypatch.setattr(session, "spark_session", start)
 
 
 @pytest.fixture

@@ -302,7 +302,7 @@ class Guard:
         details: Mapping[str, object] | None = None,
     ) -> AuditEvent:
         """What the audit trail says of a question and its answer."""
-        actor, target = exchange.actor, request.target
+        actor, on = exchange.actor, request.target
         known: dict[str, object] = {**actor.proof, **(details or {})}
         own = actor.principal(exchange.realm_state.realm, exchange.realm_state.system)
         if request.principal != own:
@@ -311,7 +311,7 @@ class Guard:
             time=request.now,
             actor=actor.recorded,
             operation=request.operation,
-            target="" if target == NO_RESOURCE else f"{target.type}:{target.name}",
+            target="" if on == NO_RESOURCE else f"{on.type}:{on.name}".rstrip(":"),
             outcome=outcome,
             reason=reason,
             realm=exchange.realm,

@@ -38,6 +38,7 @@ GUARDED = {
     "realm create": ("realm.create",),
     "realm list": ("realm.list",),
     "realm drop": ("realm.drop",),
+    "realm upgrade": ("realm.alter",),
 }
 """What a verb asks of a server. On a database it is done as whoever may open the database."""
 
@@ -60,6 +61,8 @@ LOCAL = {
     "pipeline unused": "reads and writes files",
     "pipeline export": "reads and writes files",
     "pipeline stream": "reads and writes files",
+    "model check": "reads a file",
+    "model new": "writes a file",
     "pipeline run": "runs other verbs, each guarded as it is",
     "changes": "whoever may open the database owns everything in it",
 }

@@ -22,48 +22,40 @@ def check(
     *,
     format: As = "table",
 ) -> int:
-    """Says everything that is wrong with the file of a model, or shows its page.
+    """Says what is wrong with the file of a model, or shows its page.
 
-    Each fault has its line, its column and the path of the field. The page says what may be
-    granted, what each operation requires, and why. Exit code 1 when anything is wrong, 2 for a
-    file that cannot be read.
+    The first fault is told, with its line, its column and the path of the field. The page says
+    what may be granted, what each operation requires, and why. Exit code 1 when anything is
+    wrong, 2 for a file that cannot be read.
 
     For example:
 
         lakewarden model check ./documents.toml
     """
-    from lakewarden.analysis.model_faults import faults
+    from lakewarden.analysis.model_fault import fault_of
     from lakewarden.models import own
     from lakewarden.testing.pages import MARK, page
 
     given = read_model(file)
-    found = faults(given.text)
-    text = "" if found else page(given.text, str(file)).replace(f"{MARK}\n\n", "")
+    fault = fault_of(given.text)
+    text = "" if fault else page(given.text, str(file)).replace(f"{MARK}\n\n", "")
     if format == "json":
         show_json(
             {
                 "file": str(file),
-                "model": None if found else own.name_of(given, str(file)),
+                "model": None if fault else own.name_of(given, str(file)),
                 "digest": given.digest,
-                "faults": [
-                    {"path": f.path, "line": f.line, "column": f.column, "message": f.message}
-                    for f in found
-                ],
+                "fault": None if fault is None else fault._asdict(),
                 "page": text,
             }
         )
-    elif found:
-        for fault in found:
-            place = f"{file}:{fault.line}:{fault.column}" if fault.line else str(file)
-            show(
-                f"{place}: {fault.path}: {fault.message}"
-                if fault.path
-                else f"{place}: {fault.message}"
-            )
-        note(f"{len(found)} faults")
+    elif fault is None:
+        for line in text.splitlines():
+            show(line)
     else:
-        show(text.rstrip("\n"))
-    return NO if found else YES
+        place = f"{file}:{fault.line}:{fault.column}" if fault.line else str(file)
+        show(": ".join(part for part in (place, fault.path, fault.message) if part))
+    return YES if fault is None else NO
 
 
 def new(

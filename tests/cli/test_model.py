@@ -38,13 +38,13 @@ def test_a_file_that_is_there_is_left_as_it_is(cli: Cli, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (RULE, "KEEPER and not denied(WRTE)", ':31: operations."document.delete".rule: unknown'),
+        (RULE, "KEEPER and not denied(XRITE)", ':31: operations."document.delete".rule: unknown'),
         (
             'KEEPER = "owner(self)',
             'KEEPER = "ownr(self)',
             ":11: macros.KEEPER: unknown form `ownr`",
         ),
-        ('on = "document"', 'on = "dokument"', ":1: operations."),
+        ('on = "document"', 'on = "thing"', ":1: operations."),
         ('title = "documents of the company"', "colour = 1", ":1: model.title: expected"),
         (
             '[model]\nname = "documents"',

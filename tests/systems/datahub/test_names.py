@@ -7,6 +7,7 @@ import pytest
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
+from lakewarden.names.identities import Look
 from lakewarden.systems.datahub import names as datahub
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -303,3 +304,32 @@ def test_a_group_is_not_a_person() -> None:
         datahub.name_of("urn:li:corpGroup:ana")
     with pytest.raises(BadInput):
         datahub.name_of("")
+
+
+def test_people_are_called_by_urns_and_known_by_names() -> None:
+    known = datahub.IDENTITIES
+    ana, staff = (
+        Principal("user", "urn:li:corpuser:ana"),
+        Principal("group", "urn:li:corpGroup:staff"),
+    )
+    assert known.user("ana") == known.spelled(Principal("user", "ana")) == known.spelled(ana) == ana
+    assert known.spelled(Principal("group", "staff")) == staff
+    role = Principal("role", "Admin")
+    assert known.spelled(role) == role
+    assert known.subject("user", "ana") == known.subject("user", ana.name) == ana
+    assert (known.principal("ana"), known.principal(staff.name)) == (None, staff)
+    assert known.person(ana) == "ana"
+    assert known.person(staff) == staff.name
+    assert known.person(Principal("user", "urn:li:corpuser:")) == "urn:li:corpuser:"
+    known.check(ana)
+    with pytest.raises(BadInput, match="expected the URN of a user"):
+        known.check(Principal("user", staff.name))
+
+
+def test_an_entity_is_named_by_its_urn_alone() -> None:
+    urn = "urn:li:tag:x"
+    assert datahub.IDENTITIES.entity(urn) == Entity("tag", urn)
+    assert datahub.IDENTITIES.entity("x") is None
+    assert [datahub.IDENTITIES.is_possible("tag", look) for look in Look] == [
+        look is Look.URN for look in Look
+    ]

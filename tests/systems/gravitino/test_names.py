@@ -6,6 +6,7 @@ import pytest
 
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.names.identities import Look
 from lakewarden.systems.gravitino import names as gravitino
 
 
@@ -195,3 +196,10 @@ def test_other_new_names_are_refused_with_the_reason(type_: str, name: str, mess
 def test_new_names_of_unknown_types_are_refused() -> None:
     with pytest.raises(Unknown):
         gravitino.check_new_name("partition", "p")
+
+
+def test_only_a_metalake_has_an_id_without_a_colon() -> None:
+    assert gravitino.IDENTITIES.is_possible("metalake", Look.PLAIN)
+    assert not gravitino.IDENTITIES.is_possible("metalake", Look.COLON)
+    assert gravitino.IDENTITIES.is_possible("table", Look.COLON)
+    assert not gravitino.IDENTITIES.is_possible("table", Look.PLAIN)

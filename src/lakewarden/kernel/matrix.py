@@ -146,12 +146,22 @@ class Matrix:
             entry = plan.entries.get(user)
             id = plan.index.get(name)
             if entry is not None and id is not None and plan.view is not None:
-                code = entry.codes[plan.view[id]]
-                if code == _ALLOWED:
-                    return self._allowed
-                if code == 0 or (code == _OWNER and id not in entry.touched):
-                    return self._denied
+                found = self.coded(plan.view, entry, id)
+                if found is not None:
+                    return found
         return self.decide(self._request(user, operation, name, now))
+
+    def coded(self, view: memoryview, entry: Entry, id: int) -> Decision | None:
+        """What a subject's row says of the entity `id`; None where the rule has to be walked.
+
+        COST: every decision begins here, so it looks up three things and calls nothing.
+        """
+        code = entry.codes[view[id]]
+        if code == _ALLOWED:
+            return self._allowed
+        if code == 0 or (code == _OWNER and id not in entry.touched):
+            return self._denied
+        return None
 
     def _request(self, user: str, operation: str, name: str, now: float) -> Request:
         declared = self.operation(operation)
@@ -183,6 +193,9 @@ class Matrix:
         failure to judge is a denial with the reason `error`, counted and not remembered.
         """
         self.require(request.now)
+        found = self._remembered(request)
+        if found is not None:
+            return found
         operation = self.operation(request.operation)
         if request.target != NO_RESOURCE:
             self.snapshot.model.check_type(request.target.type)
@@ -193,6 +206,17 @@ class Matrix:
         except Exception as error:  # noqa: BLE001 — whatever fails, the answer is a denial
             self.snapshot.memos.errors[type(error).__name__] += 1
             return decisions[Reason.ERROR]
+
+    def _remembered(self, request: Request) -> Decision | None:
+        """The answer to a plain request by a row that is there already."""
+        target = request.target
+        plan = self._plans.get((request.operation, target.type))
+        if plan is None or plan.view is None or self.snapshot.coded.tree.deep:
+            return None
+        if request.groups or request.roles is not None or request.subresources:
+            return None
+        entry, id = plan.entries.get(_key(request.principal)), plan.index.get(target.name)
+        return None if entry is None or id is None else self.coded(plan.view, entry, id)
 
     def require(self, now: float) -> None:
         """Raises `StaleSnapshot` unless the snapshot holds at `now`."""

@@ -39,11 +39,7 @@ from lakewarden.kernel.matrix import Matrix, Plan
 from lakewarden.kernel.model import Model, Operation
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Reason, Request
-from lakewarden.kernel.rows import Code
 from lakewarden.service.state import RealmState
-
-_ALLOWED: Final = int(Code.ALLOWED)
-_OPEN: Final = int(Code.OPEN)
 
 _FEW: Final = 256
 
@@ -139,8 +135,8 @@ class SubjectAnswers:
     """
 
     __slots__ = (
-        "_codes", "_column", "_grants", "_near", "_near_classes", "_shared", "_sight", "_subject",
-        "_walked", "known",
+        "_column", "_entry", "_grants", "_near", "_near_classes", "_shared", "_sight", "_walked",
+        "known",
     )  # fmt: skip
 
     def __init__(self, column: OperationCache, principal: Principal, sight: Sight) -> None:
@@ -158,8 +154,7 @@ class SubjectAnswers:
         self._shared: dict[int, int] = {}
         self._walked: dict[int, int] = {}
         self._column = column
-        self._codes = entry.codes
-        self._subject = entry.subject
+        self._entry = entry
         self._sight = sight
         self._grants: list[tuple[BitMap, str]] | None = None
 
@@ -168,16 +163,17 @@ class SubjectAnswers:
         return self._column.texts[self.known[number] or self._answer(id, number)]
 
     def _answer(self, id: int, number: int) -> int:
-        code = self._codes[number]
-        if code == _OPEN or id in self._near:
+        column = self._column
+        decision = column.matrix.coded(column.view, self._entry, id)
+        if decision is None or id in self._near:
             return self._walked.get(id) or self._walk(id)
         found = self._shared.get(number)
         if found is not None:
             self._bring_near(number, found)
             return found
-        found = self._rendered(id, code == _ALLOWED)
-        if not (self._sight and self._column.follows):
-            self._column.kept.answers += 1
+        found = self._rendered(id, decision.allow)
+        if not (self._sight and column.follows):
+            column.kept.answers += 1
             self._shared[number] = found
         return found
 
@@ -202,7 +198,7 @@ class SubjectAnswers:
         column = self._column
         target = Entity(column.plan.type, column.matrix.snapshot.coded.tree.names[id])
         return Request(
-            self._subject.principal, column.plan.operation.name, target, column.moment.now
+            self._entry.subject.principal, column.plan.operation.name, target, column.moment.now
         )
 
     def _rendered(self, id: int, allow: bool, *, near: bool = False) -> int:
@@ -223,7 +219,7 @@ class SubjectAnswers:
 
     def _reaching(self) -> Iterator[tuple[BitMap, str]]:
         """The scopes of the statements that give or take what the rule asks, with their ids."""
-        column, subject = self._column, self._subject
+        column, subject = self._column, self._entry.subject
         snapshot = column.matrix.snapshot
         for privilege in column.privileges:
             for grant in snapshot.table.allows(privilege).of(subject.allow):

@@ -121,7 +121,7 @@ class Matrix:
         self._end = snapshot.table.end
         self._allowed = snapshot.decisions[Reason.ALLOWED]
         self._denied = snapshot.decisions[Reason.DENIED]
-        self._single: dict[str, Plan] = {}
+        self._quick: dict[str | tuple[str, str], Plan] = {}
         self._plans: dict[tuple[str, str], Plan] = {}
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._bytes = 0
@@ -136,39 +136,46 @@ class Matrix:
         """How often judging failed, by kind of failure; each such answer was a denial."""
         return self.snapshot.memos.errors
 
-    def check(self, user: str, operation: str, name: str, now: float) -> Decision:
+    def check(
+        self,
+        user: str | Principal,
+        operation: str | tuple[str, str],
+        name: str,
+        now: float,
+        request: Request | None = None,
+    ) -> Decision:
         """May the user do the operation on the entity of that name?
 
-        For operations about one type of target. Raises as `decide` does.
+        `operation` comes with the target's type, unless it is about one type alone. `request`
+        is the whole question, where there is more to it: `decide` asks here too. Raises as
+        `decide` does.
         """
-        plan = self._single.get(operation)
+        plan = self._quick.get(operation)
         if plan is not None and self._start <= now < self._end:
             entry = plan.entries.get(user)
             id = plan.index.get(name)
             if entry is not None and id is not None and plan.view is not None:
-                found = self.coded(plan.view, entry, id)
-                if found is not None:
-                    return found
-        return self.decide(self._request(user, operation, name, now))
+                code = entry.codes[plan.view[id]]
+                if code == _ALLOWED:
+                    return self._allowed
+                if code == 0 or (code == _OWNER and id not in entry.touched):
+                    return self._denied
+        return self._whole(
+            self._request(user, operation, name, now) if request is None else request
+        )
 
-    def coded(self, view: memoryview, entry: Entry, id: int) -> Decision | None:
-        """What a subject's row says of the entity `id`; None where the rule has to be walked.
-
-        COST: every decision begins here, so it looks up three things and calls nothing.
-        """
-        code = entry.codes[view[id]]
-        if code == _ALLOWED:
-            return self._allowed
-        if code == 0 or (code == _OWNER and id not in entry.touched):
-            return self._denied
-        return None
-
-    def _request(self, user: str, operation: str, name: str, now: float) -> Request:
+    def _request(
+        self, user: str | Principal, operation: str | tuple[str, str], name: str, now: float
+    ) -> Request:
+        principal = Principal(USER, user) if isinstance(user, str) else user
+        if isinstance(operation, tuple):
+            target = Entity(operation[1], name) if operation[1] else NO_RESOURCE
+            return Request(principal, operation[0], target, now)
         declared = self.operation(operation)
         if declared.type is None:
             raise BadInput(f"`{operation}` is asked about several types; name the entity's type")
         target = NO_RESOURCE if declared.type == NONE else Entity(declared.type, name)
-        return Request(Principal(USER, user), operation, target, now)
+        return Request(principal, operation, target, now)
 
     def operation(self, name: str) -> Operation:
         """The declared operation, or the bare question about a privilege; raises `Unknown`."""
@@ -192,10 +199,16 @@ class Matrix:
         declare, `StaleSnapshot` for a moment outside this snapshot's interval. Any other
         failure to judge is a denial with the reason `error`, counted and not remembered.
         """
+        if request.groups or request.roles is not None or request.subresources:
+            return self._whole(request)
+        operation = request.operation, request.target.type
+        return self.check(
+            _key(request.principal), operation, request.target.name, request.now, request
+        )
+
+    def _whole(self, request: Request) -> Decision:
+        """The decision, from its row or by walking the rule."""
         self.require(request.now)
-        found = self._remembered(request)
-        if found is not None:
-            return found
         operation = self.operation(request.operation)
         if request.target != NO_RESOURCE:
             self.snapshot.model.check_type(request.target.type)
@@ -206,17 +219,6 @@ class Matrix:
         except Exception as error:  # noqa: BLE001 — whatever fails, the answer is a denial
             self.snapshot.memos.errors[type(error).__name__] += 1
             return decisions[Reason.ERROR]
-
-    def _remembered(self, request: Request) -> Decision | None:
-        """The answer to a plain request by a row that is there already."""
-        target = request.target
-        plan = self._plans.get((request.operation, target.type))
-        if plan is None or plan.view is None or self.snapshot.coded.tree.deep:
-            return None
-        if request.groups or request.roles is not None or request.subresources:
-            return None
-        entry, id = plan.entries.get(_key(request.principal)), plan.index.get(target.name)
-        return None if entry is None or id is None else self.coded(plan.view, entry, id)
 
     def require(self, now: float) -> None:
         """Raises `StaleSnapshot` unless the snapshot holds at `now`."""
@@ -284,8 +286,10 @@ class Matrix:
         if plan is None:
             plan = self._plan(operation, type)
             self._plans[operation.name, type] = plan
-            if operation.type == type and not self.snapshot.coded.tree.deep:
-                self._single[operation.name] = plan
+            if not self.snapshot.coded.tree.deep:
+                self._quick[operation.name, type] = plan
+                if operation.type == type:
+                    self._quick[operation.name] = plan
         return plan
 
     def _plan(self, operation: Operation, type: str) -> Plan:
@@ -406,7 +410,7 @@ def _extended(row: bytes, origin: tuple[int, ...]) -> bytes | None:
     return bytes(longer)
 
 
-def _key(principal: Principal) -> Hashable:
+def _key(principal: Principal) -> str | Principal:
     return principal.name if principal.kind == USER else principal
 
 

@@ -38,8 +38,11 @@ from lakewarden.kernel.expression import (
 from lakewarden.kernel.matrix import Matrix, Plan
 from lakewarden.kernel.model import Model, Operation
 from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.request import Reason, Request
+from lakewarden.kernel.request import Decision, Reason, Request
+from lakewarden.kernel.rows import Code
 from lakewarden.service.state import RealmState
+
+_OPEN: Final = int(Code.OPEN)
 
 _FEW: Final = 256
 
@@ -163,17 +166,15 @@ class SubjectAnswers:
         return self._column.texts[self.known[number] or self._answer(id, number)]
 
     def _answer(self, id: int, number: int) -> int:
-        column = self._column
-        decision = column.matrix.coded(column.view, self._entry, id)
-        if decision is None or id in self._near:
+        if self._entry.codes[number] == _OPEN or id in self._near:
             return self._walked.get(id) or self._walk(id)
         found = self._shared.get(number)
         if found is not None:
             self._bring_near(number, found)
             return found
-        found = self._rendered(id, decision.allow)
-        if not (self._sight and column.follows):
-            column.kept.answers += 1
+        found = self._rendered(id, self._decided(id).allow)
+        if not (self._sight and self._column.follows):
+            self._column.kept.answers += 1
             self._shared[number] = found
         return found
 
@@ -185,14 +186,16 @@ class SubjectAnswers:
             self.known[number] = found
 
     def _walk(self, id: int) -> int:
-        column = self._column
-        decision = column.matrix.decide(self._request(id))
+        decision = self._decided(id)
         if decision.reason not in (Reason.ALLOWED, Reason.DENIED):
             return 0
         found = self._rendered(id, decision.allow, near=True)
-        column.kept.answers += 1
+        self._column.kept.answers += 1
         self._walked[id] = found
         return found
+
+    def _decided(self, id: int) -> Decision:
+        return self._column.matrix.decide(self._request(id))
 
     def _request(self, id: int) -> Request:
         column = self._column

@@ -229,6 +229,11 @@ def test_the_short_form_gives_what_the_long_form_gives() -> None:
     assert fresh.check("root", "create", "", 0.0).allow
     with pytest.raises(BadInput, match="several types"):
         fresh.check("ana", "show", "m:c", 0.0)
+    for who in ("ana", "cid"):
+        for _ in range(2):  # before there is a row, and with it
+            asked = fresh.check(user(who), ("load", "table"), "m:c.s.t", 0.0)
+            assert asked == fresh.check(who, "load", "m:c.s.t", 0.0)
+    assert fresh.check("root", ("create", ""), "", 0.0).allow
 
 
 def test_a_snapshot_refuses_moments_outside_its_interval() -> None:

@@ -38,6 +38,8 @@ def _believed(body: bytes) -> bool:
         {**USUAL, "options": {}, "context": {}},
         {**USUAL, "options": {"evaluations_semantic": "execute_all"}},
         {**USUAL, "context": {"at_least_revision": 3}},
+        {**USUAL, "context": {"answer": "short"}},
+        {**USUAL, "context": {"answer": "full", "at_least_revision": 3}},
         {**USUAL, "resource": {"type": "t", "id": ":x", "properties": {"realm": "gravitino"}}},
     ],
 )
@@ -65,6 +67,7 @@ RESOURCE = b'"resource":{"type":"table","id":"lk:c.s.t"}'
         RESOURCE + b',"evaluations":[{},{"resource":{"type":"t","id":"a","id":"b"}}]',
         RESOURCE + b',"evaluations":[{}],"evaluations":[{}]',
         RESOURCE + b',"context":{"at_least_revision":1,"at_least_revision":1}',
+        RESOURCE + b',"context":{"answer":"short","answer":"full"}',
         RESOURCE + b',"options":{},"options":{}',
         RESOURCE + b',"resource\\u0020":1,"resource ":1',
     ],
@@ -125,6 +128,24 @@ def test_a_revision_that_is_reached_is_answered_and_a_later_one_is_a_conflict(
         assert PDP.post(endpoint, reached)[0] == 200
         later = {**USUAL, **more, "context": {"at_least_revision": REVISION + 1}}
         assert PDP.post(endpoint, later)[0] == 409
+
+
+@pytest.mark.parametrize("more", [{}, {"unknown": 1}])
+def test_a_short_answer_is_the_decision_alone(more: dict[str, Any]) -> None:
+    asked = [USUAL, question("eve", "table.load", "table/lk:c.s.t"), {"action": {"name": "x"}}]
+    short = {"context": {"answer": "short"}, **more}
+    verdicts = [PDP.post(EVALUATION, one)[1]["decision"] for one in asked[:2]]
+    assert verdicts == [True, False]
+    for one, verdict in zip(asked, verdicts, strict=False):
+        assert PDP.post(EVALUATION, {**one, **short}) == (200, {"decision": verdict})
+    _, body = PDP.post(EVALUATIONS, {**USUAL, **short, "evaluations": asked})
+    assert body == {"evaluations": [{"decision": verdict} for verdict in (*verdicts, False)]}
+    for endpoint in (EVALUATION, EVALUATIONS):
+        for batch in ({}, {"evaluations": asked}):
+            wrong = {**USUAL, **batch, **more, "context": {"answer": "brief"}}
+            assert PDP.post(endpoint, wrong)[0] == 400
+    full = {**USUAL, **more, "context": {"answer": "full"}}
+    assert PDP.post(EVALUATION, full) == PDP.post(EVALUATION, USUAL)
 
 
 # --- the ways agree ---

@@ -5,7 +5,7 @@
 `reason` is the kernel's, or `unknown` (something named is not there), `bad input` and
 `forbidden`; with these three the context has an `error`, as the standard's own example writes
 it. `statements` are those that the caller may see; `notes`, where there are some, say what the
-answer leaves out.
+answer leaves out. A short answer has the decision alone.
 """
 
 from __future__ import annotations
@@ -73,6 +73,16 @@ def failed(error: WardenError, revision: int) -> bytes:
     return _ENCODER.encode(Answer(False, context))
 
 
-def listed(answers: list[bytes]) -> bytes:
+_SHORT: Final = {True: ALLOWED_BYTES + b"}", False: b'{"decision":false}'}
+
+
+def shortened(answer: bytes) -> bytes:
+    """The decision alone."""
+    return _SHORT[answer.startswith(ALLOWED_BYTES)]
+
+
+def listed(answers: list[bytes], *, short: bool = False) -> bytes:
     """The answers to several questions, in order."""
+    if short:
+        answers = list(map(shortened, answers))
     return b'{"evaluations":[' + b",".join(answers) + b"]}"

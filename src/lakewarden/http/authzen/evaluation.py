@@ -15,7 +15,7 @@ from lakewarden.http.authzen import answer, fast_decoder
 from lakewarden.http.authzen.batch import Batch
 from lakewarden.http.authzen.evaluator import Evaluator, EvaluatorCache
 from lakewarden.http.authzen.fast_decoder import Body, Item, Options
-from lakewarden.http.authzen.question import Members, asked, at_least, optional
+from lakewarden.http.authzen.question import Members, asked, at_least, is_short, optional
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
@@ -77,9 +77,11 @@ class Evaluation:
         if subject is UNSET or action is UNSET or resource is UNSET:
             return self._strict_single(exchange, exchange.json())
         fresh(exchange, fast_decoder.revision(body))
+        short = fast_decoder.is_short(body)
         evaluator = self.cache(exchange.state).evaluator(exchange)
         question = fast_decoder.asked_of(subject, action, resource)
-        return evaluator.counted(question, exchange.now, exchange.services.usage)
+        found = evaluator.counted(question, exchange.now, exchange.services.usage)
+        return answer.shortened(found) if short else found
 
     def _batch(self, exchange: Exchange, body: Body, items: list[Item]) -> bytes | None:
         """The answers; None where the body is not proven.
@@ -99,15 +101,16 @@ class Evaluation:
         texts = fast_decoder.outer_texts(body) + batch.texts + unanswered
         if exchange.body.count(b'"') != 2 * texts:
             return None
-        return answer.listed(answers)
+        return answer.listed(answers, short=fast_decoder.is_short(body))
 
     # --- all other bodies ---
 
     def _strict_single(self, exchange: Exchange, members: Members) -> bytes:
-        found = asked(members)
+        question, short = asked(members), is_short(members)
         fresh(exchange, at_least(members))
         evaluator = self.cache(exchange.state).evaluator(exchange)
-        return evaluator.counted(found, exchange.now, exchange.services.usage)
+        found = evaluator.counted(question, exchange.now, exchange.services.usage)
+        return answer.shortened(found) if short else found
 
     def _strict_many(self, exchange: Exchange, members: Members) -> bytes:
         items = members.get("evaluations")
@@ -118,9 +121,11 @@ class Evaluation:
         stop = _strict_semantic(members)
         _check_size(exchange, len(items))
         defaults = {name: optional(members, name) for name in _MEMBERS if name in members}
+        short = is_short(members)
         fresh(exchange, at_least(members))
         evaluator = self.cache(exchange.state).evaluator(exchange)
-        return answer.listed(_strict_answers(evaluator, defaults, items, stop, exchange.now))
+        answers = _strict_answers(evaluator, defaults, items, stop, exchange.now)
+        return answer.listed(answers, short=short)
 
 
 def fresh(exchange: Exchange, revision: int) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from lakewarden.http.authzen.question import Asked, Members, asked
+from lakewarden.http.authzen.question import Asked, Members, asked, check_answer
 from lakewarden.http.strict_json import MAX_INTEGER
 
 
@@ -58,9 +58,10 @@ class Options(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Context(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A context that only asks for a revision."""
+    """A context that only says how to answer."""
 
     at_least_revision: int | UnsetType = UNSET
+    answer: str | UnsetType = UNSET
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -111,6 +112,7 @@ def outer_texts(body: Body) -> int:
     count = _parts(body)
     if body.context is not UNSET:
         count += 1 if body.context.at_least_revision is UNSET else 2
+        count += 0 if body.context.answer is UNSET else 2
     if body.options is not UNSET:
         count += 1 if body.options.evaluations_semantic is UNSET else 3
     return count if body.evaluations is UNSET else count + 1
@@ -138,6 +140,14 @@ def revision(body: Body) -> int:
     if context is UNSET or context.at_least_revision is UNSET:
         return 0
     return context.at_least_revision
+
+
+def is_short(body: Body) -> bool:
+    """Whether the answers are the decision alone; raises `BadInput` as `question.is_short`."""
+    context = body.context
+    if context is UNSET or context.answer is UNSET:
+        return False
+    return check_answer(context.answer)
 
 
 def asked_of(subject: Subject, action: Action, resource: Resource) -> Asked:

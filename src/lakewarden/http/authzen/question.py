@@ -3,7 +3,7 @@
     subject    type (user, group or role), id
     action     name: an operation of the realm's model, or a privilege
     resource   type, id, properties.realm (the realm, where type and id do not tell it)
-    context    at_least_revision, and what `sent` reads
+    context    at_least_revision, answer, and what `request_context` reads
 
 All other members are ignored. A member that is null is a member that is not there.
 """
@@ -111,3 +111,15 @@ def at_least(members: Members) -> int:
     if isinstance(found, bool) or not isinstance(found, int) or found < 0:
         raise BadInput("expected a revision", where="context.at_least_revision")
     return found
+
+
+def is_short(members: Members) -> bool:
+    """Whether the context asks for answers that are the decision alone."""
+    return check_answer(optional(members, "context").get("answer"))
+
+
+def check_answer(found: object) -> bool:
+    """As `is_short`, of the member itself; raises `BadInput` for a word that is not known."""
+    if found not in (None, "full", "short"):
+        raise BadInput("expected `full` or `short`", where="context.answer")
+    return found == "short"

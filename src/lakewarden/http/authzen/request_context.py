@@ -40,6 +40,7 @@ _KEYS: Final = frozenset({"targets", "lists", "subResources", "active_roles", "g
 _OURS: Final = frozenset(
     {
         "resource.realm",
+        "context.answer",
         "context.at_least_revision",
         "context.realms",
         *(f"context.{key}" for key in _KEYS),

@@ -93,7 +93,7 @@ def revoke(exchange: Exchange) -> Reply:
         pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
 
     told = _told(holder, actions)
-    write(exchange, "privilege.revoke", _named(anchor), task, ahead=True, told=told)
+    write(exchange, "privilege.revoke", _named(anchor), task, ahead=True, details=told)
     return done()
 
 

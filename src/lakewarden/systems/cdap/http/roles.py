@@ -91,7 +91,7 @@ def _hold(exchange: Exchange, operation: str, present: bool) -> Reply:
             transaction.change(exchange.realm, MembershipChanged(row, present))
 
     told = {"role": role.name, "holder": f"{holder.kind}:{holder.name}"}
-    write(exchange, operation, NO_RESOURCE, task, told=told)
+    write(exchange, operation, NO_RESOURCE, task, details=told)
     return done()
 
 

@@ -60,7 +60,7 @@ def put(exchange: Exchange) -> Reply:
         set_owner(transaction, exchange.realm, found, Principal(kind, body.name))
 
     told = {"owner": f"{kind}:{body.name}"}
-    write(exchange, "owner.set", found, task, missing=no_such_object, told=told)
+    write(exchange, "owner.set", found, task, missing=no_such_object, details=told)
     return ok(set=True)
 
 

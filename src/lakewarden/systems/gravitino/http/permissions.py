@@ -85,7 +85,7 @@ def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
         return person(transaction.realm(exchange.realm), holder, body)
 
     told = {type: gravitino.full_name(holder), "roles": names}
-    return ok(**{type: write(exchange, f"role.{verb}", metalake, task, told=told)})
+    return ok(**{type: write(exchange, f"role.{verb}", metalake, task, details=told)})
 
 
 def change_privileges(exchange: Exchange, verb: str) -> Reply:
@@ -109,7 +109,7 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
         "role": gravitino.full_name(target),
         "privileges": [f"{word.effect.name} {word.privilege}" for word in words],
     }
-    role_after = write(exchange, f"privilege.{verb}", on, task, missing=no_such_object, told=told)
+    role_after = write(exchange, f"privilege.{verb}", on, task, missing=no_such_object, details=told)
     return ok(role=role_after)
 
 
@@ -143,7 +143,7 @@ def override(exchange: Exchange) -> Reply:
         return role_body(transaction.realm(exchange.realm), target, body)
 
     told = {"objects": said_of(bodies)}
-    return ok(role=write(exchange, "privilege.replace", target, task, told=told))
+    return ok(role=write(exchange, "privilege.replace", target, task, details=told))
 
 
 def no_such_object(found: Entity) -> Failure:

@@ -61,7 +61,7 @@ def create(exchange: Exchange) -> Reply:
         return role_body(transaction.realm(exchange.realm), new, document)
 
     told = {"role": body.name, "objects": said_of(body.securable_objects)}
-    return ok(role=write(exchange, "role.create", metalake, task, told=told))
+    return ok(role=write(exchange, "role.create", metalake, task, details=told))
 
 
 def get(exchange: Exchange) -> Reply:

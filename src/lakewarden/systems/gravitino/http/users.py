@@ -82,7 +82,7 @@ def bulk_remove(exchange: Exchange) -> Reply:
 
     users = tuple(Entity("user", f"{metalake.name}:{name}") for name in names)
     told = {"users": names}
-    return write(exchange, "user.bulk_remove", metalake, task, lists={"users": users}, told=told)
+    return write(exchange, "user.bulk_remove", metalake, task, lists={"users": users}, details=told)
 
 
 def _counted(items: list[T]) -> list[T]:

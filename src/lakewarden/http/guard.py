@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar, Unpack
 
 from pyroaring import BitMap
 
@@ -34,7 +34,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.listing import filtered, listing
 from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.request import Request
+from lakewarden.kernel.request import Parts, Request
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
@@ -54,6 +54,9 @@ Details = Mapping[str, object] | Callable[[T], Mapping[str, object]]
 """Details of an act for the audit trail, or what tells them of its outcome."""
 
 
+NOTHING: Final = Parts()
+
+
 class Ask(NamedTuple):
     """A question of a write: an operation on a target, with further parts.
 
@@ -63,7 +66,7 @@ class Ask(NamedTuple):
 
     operation: str
     target: Entity = NO_RESOURCE
-    parts: Mapping[str, Any] = {}
+    parts: Parts = NOTHING
     who: Principal | None = None
     otherwise: WardenError | None = None
 
@@ -92,7 +95,7 @@ class Guard:
         """Whether lists are whole, whoever asks; `filter` is the operation that filters them."""
         return not self.is_on(exchange)
 
-    def parts_of(self, exchange: Exchange, about: Entity) -> Mapping[str, Any]:
+    def parts_of(self, exchange: Exchange, about: Entity) -> Parts:
         """Further parts of every question that is about an entity, such as active roles."""
         return {}
 
@@ -124,7 +127,7 @@ class Guard:
         target: Entity = NO_RESOURCE,
         *,
         missing: Missing | None = USUAL,
-        **parts: Any,
+        **parts: Unpack[Parts],
     ) -> RealmState:
         """The realm's state, if the caller may; raises the refusal, or what `require` raises."""
         state = exchange.realm_state
@@ -138,7 +141,11 @@ class Guard:
         return state
 
     def may(
-        self, exchange: Exchange, operation: str, target: Entity = NO_RESOURCE, **parts: Any
+        self,
+        exchange: Exchange,
+        operation: str,
+        target: Entity = NO_RESOURCE,
+        **parts: Unpack[Parts],
     ) -> bool:
         """Whether the caller may, where the answer only says less to who may not."""
         state = exchange.realm_state
@@ -155,7 +162,7 @@ class Guard:
         missing: Missing | None = USUAL,
         ahead: bool = False,
         details: Details[T] | None = None,
-        **parts: Any,
+        **parts: Unpack[Parts],
     ) -> T:
         """What `task` returns, done in one transaction if the caller may.
 
@@ -244,7 +251,7 @@ class Guard:
         operation: str,
         entities: Iterable[Entity],
         within: Entity | None = None,
-        **parts: Any,
+        **parts: Unpack[Parts],
     ) -> list[Entity]:
         """Those of the entities that the operation's filter shows to the caller, in order.
 
@@ -260,7 +267,7 @@ class Guard:
         operation: str,
         entities: Iterable[Entity],
         within: Entity | None = None,
-        **parts: Any,
+        **parts: Unpack[Parts],
     ) -> list[Entity]:
         """Those of the entities on which the caller may do the operation, in order."""
         candidates, state = list(entities), exchange.realm_state
@@ -286,7 +293,7 @@ class Guard:
         )
         if ask.who is not None:
             request = Request(ask.who, ask.operation, ask.target, now)
-        parts = {**self.parts_of(exchange, about or ask.target), **ask.parts}
+        parts: Parts = {**self.parts_of(exchange, about or ask.target), **ask.parts}
         return replace(request, **parts) if parts else request
 
     def reason(self, exchange: Exchange) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypedDict
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.principal import Principal
@@ -71,3 +72,13 @@ class Request:
             or self.groups
             or self.roles is not None
         )
+
+
+class Parts(TypedDict, total=False):
+    """What a request may bring beside its operation and target: see `Request`."""
+
+    targets: Mapping[str, Entity]
+    lists: Mapping[str, tuple[Entity, ...]]
+    attributes: Mapping[str, Scalar]
+    subresources: tuple[Entity, ...]
+    roles: frozenset[Principal] | None

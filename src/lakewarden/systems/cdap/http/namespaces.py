@@ -15,6 +15,7 @@ from lakewarden.http.exchange import Exchange, Reply, Route, Services
 from lakewarden.kernel.change import RelationChanged
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
+from lakewarden.kernel.request import Parts
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store, owners
@@ -102,7 +103,7 @@ def create(exchange: Exchange) -> Reply:
     owner = config.get(PRINCIPAL)
     if (owner is None) is not (config.get(KEYTAB) is None):
         raise bad(f"expected both of `{PRINCIPAL}` and `{KEYTAB}`, or neither")
-    targets = {"targets": {"instance": instance(exchange)}}
+    targets = Parts(targets={"instance": instance(exchange)})
 
     def asks(transaction: WriteTransaction) -> Sequence[Ask]:
         if is_stored(transaction.realm(exchange.realm), new):

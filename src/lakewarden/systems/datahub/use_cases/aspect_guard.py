@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypedDict, Unpack
+from typing import Any, Final, Literal, Unpack
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.relations import MembershipRow, RelationRow
-from lakewarden.kernel.request import Request
+from lakewarden.kernel.request import Parts, Request
 from lakewarden.service import timeseries
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
@@ -63,14 +63,6 @@ class NotAllowed(WardenError):
     def __init__(self, request: Request, message: str) -> None:
         super().__init__(message)
         self.request = request
-
-
-class Parts(TypedDict, total=False):
-    """What a request may bring beside its operation and target: see `Request`."""
-
-    targets: Mapping[str, Entity]
-    lists: Mapping[str, tuple[Entity, ...]]
-    subresources: tuple[Entity, ...]
 
 
 class Guard:

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Unpack
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.request import Request
+from lakewarden.kernel.request import Parts, Request
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.use_cases import aspects, logical_parent, references
-from lakewarden.systems.datahub.use_cases.aspect_guard import Guard, Parts, Switches
+from lakewarden.systems.datahub.use_cases.aspect_guard import Guard, Switches
 from lakewarden.systems.datahub.use_cases.aspects import Value, Write
 
 OWNER: Final = "owner"

@@ -14,14 +14,13 @@ caller has chosen to be active are part of every question.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from lakewarden.http.exchange import Exchange
 from lakewarden.http.guard import Guard, Missing
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.request import Reason, Request
+from lakewarden.kernel.request import Parts, Reason, Request
 from lakewarden.service.state import RealmState
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http import refusals
@@ -60,7 +59,7 @@ class _GravitinoGuard(Guard):
             return not options.enable
         return filter != _MEMBERSHIP or is_next(state)
 
-    def parts_of(self, exchange: Exchange, about: Entity) -> Mapping[str, Any]:
+    def parts_of(self, exchange: Exchange, about: Entity) -> Parts:
         metalake = "" if about == NO_RESOURCE else gravitino.metalake(about)
         roles = active_roles(exchange, metalake) if metalake else None
         return {} if roles is None else {"roles": roles}

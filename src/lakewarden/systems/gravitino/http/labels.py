@@ -140,7 +140,9 @@ def associate(
     if add or remove:
         lists = {label.plural: tuple(dict.fromkeys((*add, *remove)))}
         told = {"add": to_add or [], "remove": to_remove or []}
-        after = write(exchange, operation, on, task, missing=no_such_object, details=told, lists=lists)
+        after = write(
+            exchange, operation, on, task, missing=no_such_object, details=told, lists=lists
+        )
     else:
         after = write(exchange, f"{operation}_none", on, task, missing=no_such_object)
     shown = visible(exchange, f"object.{label.plural}.list", after, on)

@@ -109,7 +109,9 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
         "role": gravitino.full_name(target),
         "privileges": [f"{word.effect.name} {word.privilege}" for word in words],
     }
-    role_after = write(exchange, f"privilege.{verb}", on, task, missing=no_such_object, details=told)
+    role_after = write(
+        exchange, f"privilege.{verb}", on, task, missing=no_such_object, details=told
+    )
     return ok(role=role_after)
 
 

@@ -196,3 +196,14 @@ def test_of_dead_processes_none_is_ready(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     assert Readiness(tmp_path).count() == 0
     assert Readiness(tmp_path / "gone").count() == 0
+
+
+def test_rows_are_made_ahead_until_the_server_ends(tmp_path: Path) -> None:
+    application = Application(_settings(tmp_path))
+    application.open()
+    making = application.prepare_rows()
+    making.join(PATIENCE)
+    assert not making.is_alive()
+    hub = application.parts.service.state.realm("datahub").matrix
+    assert any(plan.entries for plan in hub._plans.values())
+    application.close()

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -49,6 +50,7 @@ from lakewarden.config.system_settings import ProxyHeader
 from lakewarden.http.exchange import Dialect, Services
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.registry import registry
+from lakewarden.service import row_preparation
 from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import Compiled, start
@@ -63,6 +65,8 @@ _OWN_THREADS: Final = 2
 _RETRY_SECONDS = (0.1, 0.2, 0.5, 1.0)
 _WATCH_SECONDS = 1.0
 _USAGE_SECONDS = 10.0
+_PAUSE_SECONDS: Final = 0.0005
+"""After each row that is made ahead: about as long as it takes to make one."""
 _NO_STORE = "the store cannot be reached"
 
 
@@ -241,6 +245,7 @@ class Application:
                 self._readiness.announce()
             self._tried.set()
             if self.parts.is_open:
+                self.prepare_rows()
                 await self._aside(self._prepare_search)
                 return
             await asyncio.sleep(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
@@ -339,6 +344,23 @@ class Application:
                     await self._aside(self._write_usage)
             except Exception as error:  # noqa: BLE001 — none of this may end the watch
                 log.get().error("unforeseen error while watching", exc_info=error)
+
+    def prepare_rows(self) -> threading.Thread:
+        """Has rows of the matrix made ahead, by a thread that leaves the processor to requests."""
+        stop = Event()
+
+        def run() -> None:
+            try:
+                for _ in row_preparation.prepare_rows(self.parts.service):
+                    if stop.wait(_PAUSE_SECONDS):
+                        return
+            except Exception as error:  # noqa: BLE001 — the server serves all the same
+                log.get().warning("rows not made ahead", exc_info=error)
+
+        self._stops.append(stop)
+        making = threading.Thread(target=run, name="rows", daemon=True)
+        making.start()
+        return making
 
     def _prepare_search(self) -> None:
         """Saves the first search the work; without it, that search does it."""

@@ -1,0 +1,101 @@
+"""Rows that are made ahead: which ones, how many, and that nothing is left for who asks first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lakewarden.kernel.errors import LimitExceeded
+from lakewarden.kernel.matrix import Matrix, Plan
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.subject import Subject
+from lakewarden.service import realms, row_preparation
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.row_preparation import prepare_rows
+from tests.service.opened_services import ADMIN, LAKE, furnish, opened
+
+PEOPLE = ("ana", "ben", "cid")
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[DecisionService]:
+    with opened(tmp_path) as service:
+        furnish(service)
+        yield service
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How many rows of which operation were worked out."""
+    count: Counter[str] = Counter()
+    work = Matrix._fresh_row
+
+    def counted(matrix: Matrix, plan: Plan, subject: Subject) -> bytes:
+        count[plan.operation.name] += 1
+        return work(matrix, plan, subject)
+
+    monkeypatch.setattr(Matrix, "_fresh_row", counted)
+    return count
+
+
+def ask(service: DecisionService) -> None:
+    state = service.state.realm(LAKE)
+    for name in PEOPLE:
+        user = state.system.principal(f"user:{name}")
+        for text in ("table:lk:c.s.t", "table:lk:c.p.secret"):
+            request = Request(user, "table.load", state.system.entity(text), service.clock())
+            state.matrix.decide(request)
+
+
+def test_who_asks_first_finds_the_rows_made(service: DecisionService, made: Counter[str]) -> None:
+    steps = list(prepare_rows(service))
+    assert {step.user.name for step in steps} == {*PEOPLE, ADMIN.user}
+    assert [step.operation for step in steps[:4]] == ["table.load"] * 4
+    assert made["table.load"] > 0
+    made.clear()
+    ask(service)
+    assert not made
+
+
+def test_without_them_who_asks_first_works_them_out(
+    service: DecisionService, made: Counter[str]
+) -> None:
+    ask(service)
+    assert made["table.load"] > 0
+
+
+def test_no_further_step_makes_no_further_row(service: DecisionService) -> None:
+    steps = prepare_rows(service)
+    next(steps)
+    plans = service.state.realm(LAKE).matrix._plans
+    assert sum(len(plan.entries) for plan in plans.values()) == 1
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_ROWS", 2), ("MOST_BYTES", 1)])
+def test_there_is_a_limit(
+    service: DecisionService, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(row_preparation, limit, most)
+    assert len(list(prepare_rows(service))) == most
+
+
+def test_the_newest_state_gets_the_rows(service: DecisionService) -> None:
+    steps = prepare_rows(service)
+    next(steps)
+    furnished = service.state
+    service.write(ADMIN, lambda transaction: realms.drop(transaction, LAKE))
+    assert service.state is not furnished
+    assert len(list(steps)) > 0  # steps without a row, and without an error
+
+
+def test_a_row_that_cannot_be_made_is_left_out(
+    service: DecisionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise LimitExceeded("too many memberships")
+
+    monkeypatch.setattr(Matrix, "entry", refuse)
+    assert len(list(prepare_rows(service))) > 0

@@ -34,6 +34,7 @@ from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.actor import Actor
 from lakewarden.service.defaults import built_in
 from lakewarden.service.realm import CONTROL, Realm
+from lakewarden.service.row_preparation import prepare_rows
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.workload import TABLES_W, Workload, draw, user
@@ -209,7 +210,13 @@ def measured(*, quick: bool, rivals: bool) -> Json:
             result[f"{kind}_{name}_per_s"] = QUESTIONS / median(warm)
             result[f"{kind}_{name}_ms_p99"] = quantile(warm, 0.99) * 1e3
             result[f"{kind}_{name}_cold_per_s"] = QUESTIONS / median(cold)
+    short = [_short(body) for body, _ in found["mixed"]]
+    asker = Asker.over(world, "gate")
+    _taken((asker, EVALUATIONS, text) for text in short)
+    brief = _taken((asker, EVALUATIONS, text) for text in short * rounds)
+    result["mixed_short_per_s"] = QUESTIONS / median(brief)
     result |= _singles(Asker.over(world, "gate"), matrix, pairs)
+    result |= _first(workload, pairs)
     result["cedarpy_per_s"] = result["ratio_vs_cedarpy"] = None
     if rivals:
         texts = [body for body, _ in found["mixed"]]
@@ -255,6 +262,24 @@ def _singles(asker: Asker, matrix: Matrix, pairs: Pairs) -> Json:
     }
 
 
+def _short(body: bytes) -> bytes:
+    """The body with a request for short answers."""
+    return json.dumps({**json.loads(body), "context": {"answer": "short"}}).encode()
+
+
+def _first(workload: Workload, pairs: Pairs) -> Json:
+    """The first 10,000 questions of a state for which rows were made ahead, beside later ones."""
+    say("first questions")
+    sent = [single(*pair) for pair in pairs[:10_000]]
+    world = state(workload)
+    for _ in prepare_rows(lambda: world):
+        pass
+    asker = Asker.over(world, "gate")
+    first = sum(_taken((asker, EVALUATION, body) for body in sent))
+    later = sum(_taken((asker, EVALUATION, body) for body in sent))
+    return {"first_us_mean": first / len(sent) * 1e6, "later_us_mean": later / len(sent) * 1e6}
+
+
 def _judged(result: Mapping[str, Any]) -> Json:
     rate, single_us = result["mixed_gate_per_s"], result["single_us_p50"]
     against = result["ratio_vs_cedarpy"]
@@ -278,7 +303,9 @@ def _judged(result: Mapping[str, Any]) -> Json:
 def table(result: Mapping[str, Any]) -> str:
     """The result, to be read by people."""
     figures = {
-        k: v for k, v in result.items() if k.endswith(("_per_s", "_p50", "_p99", "_vs_cedarpy"))
+        k: v
+        for k, v in result.items()
+        if k.endswith(("_per_s", "_p50", "_p99", "_mean", "_vs_cedarpy"))
     }
     lines = [
         f"AuthZEN over workload W, {result['date']}: {result['machine']},"

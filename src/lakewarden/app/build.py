@@ -351,7 +351,7 @@ class Application:
 
         def run() -> None:
             try:
-                for _ in row_preparation.prepare_rows(self.parts.service):
+                for _ in row_preparation.prepare_rows(lambda: self.parts.service.state):
                     if stop.wait(_PAUSE_SECONDS):
                         return
             except Exception as error:  # noqa: BLE001 — the server serves all the same

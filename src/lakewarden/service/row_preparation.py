@@ -8,14 +8,14 @@ depends on these rows: who asks first makes them as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal
-from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import State
 
 MOST_ROWS: Final = 50_000
 """Rows that are made ahead, over all realms."""
@@ -36,23 +36,23 @@ class Wanted(NamedTuple):
     user: Principal
 
 
-def prepare_rows(service: DecisionService) -> Iterator[Wanted]:
-    """Makes rows of the newest state, one for each step, and yields which one it was.
+def prepare_rows(newest: Callable[[], State]) -> Iterator[Wanted]:
+    """Makes rows of the `newest` state, one for each step, and yields which one it was.
 
     To stop, take no further step.
     """
     size = 0
-    for count, wanted in enumerate(_wanted(service)):
+    for count, wanted in enumerate(_wanted(newest())):
         if count >= MOST_ROWS or size >= MOST_BYTES:
             return
-        size += _row(service, wanted)
+        size += _row(newest(), wanted)
         yield wanted
 
 
-def _wanted(service: DecisionService) -> Iterator[Wanted]:
+def _wanted(state: State) -> Iterator[Wanted]:
     """Way by way and realm by realm, so that what is asked most comes first."""
     for way in WAYS:
-        for name, realm in sorted(service.state.realms.items()):
+        for name, realm in sorted(state.realms.items()):
             if name == CONTROL:
                 continue
             users = _users(realm.matrix)
@@ -68,9 +68,9 @@ def _users(matrix: Matrix) -> list[Principal]:
     return [principal for principal in known if principal.kind == USER]
 
 
-def _row(service: DecisionService, wanted: Wanted) -> int:
-    """Makes the row in the newest state, which may have none of it; its size in bytes."""
-    realm = service.state.realms.get(wanted.realm)
+def _row(state: State, wanted: Wanted) -> int:
+    """Makes the row in the state, which may have none of it; its size in bytes."""
+    realm = state.realms.get(wanted.realm)
     if realm is None:
         return 0
     matrix = realm.matrix

@@ -21,7 +21,7 @@ from lakewarden.wire.datahub.graphql.pages.following import (
     resolved_stamp,
     under,
 )
-from lakewarden.wire.datahub.graphql.pages.part import aspect, text
+from lakewarden.wire.datahub.graphql.pages.part import aspect
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 from lakewarden.wire.datahub.graphql.search.results import scrolled
 from lakewarden.wire.datahub.searching import asking
@@ -45,8 +45,6 @@ def _metrics_of(edge: str) -> Callable[..., Any]:
 
 _SAID: Final[Fields] = {
     "name": or_key("name", 2),
-    "description": text("description"),
-    "externalUrl": text("externalUrl"),
     "created": resolved_stamp("created"),
     "lastModified": resolved_stamp("lastModified"),
 }
@@ -69,7 +67,6 @@ RESOLVERS: Final[Resolvers] = {
     },
     "SemanticModelInfo": {
         **_SAID,
-        "nativeDefinition": text("nativeDefinition"),
         "datasets": many(naming("semanticModelInfo", under("datasets"), "dataset")),
     },
 }

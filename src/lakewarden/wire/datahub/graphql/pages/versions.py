@@ -17,7 +17,7 @@ from lakewarden.wire.datahub.graphql.pages.following import (
     resolved_stamp,
     under,
 )
-from lakewarden.wire.datahub.graphql.pages.part import Part, parts, text
+from lakewarden.wire.datahub.graphql.pages.part import Part
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 from lakewarden.wire.datahub.graphql.search.results import searched
 from lakewarden.wire.datahub.searching import asking
@@ -63,8 +63,6 @@ RESOLVERS: Final[Resolvers] = {
     "VersionProperties": {
         "versionSet": _set,
         "version": _tag,
-        "aliases": parts("aliases"),
-        "comment": text("comment"),
         "isLatest": _is_latest,
         "created": resolved_stamp("metadataCreatedTimestamp"),
         "createdInSource": resolved_stamp("sourceCreatedTimestamp"),

@@ -22,7 +22,6 @@ from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
     aspect,
     custom_properties,
-    text,
 )
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.draft import (
@@ -159,8 +158,6 @@ RESOLVERS: Final[Resolvers] = {
     "ApplicationProperties": {
         "name": or_key("name", 0),
         "numAssets": _assets,
-        "description": text("description"),
-        "externalUrl": text("externalUrl"),
         "customProperties": custom_properties,
     },
     **{type: {"application": _first, "applications": _of_asset} for type in HAVING_APPLICATIONS},

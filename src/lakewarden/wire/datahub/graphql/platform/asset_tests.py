@@ -13,7 +13,7 @@ from lakewarden.wire.datahub.graphql import authorization
 from lakewarden.wire.datahub.graphql import call as calls
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.entities import is_known
-from lakewarden.wire.datahub.graphql.pages.part import Part, parts, word
+from lakewarden.wire.datahub.graphql.pages.part import Part, typed
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, given, named, write
 from lakewarden.wire.datahub.graphql.platform.listing import listed, stored
@@ -121,6 +121,5 @@ RESOLVERS: Final[Resolvers] = {
         "definition": _definition,
     },
     "Dataset": {"testResults": _results},
-    "TestResults": {name: parts(name) for name in ("passing", "failing")},
-    "TestResult": {"test": _of_result, "type": word("type", ("SUCCESS", "FAILURE"), "FAILURE")},
+    "TestResult": {"test": _of_result, "type": typed(otherwise="FAILURE")},
 }

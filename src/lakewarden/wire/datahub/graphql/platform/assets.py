@@ -11,7 +11,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql import call as calls
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.pages.part import Part, aspect, part
+from lakewarden.wire.datahub.graphql.pages.part import Part, aspect
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, given, write
 from lakewarden.wire.datahub.graphql.platform.listing import shown
@@ -96,6 +96,5 @@ RESOLVERS: Final[Resolvers] = {
         "reportOperation": _report,
     },
     **{type: {"settings": aspect(_SETTINGS)} for type in HAVING_SETTINGS},
-    "AssetSettings": {"assetSummary": part("assetSummary")},
     "AssetSummarySettings": {"templates": _templates},
 }

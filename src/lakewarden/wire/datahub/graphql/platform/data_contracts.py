@@ -13,7 +13,7 @@ from lakewarden.wire.datahub.graphql import call as calls
 from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
-from lakewarden.wire.datahub.graphql.pages.part import Part, aspect, parts, word
+from lakewarden.wire.datahub.graphql.pages.part import Part, aspect, typed
 from lakewarden.wire.datahub.graphql.platform import assertion_output, shapes
 from lakewarden.wire.datahub.graphql.platform.columns import dataset_of
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, named, write_all
@@ -111,10 +111,7 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {"upsertDataContract": _upsert},
     "Dataset": {"contract": _contract},
     "DataContract": {"properties": aspect(_ASPECT), "status": aspect(_STATUS)},
-    "DataContractProperties": {
-        "entityUrn": _entity_urn,
-        **{member: parts(member) for member in _KINDS},
-    },
-    "DataContractStatus": {"state": word("state", ("ACTIVE", "PENDING"), "ACTIVE")},
+    "DataContractProperties": {"entityUrn": _entity_urn},
+    "DataContractStatus": {"state": typed(otherwise="ACTIVE")},
     **{type: {"assertion": _assertion} for type in _CLAUSES},
 }

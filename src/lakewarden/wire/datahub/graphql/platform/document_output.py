@@ -14,9 +14,7 @@ from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
     aspect,
     custom_properties,
-    part,
-    text,
-    word,
+    typed,
 )
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.listing import shown, shown_stamp
@@ -85,9 +83,6 @@ RESOLVERS: Final[Resolvers] = {
         "parentDocuments": _parents,
     },
     "DocumentInfo": {
-        "title": text("title"),
-        "source": part("source"),
-        "status": part("status"),
         "contents": _contents,
         "created": _stamp("created"),
         "lastModified": _stamp("lastModified"),
@@ -96,10 +91,6 @@ RESOLVERS: Final[Resolvers] = {
         "parentDocument": _parent,
         "customProperties": custom_properties,
     },
-    "DocumentSource": {
-        "sourceType": word("sourceType", ("NATIVE", "EXTERNAL"), "EXTERNAL"),
-        "externalUrl": text("externalUrl"),
-        "externalId": text("externalId"),
-    },
-    "DocumentStatus": {"state": word("state", ("PUBLISHED", "UNPUBLISHED"), "UNPUBLISHED")},
+    "DocumentSource": {"sourceType": typed(otherwise="EXTERNAL")},
+    "DocumentStatus": {"state": typed(otherwise="UNPUBLISHED")},
 }

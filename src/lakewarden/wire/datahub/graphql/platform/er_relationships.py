@@ -16,10 +16,8 @@ from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
     actor_of,
     aspect,
-    parts,
-    text,
     time_of,
-    word,
+    typed,
 )
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, given, named, write_all
@@ -135,15 +133,9 @@ RESOLVERS: Final[Resolvers] = {
         "editableProperties": aspect(_EDITABLE),
     },
     "ERModelRelationshipProperties": {
-        "name": text("name", ""),
         **{end: _end(end) for end in _ENDS},
-        "relationshipFieldMappings": parts("relationshipFieldMappings"),
-        "cardinality": word("cardinality", ("ONE_ONE", "ONE_N", "N_ONE", "N_N"), "N_N"),
+        "cardinality": typed(otherwise="N_N"),
         "createdTime": time_of("created"),
         "createdActor": _creator,
     },
-    "RelationshipFieldMapping": {
-        name: text(name, "") for name in ("sourceField", "destinationField")
-    },
-    "ERModelRelationshipEditableProperties": {name: text(name) for name in ("name", "description")},
 }

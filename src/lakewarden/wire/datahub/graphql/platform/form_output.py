@@ -13,11 +13,7 @@ from lakewarden.wire.datahub.graphql import call as calls
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
-    flag,
-    part,
-    parts,
-    text,
-    word,
+    typed,
 )
 from lakewarden.wire.datahub.graphql.platform import shapes
 from lakewarden.wire.datahub.graphql.platform.listing import known, shown, shown_stamp
@@ -102,9 +98,7 @@ RESOLVERS: Final[Resolvers] = {
     "Query": {"form": _look_up},
     "Form": {"info": _info},
     "FormInfo": {
-        "name": text("name", ""),
-        "description": text("description"),
-        "type": word("type", ("COMPLETION", "VERIFICATION"), "COMPLETION"),
+        "type": typed(otherwise="COMPLETION"),
         "prompts": _prompts,
         "actors": _actors,
     },
@@ -115,34 +109,17 @@ RESOLVERS: Final[Resolvers] = {
         "isAssignedToMe": _is_mine,
     },
     "FormPrompt": {
-        "id": text("id", ""),
-        "title": text("title", ""),
         "formUrn": _form_urn,
-        "description": text("description"),
-        "type": word("type", _PROMPTS, _PROMPTS[0]),
-        "required": flag("required"),
-        "structuredPropertyParams": part("structuredPropertyParams"),
-        "ownershipParams": part("ownershipParams"),
+        "type": typed(otherwise=_PROMPTS[0]),
     },
     "StructuredPropertyParams": {"structuredProperty": _property},
-    "OwnershipParams": {"cardinality": word("cardinality", ("SINGLE", "MULTIPLE"), "MULTIPLE")},
+    "OwnershipParams": {"cardinality": typed(otherwise="MULTIPLE")},
     **{type: {"forms": _forms} for type in HAVING_FORMS},
-    "Forms": {name: parts(name) for name in ("incompleteForms", "completedForms", "verifications")},
     "FormAssociation": {
         "form": _form("urn"),
         "associatedUrn": _form_urn,
-        "incompletePrompts": parts("incompletePrompts"),
-        "completedPrompts": parts("completedPrompts"),
     },
     "FormVerificationAssociation": {"form": _form("form"), "lastModified": _stamp},
-    "FormPromptAssociation": {
-        "id": text("id", ""),
-        "lastModified": _stamp,
-        "fieldAssociations": part("fieldAssociations"),
-    },
-    "FormPromptFieldAssociations": {
-        "completedFieldPrompts": parts("completedFieldPrompts"),
-        "incompleteFieldPrompts": parts("incompleteFieldPrompts"),
-    },
-    "FieldFormPromptAssociation": {"fieldPath": text("fieldPath", ""), "lastModified": _stamp},
+    "FormPromptAssociation": {"lastModified": _stamp},
+    "FieldFormPromptAssociation": {"lastModified": _stamp},
 }

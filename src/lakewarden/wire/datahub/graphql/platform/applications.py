@@ -29,7 +29,6 @@ from lakewarden.wire.datahub.graphql.platform.draft import (
     given,
     limited,
     named,
-    write,
     write_all,
 )
 from lakewarden.wire.datahub.graphql.platform.listing import shown
@@ -73,16 +72,6 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
         return application
 
     return write_all(info.context, asks, task, {"application": application.name})
-
-
-def _delete(_: object, info: Info, urn: str) -> bool:
-    application = calls.entity(urn, _TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(application)
-        return True
-
-    return write(info.context, _MANAGE, _ALL, task, {"application": application.name})
 
 
 def _set(_: object, info: Info, input: Mapping[str, Any]) -> bool:
@@ -150,7 +139,6 @@ def _first(asset: Entity, info: Info) -> Mapping[str, Any] | None:
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createApplication": _create,
-        "deleteApplication": _delete,
         "batchSetApplication": _set,
         "batchUnsetApplication": _unset,
     },

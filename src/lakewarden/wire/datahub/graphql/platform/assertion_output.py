@@ -15,6 +15,7 @@ from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
+    aspect,
     custom_properties,
     entries,
     stamp,
@@ -82,11 +83,6 @@ def _assertions(
         found = [one for one in found if call.aspect(one, "status").get("removed") is not True]
     found, numbers = page(found, asked, call.exchange.services.page_rows)
     return {**numbers, "assertions": found}
-
-
-def _info(assertion: Entity, info: Info) -> Part | None:
-    value = info.context.aspect(assertion, ASPECT)
-    return Part(assertion, value) if value else None
 
 
 def _dataset(assertion: Entity, info: Info) -> Entity | None:
@@ -159,7 +155,7 @@ _LOGIC: Final = {
 
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {"assertions": _assertions},
-    "Assertion": {"info": _info, "dataset": _dataset, "runEvents": _runs},
+    "Assertion": {"info": aspect(ASPECT), "dataset": _dataset, "runEvents": _runs},
     "AssertionInfo": {
         "type": typed(otherwise="CUSTOM"),
         "entityUrn": _entity_urn,

@@ -15,6 +15,7 @@ from lakewarden.wire.datahub.graphql.authorization import Ask
 from lakewarden.wire.datahub.graphql.errors import bad
 from lakewarden.wire.datahub.graphql.platform.assertion_output import ASPECT, TYPE, about
 from lakewarden.wire.datahub.graphql.platform.columns import column, dataset_of
+from lakewarden.wire.datahub.graphql.platform.deletion import deleting
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, given, named, write_all
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
@@ -123,20 +124,10 @@ def _result(input: Mapping[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    assertion = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(assertion)
-        return True
-
-    return write_all(info.context, lambda draft: _asked(draft, assertion), task)
-
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "upsertCustomAssertion": _upsert,
         "reportAssertionResult": _report,
-        "deleteAssertion": _delete,
+        "deleteAssertion": deleting(TYPE, _asked),
     },
 }

@@ -17,7 +17,7 @@ from lakewarden.wire.datahub.graphql.pages.part import (
     typed,
 )
 from lakewarden.wire.datahub.graphql.platform import shapes
-from lakewarden.wire.datahub.graphql.platform.listing import shown, shown_stamp
+from lakewarden.wire.datahub.graphql.platform.listing import shown, stamp_field
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "document"
@@ -71,10 +71,6 @@ def _related(key: str, member: str, *types: str) -> Callable[..., Any]:
     return resolve
 
 
-def _stamp(key: str) -> Callable[..., Any]:
-    return lambda of, info: shown_stamp(info.context, of.get(key)) or shapes.NO_STAMP
-
-
 RESOLVERS: Final[Resolvers] = {
     "Document": {
         "info": aspect(ASPECT),
@@ -84,8 +80,8 @@ RESOLVERS: Final[Resolvers] = {
     },
     "DocumentInfo": {
         "contents": _contents,
-        "created": _stamp("created"),
-        "lastModified": _stamp("lastModified"),
+        "created": stamp_field("created"),
+        "lastModified": stamp_field("lastModified"),
         "relatedAssets": _related("relatedAssets", "asset"),
         "relatedDocuments": _related("relatedDocuments", "document", TYPE),
         "parentDocument": _parent,

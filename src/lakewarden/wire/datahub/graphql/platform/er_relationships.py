@@ -20,6 +20,7 @@ from lakewarden.wire.datahub.graphql.pages.part import (
     typed,
 )
 from lakewarden.wire.datahub.graphql.platform import shapes
+from lakewarden.wire.datahub.graphql.platform.deletion import deleting
 from lakewarden.wire.datahub.graphql.platform.draft import Draft, given, named, write_all
 from lakewarden.wire.datahub.graphql.platform.listing import shown
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
@@ -96,16 +97,6 @@ def _put(
         draft.put(relationship, _EDITABLE, {**before, **told})
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    relationship = calls.entity(urn, _TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(relationship)
-        return True
-
-    return write_all(info.context, lambda draft: _asked(draft, relationship), task)
-
-
 def _end(key: str) -> Callable[..., Any]:
     def resolve(of: Part, info: Info) -> Entity | None:
         return shown(info.context, shapes.entity(of.get(key), "dataset"))
@@ -125,7 +116,7 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createERModelRelationship": _create,
         "updateERModelRelationship": _update,
-        "deleteERModelRelationship": _delete,
+        "deleteERModelRelationship": deleting(_TYPE, _asked),
     },
     "ERModelRelationship": {
         "id": _id,

@@ -5,7 +5,7 @@ SOURCE: PDL records of forms, acryl-datahub 1.7.0.17.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -13,10 +13,11 @@ from lakewarden.wire.datahub.graphql import call as calls
 from lakewarden.wire.datahub.graphql.call import Call
 from lakewarden.wire.datahub.graphql.pages.part import (
     Part,
+    aspect,
     typed,
 )
 from lakewarden.wire.datahub.graphql.platform import shapes
-from lakewarden.wire.datahub.graphql.platform.listing import known, shown, shown_stamp
+from lakewarden.wire.datahub.graphql.platform.listing import known, shown, stamp_field
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
 HAVING_FORMS: Final = (
@@ -29,10 +30,6 @@ HAVING_FORMS: Final = (
 
 def _info(form: Entity, info: Info) -> Part:
     return Part(form, info.context.aspect(form, "formInfo"))
-
-
-def _prompts(of: Part, _info: Info) -> list[Part]:
-    return of.parts("prompts")
 
 
 def _actors(of: Part, _info: Info) -> Part:
@@ -71,20 +68,11 @@ def _property(of: Part, _info: Info) -> Entity | None:
     return shapes.entity(of.get("urn"), "structuredProperty")
 
 
-def _forms(asset: Entity, info: Info) -> Part | None:
-    value = info.context.aspect(asset, "forms")
-    return Part(asset, value) if value else None
-
-
 def _form(key: str) -> Callable[..., Any]:
     def resolve(of: Part, info: Info) -> Entity | None:
         return shown(info.context, shapes.entity(of.get(key), "form"))
 
     return resolve
-
-
-def _stamp(of: Part, info: Info) -> Mapping[str, Any]:
-    return shown_stamp(info.context, of.get("lastModified")) or shapes.NO_STAMP
 
 
 _PROMPTS: Final = ("STRUCTURED_PROPERTY", "FIELDS_STRUCTURED_PROPERTY", "OWNERSHIP")
@@ -99,7 +87,6 @@ RESOLVERS: Final[Resolvers] = {
     "Form": {"info": _info},
     "FormInfo": {
         "type": typed(otherwise="COMPLETION"),
-        "prompts": _prompts,
         "actors": _actors,
     },
     "FormActorAssignment": {
@@ -114,12 +101,15 @@ RESOLVERS: Final[Resolvers] = {
     },
     "StructuredPropertyParams": {"structuredProperty": _property},
     "OwnershipParams": {"cardinality": typed(otherwise="MULTIPLE")},
-    **{type: {"forms": _forms} for type in HAVING_FORMS},
+    **{type: {"forms": aspect("forms")} for type in HAVING_FORMS},
     "FormAssociation": {
         "form": _form("urn"),
         "associatedUrn": _form_urn,
     },
-    "FormVerificationAssociation": {"form": _form("form"), "lastModified": _stamp},
-    "FormPromptAssociation": {"lastModified": _stamp},
-    "FieldFormPromptAssociation": {"lastModified": _stamp},
+    "FormVerificationAssociation": {
+        "form": _form("form"),
+        "lastModified": stamp_field("lastModified"),
+    },
+    "FormPromptAssociation": {"lastModified": stamp_field("lastModified")},
+    "FieldFormPromptAssociation": {"lastModified": stamp_field("lastModified")},
 }

@@ -11,7 +11,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.wire.datahub.graphql.pages.part import Part, typed
 from lakewarden.wire.datahub.graphql.platform import shapes
-from lakewarden.wire.datahub.graphql.platform.listing import shown, shown_stamp
+from lakewarden.wire.datahub.graphql.platform.listing import shown, stamp_field
 from lakewarden.wire.datahub.graphql.resolving import Info, Resolvers
 
 TEMPLATE: Final = "dataHubPageTemplate"
@@ -31,10 +31,6 @@ def _some(key: str) -> Callable[..., Any]:
     return lambda of, _info: of.part(key) or Part(of.entity, {})
 
 
-def _stamp(key: str) -> Callable[..., Any]:
-    return lambda of, info: shown_stamp(info.context, of.get(key)) or shapes.NO_STAMP
-
-
 def _modules(row: Part, info: Info) -> list[Entity]:
     found = (shown(info.context, one) for one in shapes.entities(row.texts("modules"), MODULE))
     return [one for one in found if one is not None]
@@ -52,7 +48,7 @@ def _assets(of: Part, info: Info) -> list[str]:
 
 
 _STAMPS: Final[Mapping[str, Callable[..., Any]]] = {
-    name: _stamp(name) for name in ("created", "lastModified")
+    name: stamp_field(name) for name in ("created", "lastModified")
 }
 
 RESOLVERS: Final[Resolvers] = {

@@ -23,12 +23,7 @@ from lakewarden.systems.datahub.http.graphql.pages.following import named
 from lakewarden.systems.datahub.http.graphql.pages.part import (
     Field,
     Part,
-    number,
-    part,
-    parts,
-    text,
-    texts,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.value_filter import fits
@@ -42,9 +37,6 @@ _MAY_SEE: Final = {
 }
 _USUAL: Final = 30
 _TOP_USERS: Final = 5
-_TYPES: Final = ("INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "CUSTOM", "UNKNOWN")
-_SOURCES: Final = ("DATA_PROCESS", "DATA_PLATFORM")
-_PARTS: Final = ("FULL_TABLE", "QUERY", "PARTITION")
 _UNITS: Final = {
     "SECOND": 1_000,
     "MINUTE": 60_000,
@@ -205,15 +197,6 @@ def _columns(metrics: Part, _info: Info) -> list[Mapping[str, Any]]:
     ]
 
 
-def _decimal(key: str) -> Field:
-    def resolve(part: Part, _info: Info) -> float | None:
-        found = part.get(key)
-        is_number = isinstance(found, int | float) and not isinstance(found, bool)
-        return float(found) if is_number else None
-
-    return resolve
-
-
 def _length(window: Part, _info: Info) -> int:
     size = window.part("length")
     if size is None:
@@ -232,8 +215,6 @@ def _properties(operation: Part, _info: Info) -> list[Mapping[str, Any]]:
     return [{"key": k, "value": v} for k, v in sorted(entries.items()) if isinstance(v, str)]
 
 
-_TIME: Final = number("timestampMillis", 0)
-
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {
         "datasetProfiles": _listed(_PROFILE),
@@ -245,60 +226,19 @@ RESOLVERS: Final[Resolvers] = {
     },
     "Chart": {"statsSummary": _views("chartUsageStatistics")},
     "Dashboard": {"statsSummary": _views("dashboardUsageStatistics")},
-    "DatasetProfile": {
-        "timestampMillis": _TIME,
-        "rowCount": number("rowCount"),
-        "columnCount": number("columnCount"),
-        "sizeInBytes": number("sizeInBytes"),
-        "fieldProfiles": parts("fieldProfiles"),
-        "partitionSpec": part("partitionSpec"),
-    },
-    "DatasetFieldProfile": {
-        "fieldPath": text("fieldPath", ""),
-        **{name: number(name) for name in ("uniqueCount", "nullCount")},
-        **{name: _decimal(name) for name in ("uniqueProportion", "nullProportion")},
-        **{name: text(name) for name in ("min", "max", "mean", "median", "stdev")},
-        "sampleValues": texts("sampleValues"),
-        "quantiles": parts("quantiles"),
-        "distinctValueFrequencies": parts("distinctValueFrequencies"),
-    },
-    "Quantile": {"quantile": text("quantile"), "value": text("value")},
-    "ValueFrequency": {"value": text("value"), "frequency": number("frequency")},
-    "PartitionSpec": {
-        "type": word("type", _PARTS, "PARTITION"),
-        "partition": text("partition", ""),
-        "timePartition": part("timePartition"),
-    },
-    "TimeWindow": {"startTimeMillis": number("startTimeMillis", 0), "durationMillis": _length},
+    "PartitionSpec": {"type": typed(otherwise="PARTITION")},
+    "TimeWindow": {"durationMillis": _length},
     "Operation": {
-        "timestampMillis": _TIME,
-        "lastUpdatedTimestamp": number("lastUpdatedTimestamp", 0),
-        "actor": text("actor"),
-        "operationType": word("operationType", _TYPES, "UNKNOWN"),
-        "customOperationType": text("customOperationType"),
-        "sourceType": word("sourceType", _SOURCES),
-        "numAffectedRows": number("numAffectedRows"),
+        "operationType": typed(otherwise="UNKNOWN"),
         "partition": _partition,
-        "affectedDatasets": texts("affectedDatasets"),
         "customProperties": _properties,
-        "queries": texts("queries"),
     },
     "UsageAggregationMetrics": {
-        "uniqueUserCount": number("uniqueUserCount"),
-        "users": parts("userCounts"),
-        "totalSqlQueries": number("totalSqlQueries"),
-        "topSqlQueries": texts("topSqlQueries"),
+        "users": typed("userCounts"),
         "fields": _columns,
     },
     "UsageQueryResultAggregations": {
-        "uniqueUserCount": number("uniqueUserCount"),
-        "users": parts("users"),
-        "fields": lambda part, _info: [one.value for one in part.parts("fields")],
-        "totalSqlQueries": number("totalSqlQueries"),
+        "fields": lambda part, _info: [one.value for one in part.parts("fields")]
     },
-    "UserUsageCounts": {
-        "user": _user,
-        "count": number("count"),
-        "userEmail": text("userEmail"),
-    },
+    "UserUsageCounts": {"user": _user},
 }

@@ -47,6 +47,7 @@ from lakewarden.systems.datahub.http.graphql.pages import (
     lists,
     looks,
     metrics,
+    part,
     people,
     pipelines,
     products,
@@ -84,8 +85,9 @@ def schema() -> GraphQLSchema:
         if isinstance(type, GraphQLObjectType):
             if type.name in kinds.NAMES:
                 _resolve_shared(type)
-            for field in type.fields.values():
+            for name, field in type.fields.items():
                 _checked(field)
+                field.resolve = field.resolve or part.by_default(name, field)
         elif isinstance(type, GraphQLInterfaceType | GraphQLUnionType):
             type.resolve_type = type.resolve_type or kinds.type_of
     return made

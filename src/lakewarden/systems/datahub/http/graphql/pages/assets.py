@@ -17,14 +17,10 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     actor_of,
     aspect,
     custom_properties,
-    flag,
-    number,
     of_aspect,
-    part,
     stamp,
-    text,
     time_of,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
@@ -58,16 +54,6 @@ def _environment(entity: Entity) -> str | None:
     return found if found in datahub.ENVIRONMENTS else None
 
 
-EDITED: Final[Fields] = {"description": text("description")}
-"""What most entities have been written about here."""
-
-_LEVELS: Final = ("PUBLIC", "PRIVATE")
-_CHARTS: Final = (
-    *("BAR", "PIE", "SCATTER", "TABLE", "TEXT", "LINE", "AREA", "HISTOGRAM", "BOX_PLOT"),
-    *("WORD_CLOUD", "COHORT"),
-)
-
-
 def _changes(key: str, field: Field) -> Field:
     """A field of what says who made, changed and deleted something."""
 
@@ -90,12 +76,9 @@ _DRAWN: Final = naming("dashboardInfo", lambda p: _edges(p, "charts", "chartEdge
 def _published(**own: Field) -> Fields:
     """What charts and dashboards say of themselves."""
     return {
-        "name": text("title", ""),
-        "description": text("description"),
+        "name": typed("title"),
         "externalUrl": _address,
-        "access": word("access", _LEVELS),
         "customProperties": custom_properties,
-        "lastRefreshed": number("lastRefreshed"),
         "created": _changes("lastModified", stamp("created", always=True)),
         "lastModified": _changes("lastModified", stamp("lastModified", always=True)),
         "deleted": _changes("lastModified", stamp("deleted")),
@@ -107,13 +90,7 @@ def _address(part: Part, _info: Info) -> str | None:
     return part.text("externalUrl") or part.text("chartUrl") or part.text("dashboardUrl")
 
 
-_TYPED: Final = word("type", _CHARTS)
 _CELLS: Final = ("TEXT_CELL", "QUERY_CELL", "CHART_CELL")
-_CELL: Final[Fields] = {
-    "cellTitle": text("cellTitle", ""),
-    "cellId": text("cellId", ""),
-    "changeAuditStamps": part("changeAuditStamps"),
-}
 
 
 def _cells(content: Part, _info: Info) -> list[Part]:
@@ -134,28 +111,23 @@ RESOLVERS: Final[Resolvers] = {
         "editableProperties": aspect("editableDatasetProperties"),
         "viewProperties": aspect("viewProperties"),
         "platformNativeType": lambda _dataset, _info: None,
-        "description": of_aspect(_OF_DATASET, text("description")),
-        "externalUrl": of_aspect(_OF_DATASET, text("externalUrl")),
-        "uri": of_aspect(_OF_DATASET, text("uri")),
+        "description": of_aspect(_OF_DATASET),
+        "externalUrl": of_aspect(_OF_DATASET),
+        "uri": of_aspect(_OF_DATASET),
     },
     "DatasetProperties": {
         "name": or_key("name", 1),
-        "qualifiedName": text("qualifiedName"),
         "origin": origin_of_part,
-        "description": text("description"),
         "customProperties": custom_properties,
-        "externalUrl": text("externalUrl"),
         "created": time_of("created"),
         "createdActor": actor_of("created"),
         "lastModified": stamp("lastModified", always=True),
         "lastModifiedActor": actor_of("lastModified"),
     },
-    "DatasetEditableProperties": {**EDITED, "name": text("name")},
     "ViewProperties": {
-        "materialized": flag("materialized"),
-        "logic": text("viewLogic", ""),
-        "formattedLogic": text("formattedViewLogic"),
-        "language": text("viewLanguage", ""),
+        "logic": typed("viewLogic"),
+        "formattedLogic": typed("formattedViewLogic"),
+        "language": typed("viewLanguage"),
     },
     "Container": {
         "properties": aspect("containerProperties"),
@@ -163,12 +135,8 @@ RESOLVERS: Final[Resolvers] = {
     },
     "ContainerProperties": {
         "name": or_key("name", 0),
-        "description": text("description"),
         "customProperties": custom_properties,
-        "externalUrl": text("externalUrl"),
-        "qualifiedName": text("qualifiedName"),
     },
-    "ContainerEditableProperties": EDITED,
     "Chart": {
         "tool": key(0),
         "chartId": key(1),
@@ -178,10 +146,9 @@ RESOLVERS: Final[Resolvers] = {
         "editableInfo": aspect("editableChartProperties"),
         "query": aspect("chartQuery"),
     },
-    "ChartProperties": _published(type=_TYPED),
-    "ChartInfo": _published(type=_TYPED, inputs=many(_INPUTS)),
-    "ChartEditableProperties": EDITED,
-    "ChartQuery": {"rawQuery": text("rawQuery", ""), "type": word("type", ("LOOKML",), "SQL")},
+    "ChartProperties": _published(),
+    "ChartInfo": _published(inputs=many(_INPUTS)),
+    "ChartQuery": {"type": typed(otherwise="SQL")},
     "Dashboard": {
         "tool": key(0),
         "dashboardId": key(1),
@@ -192,7 +159,6 @@ RESOLVERS: Final[Resolvers] = {
     },
     "DashboardProperties": _published(),
     "DashboardInfo": _published(charts=many(_DRAWN)),
-    "DashboardEditableProperties": EDITED,
     "Notebook": {
         "tool": key(0),
         "notebookId": key(1),
@@ -200,28 +166,12 @@ RESOLVERS: Final[Resolvers] = {
         "editableProperties": aspect("editableNotebookProperties"),
         "content": _content,
     },
-    "NotebookInfo": {
-        "title": text("title"),
-        "description": text("description"),
-        "externalUrl": text("externalUrl"),
-        "customProperties": custom_properties,
-        "changeAuditStamps": part("changeAuditStamps"),
-    },
-    "NotebookEditableProperties": EDITED,
+    "NotebookInfo": {"customProperties": custom_properties},
     "NotebookContent": {"cells": _cells},
-    "NotebookCell": {
-        "type": word("type", _CELLS),
-        "textCell": part("textCell"),
-        "queryChell": part("queryCell"),
-        "chartCell": part("chartCell"),
-    },
-    "TextCell": {**_CELL, "text": text("text", "")},
+    "NotebookCell": {"queryChell": typed("queryCell")},
     "QueryCell": {
-        **_CELL,
-        "rawQuery": text("rawQuery", ""),
         "lastExecuted": stamp("lastExecuted"),
     },
-    "ChartCell": _CELL,
     "ChangeAuditStamps": {
         "created": stamp("created", always=True),
         "lastModified": stamp("lastModified", always=True),

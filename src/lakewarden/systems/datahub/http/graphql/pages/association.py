@@ -28,24 +28,12 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
     entries,
-    flag,
-    number,
-    part,
     stamp,
-    text,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _ACTORS: Final = frozenset({"corpuser", "corpGroup"})
-_OWNERSHIP_WORDS: Final = (
-    *("TECHNICAL_OWNER", "BUSINESS_OWNER", "DATA_STEWARD", "NONE", "CUSTOM", "DATAOWNER"),
-    *("DEVELOPER", "DELEGATE", "PRODUCER", "STAKEHOLDER", "CONSUMER"),
-)
-_SOURCES: Final = (
-    *("AUDIT", "DATABASE", "FILE_SYSTEM", "ISSUE_TRACKING_SYSTEM", "MANUAL", "SERVICE"),
-    *("SOURCE_CONTROL", "OTHER"),
-)
 _URN_OF_WORD: Final = {word: urn for urn, word in SYSTEM_TYPES.items()}
 
 _OWNERS: Final = naming("ownership", each("owners", "owner"), *sorted(_ACTORS))
@@ -196,7 +184,6 @@ _DEPRECATION: Final = naming(
 )
 
 _ATTRIBUTION: Final[Fields] = {
-    "time": number("time", 0),
     "actor": alone("actor"),
     "source": alone("source"),
     "sourceDetail": entries("sourceDetail"),
@@ -217,28 +204,21 @@ RESOLVERS: Final[Resolvers] = {
     "Ownership": {"owners": _owners, "lastModified": stamp("lastModified", always=True)},
     "Owner": {
         "owner": _named("owner"),
-        "type": word("type", _OWNERSHIP_WORDS),
         "ownershipType": _ownership_type,
-        "source": part("source"),
         "associatedUrn": _associated,
-        "attribution": part("attribution"),
     },
-    "OwnershipSource": {"type": word("type", _SOURCES, "OTHER"), "url": text("url")},
+    "OwnershipSource": {"type": typed(otherwise="OTHER")},
     "MetadataAttribution": _ATTRIBUTION,
     "GlobalTags": {"tags": _tags},
     "TagAssociation": {
         "tag": _named("tag"),
         "associatedUrn": _associated,
-        "context": text("context"),
-        "attribution": part("attribution"),
     },
     "GlossaryTerms": {"terms": _terms},
     "GlossaryTermAssociation": {
         "term": _named("urn"),
         "actor": alone("actor", "corpuser"),
         "associatedUrn": _associated,
-        "context": text("context"),
-        "attribution": part("attribution"),
     },
     "StructuredProperties": {"properties": _properties},
     "StructuredPropertiesEntry": {
@@ -246,26 +226,17 @@ RESOLVERS: Final[Resolvers] = {
         "values": _property_values,
         "valueEntities": _value_entities,
         "associatedUrn": _associated,
-        "attribution": part("attribution"),
     },
     "InstitutionalMemory": {"elements": _elements},
     "InstitutionalMemoryMetadata": {
-        "url": text("url"),
-        "label": text("description", ""),
-        "description": text("description", ""),
+        "label": typed("description"),
         "author": _author,
         "actor": _writer,
         "created": stamp("createStamp", always=True),
         "updated": stamp("updateStamp"),
-        "settings": part("settings"),
         "associatedUrn": _associated,
     },
-    "InstitutionalMemoryMetadataSettings": {"showInAssetPreview": flag("showInAssetPreview")},
     "Deprecation": {
-        "deprecated": flag("deprecated"),
-        "decommissionTime": number("decommissionTime"),
-        "note": text("note"),
-        "actor": text("actor"),
         "actorEntity": member("actor", _DEPRECATION),
         "replacement": member("replacement", _DEPRECATION),
     },

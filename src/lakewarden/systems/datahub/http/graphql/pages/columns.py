@@ -20,13 +20,8 @@ from lakewarden.systems.datahub.http.graphql.pages.following import (
 from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
-    flag,
-    number,
-    part,
-    parts,
-    text,
-    texts,
     time_of,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
@@ -138,11 +133,7 @@ def _inputs(fields: Part, info: Info) -> list[Part]:
     return [one for one, there in found if there and there[0] in seen]
 
 
-_ASSOCIATED: Final[Fields] = {
-    "tags": part("globalTags"),
-    "globalTags": part("globalTags"),
-    "glossaryTerms": part("glossaryTerms"),
-}
+_ASSOCIATED: Final[Fields] = {"tags": typed("globalTags")}
 
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {
@@ -155,34 +146,18 @@ RESOLVERS: Final[Resolvers] = {
     "SchemaMetadata": {
         "aspectVersion": lambda _part, _info: 0,
         "datasetUrn": lambda part, _info: part.entity.name,
-        "name": text("schemaName", ""),
-        "platformUrn": text("platform", ""),
-        "version": number("version", 0),
-        "cluster": text("cluster"),
-        "hash": text("hash", ""),
+        "name": typed("schemaName"),
+        "platformUrn": typed("platform"),
         "platformSchema": _platform_schema,
         "fields": _columns,
-        "primaryKeys": texts("primaryKeys"),
-        "foreignKeys": parts("foreignKeys"),
         "createdAt": time_of("created"),
     },
     "SchemaField": {
         **_ASSOCIATED,
-        "fieldPath": text("fieldPath", ""),
-        "jsonPath": text("jsonPath"),
-        "label": text("label"),
-        "nullable": flag("nullable"),
-        "description": text("description"),
         "type": type_of,
-        "nativeDataType": text("nativeDataType"),
-        "recursive": flag("recursive"),
-        "isPartOfKey": flag("isPartOfKey"),
-        "isPartitioningKey": flag("isPartitioningKey"),
-        "jsonProps": text("jsonProps"),
         "schemaFieldEntity": _as_entity,
     },
     "ForeignKeyConstraint": {
-        "name": text("name"),
         "foreignFields": _of_constraint("foreignFields"),
         "sourceFields": _of_constraint("sourceFields"),
         "foreignDataset": _foreign_dataset,
@@ -190,11 +165,8 @@ RESOLVERS: Final[Resolvers] = {
     "EditableSchemaMetadata": {"editableSchemaFieldInfo": _edited},
     "EditableSchemaFieldInfo": {
         **_ASSOCIATED,
-        "fieldPath": text("fieldPath"),
-        "description": text("description"),
     },
     "InputFields": {"fields": _inputs},
-    "InputField": {"schemaFieldUrn": text("schemaFieldUrn"), "schemaField": part("schemaField")},
     "SchemaFieldEntity": {
         "fieldPath": _path,
         "parent": one(lambda _call, column: named(datahub.key_parts(column.name)[:1])),

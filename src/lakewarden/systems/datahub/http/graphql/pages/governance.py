@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     aspect,
     custom_properties,
     of_aspect,
-    text,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
@@ -63,13 +63,8 @@ def _counted(node: Entity, info: Info) -> Mapping[str, int]:
 
 _OF_TERM: Final[Fields] = {
     "name": _term_name,
-    "description": text("definition"),
-    "definition": text("definition", ""),
-    "termSource": text("termSource", ""),
-    "sourceRef": text("sourceRef"),
-    "sourceUrl": text("sourceUrl"),
+    "description": typed("definition"),
     "customProperties": custom_properties,
-    "rawSchema": text("rawSchema"),
 }
 _TAG: Final = "tagProperties"
 _MADE: Final[Callable[..., object]] = resolved_stamp("created")
@@ -78,7 +73,6 @@ RESOLVERS: Final[Resolvers] = {
     "Domain": {"id": key(0), "properties": aspect("domainProperties")},
     "DomainProperties": {
         "name": or_key("name", 0),
-        "description": text("description"),
         "customProperties": custom_properties,
         "createdOn": _MADE,
     },
@@ -86,14 +80,9 @@ RESOLVERS: Final[Resolvers] = {
         "name": key(0),
         "properties": aspect(_TAG),
         "editableProperties": aspect(_TAG),
-        "description": of_aspect(_TAG, text("description")),
+        "description": of_aspect(_TAG),
     },
-    "TagProperties": {
-        "name": or_key("name", 0),
-        "description": text("description"),
-        "colorHex": text("colorHex"),
-    },
-    "EditableTagProperties": {"name": text("name"), "description": text("description")},
+    "TagProperties": {"name": or_key("name", 0)},
     "GlossaryTerm": {
         "name": lambda term, _info: _short(term.name),
         "hierarchicalName": key(0),
@@ -108,15 +97,13 @@ RESOLVERS: Final[Resolvers] = {
     },
     "GlossaryNodeProperties": {
         "name": or_key("name", 0),
-        "description": text("definition"),
+        "description": typed("definition"),
         "customProperties": custom_properties,
         "createdOn": _MADE,
     },
     "DataProduct": {"properties": aspect("dataProductProperties")},
     "DataProductProperties": {
         "name": or_key("name", 0),
-        "description": text("description"),
-        "externalUrl": text("externalUrl"),
         "numAssets": _assets,
         "customProperties": custom_properties,
         "createdOn": _MADE,

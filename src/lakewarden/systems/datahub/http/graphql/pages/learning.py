@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql.pages.assets import EDITED, key, origin
+from lakewarden.systems.datahub.http.graphql.pages.assets import key, origin
 from lakewarden.systems.datahub.http.graphql.pages.following import (
     Fields,
     each,
@@ -24,23 +24,11 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
     custom_properties,
-    flag,
-    number,
     of_aspect,
-    part,
-    parts,
     stamp,
-    text,
-    texts,
-    word,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
-_KINDS: Final = (
-    *("USELESS", "NOMINAL", "ORDINAL", "BINARY", "COUNT", "TIME", "INTERVAL", "IMAGE"),
-    *("VIDEO", "AUDIO", "TEXT", "MAP", "SEQUENCE", "SET", "CONTINUOUS", "BYTE", "UNKNOWN"),
-)
-_USERS: Final = ("ENTERPRISE", "HOBBY", "ENTERTAINMENT")
 _CODE: Final = (
     *("ML_MODEL_SOURCE_CODE", "TRAINING_PIPELINE_SOURCE_CODE"),
     "EVALUATION_PIPELINE_SOURCE_CODE",
@@ -76,10 +64,6 @@ def _made(part: Part, _info: Info) -> int | None:
     """When it was made: by the newer member, or else by the older."""
     found = part.part("created")
     return part.number("date") if found is None else found.number("time")
-
-
-def _primary_users(use: Part, _info: Info) -> list[str]:
-    return [one for one in use.texts("primaryUsers") if one in _USERS]
 
 
 def _data(aspect_name: str, key: str) -> Field:
@@ -129,28 +113,16 @@ def _number(part: Part, _info: Info) -> float | None:
 def _feature(aspect_name: str) -> Fields:
     sources = naming(aspect_name, under("sources"), "dataset")
     return {
-        "description": text("description"),
-        "dataType": word("dataType", _KINDS),
-        "version": part("version"),
         "sources": many(sources),
         "customProperties": custom_properties,
     }
 
 
-_SCORED: Final[Fields] = {
-    "name": text("name"),
-    "description": text("description"),
-    "value": text("value"),
-    "createdAt": number("createdAt"),
-}
-_FACTORS: Final = ("groups", "instrumentation", "environment")
-_ETHICS: Final = ("data", "humanLife", "mitigations", "risksAndHarms", "useCases")
-
 RESOLVERS: Final[Resolvers] = {
     "MLModel": {
         "name": key(1),
         "origin": origin,
-        "description": of_aspect(_MODEL, text("description")),
+        "description": of_aspect(_MODEL),
         "properties": aspect(_MODEL),
         "editableProperties": aspect("editableMlModelProperties"),
         "intendedUse": aspect("intendedUse"),
@@ -166,132 +138,70 @@ RESOLVERS: Final[Resolvers] = {
     },
     "MLModelProperties": {
         "mlModelLineageInfo": _jobs,
-        "name": text("name"),
-        "description": text("description"),
         "created": stamp("created"),
         "lastModified": stamp("lastModified"),
         "date": _made,
         "version": _version,
-        "type": text("type"),
-        "hyperParams": parts("hyperParams"),
-        "trainingMetrics": parts("trainingMetrics"),
         "mlFeatures": _features,
-        "tags": texts("tags"),
         "groups": many(naming(_MODEL, under("groups"), "mlModelGroup")),
         "customProperties": custom_properties,
-        "externalUrl": text("externalUrl"),
-    },
-    "MLHyperParam": _SCORED,
-    "MLMetric": _SCORED,
-    "MLModelEditableProperties": EDITED,
-    "IntendedUse": {
-        "primaryUses": texts("primaryUses"),
-        "primaryUsers": _primary_users,
-        "outOfScopeUses": texts("outOfScopeUses"),
-    },
-    "MLModelFactorPrompts": {
-        "relevantFactors": parts("relevantFactors"),
-        "evaluationFactors": parts("evaluationFactors"),
-    },
-    "MLModelFactors": {name: texts(name) for name in _FACTORS},
-    "Metrics": {
-        "performanceMeasures": texts("performanceMeasures"),
-        "decisionThreshold": texts("decisionThreshold"),
-    },
-    "BaseData": {
-        "dataset": text("dataset"),
-        "motivation": text("motivation"),
-        "preProcessing": texts("preProcessing"),
     },
     "QuantitativeAnalyses": {
         "unitaryResults": _results("unitaryResults"),
         "intersectionalResults": _results("intersectionalResults"),
     },
-    "EthicalConsiderations": {name: texts(name) for name in _ETHICS},
-    "CaveatsAndRecommendations": {
-        "caveats": part("caveats"),
-        "recommendations": text("recommendations"),
-        "idealDatasetCharacteristics": texts("idealDatasetCharacteristics"),
-    },
-    "CaveatDetails": {
-        "needsFurtherTesting": flag("needsFurtherTesting"),
-        "caveatDescription": text("caveatDescription"),
-        "groupsNotRepresented": texts("groupsNotRepresented"),
-    },
     "SourceCode": {"sourceCode": _code},
-    "SourceCodeUrl": {
-        "type": word("type", _CODE),
-        "sourceCodeUrl": text("sourceCodeUrl"),
-    },
     "Cost": {"costType": lambda _cost, _info: "ORG_COST_TYPE", "costValue": _pays},
-    "CostValue": {"costId": _number, "costCode": text("costCode")},
+    "CostValue": {"costId": _number},
     "MLModelGroup": {
         "name": key(1),
         "origin": origin,
-        "description": of_aspect(_GROUP, text("description")),
+        "description": of_aspect(_GROUP),
         "properties": aspect(_GROUP),
         "editableProperties": aspect("editableMlModelGroupProperties"),
     },
     "MLModelGroupProperties": {
         "mlModelLineageInfo": _jobs,
-        "name": text("name"),
-        "description": text("description"),
         "created": stamp("created"),
         "lastModified": stamp("lastModified"),
-        "createdAt": number("createdAt"),
-        "version": part("version"),
         "customProperties": custom_properties,
-        "externalUrl": text("externalUrl"),
     },
-    "VersionTag": {"versionTag": text("versionTag")},
-    "MLModelGroupEditableProperties": EDITED,
     "MLModelDeployment": {
         "name": key(1),
         "origin": origin,
         "properties": aspect(_DEPLOYMENT),
     },
-    "MLModelDeploymentProperties": {
-        "description": text("description"),
-        "createdAt": number("createdAt"),
-        "version": part("version"),
-        "status": text("status"),
-        "customProperties": custom_properties,
-        "externalUrl": text("externalUrl"),
-    },
+    "MLModelDeploymentProperties": {"customProperties": custom_properties},
     "MLFeature": {
         "name": key(1),
         "featureNamespace": key(0),
-        "description": of_aspect(_FEATURE, text("description")),
-        "dataType": of_aspect(_FEATURE, word("dataType", _KINDS)),
+        "description": of_aspect(_FEATURE),
+        "dataType": of_aspect(_FEATURE),
         "properties": aspect(_FEATURE),
         "featureProperties": aspect(_FEATURE),
         "editableProperties": aspect("editableMlFeatureProperties"),
     },
     "MLFeatureProperties": _feature(_FEATURE),
-    "MLFeatureEditableProperties": EDITED,
     "MLFeatureTable": {
         "name": key(1),
-        "description": of_aspect(_TABLE, text("description")),
+        "description": of_aspect(_TABLE),
         "properties": aspect(_TABLE),
         "featureTableProperties": aspect(_TABLE),
         "editableProperties": aspect("editableMlFeatureTableProperties"),
     },
     "MLFeatureTableProperties": {
-        "description": text("description"),
         "mlFeatures": many(naming(_TABLE, under("mlFeatures"), "mlFeature")),
         "mlPrimaryKeys": many(naming(_TABLE, under("mlPrimaryKeys"), "mlPrimaryKey")),
         "customProperties": custom_properties,
     },
-    "MLFeatureTableEditableProperties": EDITED,
     "MLPrimaryKey": {
         "name": key(1),
         "featureNamespace": key(0),
-        "description": of_aspect(_KEY, text("description")),
-        "dataType": of_aspect(_KEY, word("dataType", _KINDS)),
+        "description": of_aspect(_KEY),
+        "dataType": of_aspect(_KEY),
         "properties": aspect(_KEY),
         "primaryKeyProperties": aspect(_KEY),
         "editableProperties": aspect("editableMlPrimaryKeyProperties"),
     },
     "MLPrimaryKeyProperties": _feature(_KEY),
-    "MLPrimaryKeyEditableProperties": EDITED,
 }

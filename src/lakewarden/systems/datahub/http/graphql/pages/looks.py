@@ -25,11 +25,7 @@ from lakewarden.systems.datahub.http.graphql.pages.following import (
 from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
-    flag,
-    part,
-    text,
-    texts,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
@@ -111,19 +107,6 @@ SHARED: Final[Fields] = {
 RESOLVERS: Final[Resolvers] = {
     "Access": {"roles": _roles},
     "BrowsePathV2": {"path": _steps},
-    "DisplayProperties": {"colorHex": text("colorHex"), "icon": part("icon")},
     "Documentation": {"documentations": _documentations},
-    "DocumentationAssociation": {
-        "documentation": text("documentation"),
-        "attribution": part("attribution"),
-    },
-    "Embed": {"renderUrl": text("renderUrl")},
-    "IconProperties": {
-        "iconLibrary": word("iconLibrary", ("MATERIAL", "PHOSPHOR")),
-        "name": text("name"),
-        "style": text("style"),
-    },
-    "SiblingProperties": {"isPrimary": flag("primary"), "siblings": many(SIBLINGS)},
-    "Status": {"removed": flag("removed")},
-    "SubTypes": {"typeNames": texts("typeNames")},
+    "SiblingProperties": {"isPrimary": typed("primary"), "siblings": many(SIBLINGS)},
 }

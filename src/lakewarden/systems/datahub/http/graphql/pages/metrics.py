@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.http.graphql.pages.following import (
     resolved_stamp,
     under,
 )
-from lakewarden.systems.datahub.http.graphql.pages.part import aspect, text
+from lakewarden.systems.datahub.http.graphql.pages.part import aspect
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import scrolled
 from lakewarden.systems.datahub.http.searching import asking
@@ -45,8 +45,6 @@ def _metrics_of(edge: str) -> Callable[..., Any]:
 
 _SAID: Final[Fields] = {
     "name": or_key("name", 2),
-    "description": text("description"),
-    "externalUrl": text("externalUrl"),
     "created": resolved_stamp("created"),
     "lastModified": resolved_stamp("lastModified"),
 }
@@ -69,7 +67,6 @@ RESOLVERS: Final[Resolvers] = {
     },
     "SemanticModelInfo": {
         **_SAID,
-        "nativeDefinition": text("nativeDefinition"),
         "datasets": many(naming("semanticModelInfo", under("datasets"), "dataset")),
     },
 }

@@ -7,10 +7,24 @@ DataHub gives it: what is not, is shown as if it were not there. Both spellings 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
+from graphql import (
+    GraphQLEnumType,
+    GraphQLField,
+    GraphQLList,
+    GraphQLOutputType,
+    GraphQLScalarType,
+    default_field_resolver,
+    get_named_type,
+    get_nullable_type,
+    is_non_null_type,
+)
+
 from lakewarden.kernel.entity import Entity
+from lakewarden.service.cancellation import check
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 
@@ -43,6 +57,12 @@ class Part(NamedTuple):
         if isinstance(found, float) and found.is_integer():
             return int(found)
         return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    def decimal(self, key: str) -> float | None:
+        """Any number."""
+        found = self.get(key)
+        is_number = isinstance(found, int | float) and not isinstance(found, bool)
+        return float(found) if is_number else None
 
     def flag(self, key: str) -> bool:
         return self.get(key) is True
@@ -79,65 +99,97 @@ def aspect(name: str) -> Field:
     return resolve
 
 
-def of_aspect(name: str, field: Field) -> Field:
-    """A field of an aspect, shown as one of the entity; null where it has no such aspect."""
+def of_aspect(name: str, field: Field | None = None) -> Field:
+    """A field of an aspect, shown as one of the entity; null where it has no such aspect.
+
+    Without `field` it is the member of the field's name.
+    """
+    read = field or typed()
 
     def resolve(entity: Entity, info: Info) -> Any:
         value = info.context.aspect(entity, name)
-        return field(Part(entity, value, name), info) if value else None
+        return read(Part(entity, value, name), info) if value else None
 
     return resolve
 
 
-def text(key: str, otherwise: str | None = None) -> Field:
-    """A text."""
+@cache
+def reader(type: GraphQLOutputType, otherwise: str | None = None) -> Callable[[Part, str], Any]:
+    """How a member is read for a field of this type; any other member counts as not there.
 
-    def resolve(part: Part, _info: Info) -> str | None:
-        found = part.text(key)
+    What is not there is `otherwise`, or else null; where null is not allowed, empty or zero.
+    """
+    named = get_named_type(type)
+    many = isinstance(get_nullable_type(type), GraphQLList)
+    if isinstance(named, GraphQLEnumType):
+        return _words(named.values) if many else _word(named.values, otherwise)
+    if not isinstance(named, GraphQLScalarType):
+        return Part.parts if many else Part.part
+    if many:
+        return Part.texts
+    read, empty = _SCALARS[named.name]
+    return _or(
+        read, (empty if is_non_null_type(type) else None) if otherwise is None else otherwise
+    )
+
+
+_SCALARS: Final[Mapping[str, tuple[Callable[[Part, str], Any], object]]] = {
+    "Boolean": (Part.flag, None),
+    "Float": (Part.decimal, None),
+    "ID": (Part.text, ""),
+    "Int": (Part.number, 0),
+    "Long": (Part.number, 0),
+    "String": (Part.text, ""),
+}
+"""How a member is read for a scalar; what stands for none where null is not allowed."""
+
+
+def _or(read: Callable[[Part, str], Any], otherwise: object) -> Callable[[Part, str], Any]:
+    if otherwise is None:
+        return read
+
+    def found_or(part: Part, key: str) -> Any:
+        found = read(part, key)
         return otherwise if found is None else found
 
-    return resolve
+    return found_or
 
 
-def texts(key: str) -> Field:
-    """The texts of a list."""
-    return lambda part, _info: part.texts(key)
-
-
-def flag(key: str) -> Field:
-    """Whether a member is true."""
-    return lambda part, _info: part.flag(key)
-
-
-def number(key: str, otherwise: int | None = None) -> Field:
-    """A whole number."""
-
-    def resolve(part: Part, _info: Info) -> int | None:
-        found = part.number(key)
-        return otherwise if found is None else found
-
-    return resolve
-
-
-def word(key: str, words: Iterable[str], otherwise: str | None = None) -> Field:
-    """One of the words of an enum; any other counts as `otherwise`."""
-    known = frozenset(words)
-
-    def resolve(part: Part, _info: Info) -> str | None:
+def _word(words: Container[str | None], otherwise: str | None) -> Callable[[Part, str], Any]:
+    def word(part: Part, key: str) -> str | None:
         found = part.text(key)
-        return found if found in known else otherwise
+        return found if found in words else otherwise
+
+    return word
+
+
+def _words(words: Container[str]) -> Callable[[Part, str], Any]:
+    return lambda part, key: [one for one in part.texts(key) if one in words]
+
+
+def by_default(name: str, field: GraphQLField) -> Field:
+    """The resolver of a field that no module resolves: of a part, the member of its name."""
+    read = reader(field.type)
+
+    def resolve(parent: object, info: Info, **given: Any) -> Any:
+        if isinstance(parent, Part):
+            check()
+            return read(parent, name)
+        return default_field_resolver(parent, info, **given)
 
     return resolve
 
 
-def part(key: str) -> Field:
-    """A member that is an object."""
-    return lambda part, _info: part.part(key)
+def typed(key: str | None = None, otherwise: str | None = None) -> Field:
+    """A member under another key than the field's name, or with a value for where it is not there.
 
+    It is read by the field's type.
+    """
 
-def parts(key: str) -> Field:
-    """The objects of a list."""
-    return lambda part, _info: part.parts(key)
+    def resolve(part: Part, info: Info) -> Any:
+        return reader(info.return_type, otherwise)(part, key or info.field_name)
+
+    return resolve
 
 
 def stamp(key: str, *, always: bool = False) -> Field:

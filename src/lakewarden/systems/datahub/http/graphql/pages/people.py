@@ -16,23 +16,13 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
     custom_properties,
-    flag,
-    number,
-    text,
-    texts,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _USER: Final = "corpUserInfo"
 _OWN: Final = "corpUserEditableInfo"
 _GROUP: Final = "corpGroupInfo"
-
-_SAID: Final = (
-    *("displayName", "email", "title", "departmentName", "firstName", "lastName", "fullName"),
-    "countryCode",
-)
-_TOLD: Final = ("displayName", "title", "aboutMe", "pictureLink")
 
 
 def _status(user: Entity, info: Info) -> str | None:
@@ -50,19 +40,8 @@ def _persona(part: Part, _info: Info) -> Mapping[str, str] | None:
 
 
 _OF_USER: Final[Fields] = {
-    **{name: text(name) for name in _SAID},
-    "active": flag("active"),
     "customProperties": custom_properties,
-    "departmentId": number("departmentId"),
     "manager": one(naming(_USER, under("managerUrn"), "corpuser")),
-}
-_OF_ITSELF: Final[Fields] = {
-    **{name: text(name) for name in _TOLD},
-    "skills": texts("skills"),
-    "teams": texts("teams"),
-}
-_OF_GROUP: Final[Fields] = {
-    name: text(name) for name in ("displayName", "description", "email", "slack")
 }
 
 RESOLVERS: Final[Resolvers] = {
@@ -76,12 +55,7 @@ RESOLVERS: Final[Resolvers] = {
     },
     "CorpUserProperties": _OF_USER,
     "CorpUserInfo": _OF_USER,
-    "CorpUserEditableInfo": _OF_ITSELF,
     "CorpUserEditableProperties": {
-        **_OF_ITSELF,
-        "slack": text("slack"),
-        "phone": text("phone"),
-        "email": text("email"),
         "persona": _persona,
         "platforms": many(naming(_OWN, under("platforms"), "dataPlatform")),
     },
@@ -92,22 +66,10 @@ RESOLVERS: Final[Resolvers] = {
         "editableProperties": aspect("corpGroupEditableInfo"),
         "origin": aspect("origin"),
     },
-    "CorpGroupProperties": _OF_GROUP,
     "CorpGroupInfo": {
-        **{name: _OF_GROUP[name] for name in ("displayName", "description", "email")},
         "admins": many(naming(_GROUP, under("admins"), "corpuser")),
         "members": many(naming(_GROUP, under("members"), "corpuser")),
-        "groups": texts("groups"),
-    },
-    "CorpGroupEditableProperties": {
-        "description": text("description"),
-        "slack": text("slack"),
-        "email": text("email"),
-        "pictureLink": text("pictureLink"),
     },
     "DataHubRole": {"name": _role("name"), "description": _role("description")},
-    "Origin": {
-        "type": word("type", ("NATIVE", "EXTERNAL"), "UNKNOWN"),
-        "externalType": text("externalType"),
-    },
+    "Origin": {"type": typed(otherwise="UNKNOWN")},
 }

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.http.graphql.pages.assets import EDITED, key, or_key
+from lakewarden.systems.datahub.http.graphql.pages.assets import key, or_key
 from lakewarden.systems.datahub.http.graphql.pages.following import (
     Fields,
     Naming,
@@ -24,10 +24,7 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     aspect,
     custom_properties,
     of_aspect,
-    part,
-    parts,
     stamp,
-    text,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 
@@ -49,13 +46,11 @@ def _ends(plain: str, edges: str, type: str) -> Naming:
 def _said(index: int) -> Fields:
     return {
         "name": or_key("name", index),
-        "description": text("description"),
-        "externalUrl": text("externalUrl"),
         "customProperties": custom_properties,
     }
 
 
-_OF_FLOW: Final[Fields] = {**_said(1), "project": text("project")}
+_OF_FLOW: Final = _said(1)
 
 RESOLVERS: Final[Resolvers] = {
     "DataFlow": {
@@ -68,7 +63,6 @@ RESOLVERS: Final[Resolvers] = {
     },
     "DataFlowProperties": _OF_FLOW,
     "DataFlowInfo": _OF_FLOW,
-    "DataFlowEditableProperties": EDITED,
     "DataJob": {
         "jobId": key(1),
         "dataFlow": one(lambda _call, job: named(datahub.key_parts(job.name)[:1], _FLOW)),
@@ -80,25 +74,21 @@ RESOLVERS: Final[Resolvers] = {
     },
     "DataJobProperties": _said(1),
     "DataJobInfo": _said(1),
-    "DataJobEditableProperties": EDITED,
     "DataJobInputOutput": {
         "inputDatasets": many(_ends("inputDatasets", "inputDatasetEdges", "dataset")),
         "outputDatasets": many(_ends("outputDatasets", "outputDatasetEdges", "dataset")),
         "inputDatajobs": many(_ends("inputDatajobs", "inputDatajobEdges", "dataJob")),
     },
-    "DataTransformLogic": {"transforms": parts("transforms")},
-    "DataTransform": {"queryStatement": part("queryStatement")},
     "DataProcessInstance": {
         "properties": aspect(_RUN),
-        "name": of_aspect(_RUN, text("name")),
+        "name": of_aspect(_RUN),
         "created": of_aspect(_RUN, stamp("created")),
-        "externalUrl": of_aspect(_RUN, text("externalUrl")),
+        "externalUrl": of_aspect(_RUN),
         "parentTemplate": one(naming("dataProcessInstanceRelationships", under("parentTemplate"))),
     },
     "DataProcessInstanceProperties": {
         "name": or_key("name", 0),
         "created": stamp("created", always=True),
         "customProperties": custom_properties,
-        "externalUrl": text("externalUrl"),
     },
 }

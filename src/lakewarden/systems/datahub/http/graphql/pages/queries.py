@@ -23,8 +23,7 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     aspect,
     custom_properties,
     stamp,
-    text,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
@@ -58,17 +57,12 @@ RESOLVERS: Final[Resolvers] = {
     "QueryEntity": {"properties": aspect("queryProperties"), "subjects": _subjects},
     "QueryProperties": {
         "statement": _statement,
-        "source": word("source", ("MANUAL",), "SYSTEM"),
-        "name": text("name"),
-        "description": text("description"),
+        "source": typed(otherwise="SYSTEM"),
         "created": stamp("created", always=True),
         "lastModified": stamp("lastModified", always=True),
         "createdOn": resolved_stamp("created", always=True),
         "origin": alone("origin"),
         "customProperties": custom_properties,
     },
-    "QueryStatement": {
-        "value": text("value", ""),
-        "language": word("language", ("SQL",), "UNKNOWN"),
-    },
+    "QueryStatement": {"language": typed(otherwise="UNKNOWN")},
 }

@@ -17,12 +17,7 @@ from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
-    number,
-    part,
-    parts,
-    text,
-    texts,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
@@ -37,7 +32,6 @@ _EVENTS: Final = 100
 _OF: Final = ("InstanceOf",)
 _READING: Final = ("Consumes", "DataProcessInstanceConsumes")
 _WRITING: Final = ("Produces", "DataProcessInstanceProduces")
-_RESULTS: Final = ("SUCCESS", "FAILURE", "SKIPPED", "UP_FOR_RETRY")
 
 
 def _of_task(
@@ -109,21 +103,5 @@ RESOLVERS: Final[Resolvers] = {
         "state": _state,
         "mlTrainingRunProperties": aspect("mlTrainingRunProperties"),
     },
-    "DataProcessRunEvent": {
-        "status": word("status", ("STARTED", "COMPLETE")),
-        "attempt": number("attempt"),
-        "result": part("result"),
-        "timestampMillis": number("timestampMillis", 0),
-        "durationMillis": number("durationMillis"),
-    },
-    "DataProcessInstanceRunResult": {
-        "resultType": word("type", _RESULTS),
-        "nativeResultType": text("nativeResultType"),
-    },
-    "MLTrainingRunProperties": {
-        "id": text("id"),
-        "outputUrls": texts("outputUrls"),
-        "hyperParams": parts("hyperParams"),
-        "trainingMetrics": parts("trainingMetrics"),
-    },
+    "DataProcessInstanceRunResult": {"resultType": typed("type")},
 }

@@ -24,24 +24,16 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
     custom_properties,
-    flag,
     of_aspect,
-    text,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.policy_output import Policy
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import POLICY
 
-_PLATFORMS: Final = (
-    *("FILE_SYSTEM", "KEY_VALUE_STORE", "MESSAGE_BROKER", "OBJECT_STORE", "OLAP_DATASTORE"),
-    *("QUERY_ENGINE", "RELATIONAL_DB", "SEARCH_ENGINE"),
-)
 _OF_PLATFORM: Final[Fields] = {
-    "type": word("type", _PLATFORMS, "OTHERS"),
-    "displayName": text("displayName"),
-    "datasetNameDelimiter": text("datasetNameDelimiter", "."),
-    "logoUrl": text("logoUrl"),
+    "type": typed(otherwise="OTHERS"),
+    "datasetNameDelimiter": typed(otherwise="."),
 }
 _PLATFORM: Final = "dataPlatformInfo"
 
@@ -81,32 +73,22 @@ RESOLVERS: Final[Resolvers] = {
         "name": key(0),
         "properties": aspect(_PLATFORM),
         "info": aspect(_PLATFORM),
-        "displayName": of_aspect(_PLATFORM, text("displayName")),
+        "displayName": of_aspect(_PLATFORM),
     },
-    "DataPlatformProperties": {**_OF_PLATFORM, "logical": flag("logical")},
+    "DataPlatformProperties": {**_OF_PLATFORM},
     "DataPlatformInfo": _OF_PLATFORM,
     "DataPlatformInstance": {
         "instanceId": key(1),
         "properties": aspect("dataPlatformInstanceProperties"),
     },
-    "DataPlatformInstanceProperties": {
-        "name": text("name"),
-        "description": text("description"),
-        "customProperties": custom_properties,
-        "externalUrl": text("externalUrl"),
-    },
+    "DataPlatformInstanceProperties": {"customProperties": custom_properties},
     "Role": {
         "id": key(0),
         "properties": aspect("roleProperties"),
         "actors": aspect("actors"),
         "isAssignedToMe": _is_mine,
     },
-    "RoleProperties": {
-        "name": or_key("name", 0),
-        "description": text("description"),
-        "type": text("type"),
-        "requestUrl": text("requestUrl"),
-    },
+    "RoleProperties": {"name": or_key("name", 0)},
     "Actor": {"users": _has("users", "user", _USERS), "groups": _has("groups", "group", _GROUPS)},
     "DataHubPolicy": {
         **{

@@ -16,7 +16,7 @@ from lakewarden.systems.datahub.http.graphql.pages.following import (
     resolved_stamp,
     under,
 )
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, parts, text
+from lakewarden.systems.datahub.http.graphql.pages.part import Part
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import searched
 from lakewarden.systems.datahub.http.searching import asking
@@ -63,8 +63,6 @@ RESOLVERS: Final[Resolvers] = {
     "VersionProperties": {
         "versionSet": _set,
         "version": _tag,
-        "aliases": parts("aliases"),
-        "comment": text("comment"),
         "isLatest": _is_latest,
         "created": resolved_stamp("metadataCreatedTimestamp"),
         "createdInSource": resolved_stamp("sourceCreatedTimestamp"),

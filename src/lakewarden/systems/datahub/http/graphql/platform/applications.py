@@ -17,14 +17,13 @@ from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages.assets import or_key
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, custom_properties, text
+from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, custom_properties
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.draft import (
     Draft,
     given,
     limited,
     named,
-    write,
     write_all,
 )
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
@@ -69,16 +68,6 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
         return application
 
     return write_all(info.context, asks, task, {"application": application.name})
-
-
-def _delete(_: object, info: Info, urn: str) -> bool:
-    application = calls.entity(urn, _TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(application)
-        return True
-
-    return write(info.context, _MANAGE, _ALL, task, {"application": application.name})
 
 
 def _set(_: object, info: Info, input: Mapping[str, Any]) -> bool:
@@ -146,7 +135,6 @@ def _first(asset: Entity, info: Info) -> Mapping[str, Any] | None:
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createApplication": _create,
-        "deleteApplication": _delete,
         "batchSetApplication": _set,
         "batchUnsetApplication": _unset,
     },
@@ -154,8 +142,6 @@ RESOLVERS: Final[Resolvers] = {
     "ApplicationProperties": {
         "name": or_key("name", 0),
         "numAssets": _assets,
-        "description": text("description"),
-        "externalUrl": text("externalUrl"),
         "customProperties": custom_properties,
     },
     **{type: {"application": _first, "applications": _of_asset} for type in HAVING_APPLICATIONS},

@@ -15,19 +15,10 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
     entries,
-    number,
-    part,
-    parts,
-    text,
 )
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-
-_VOLUMES: Final = (
-    *("rowCountTotal", "rowCountChange"),
-    *("incrementingSegmentRowCountTotal", "incrementingSegmentRowCountChange"),
-)
 
 
 def _urn(key: str) -> Field:
@@ -63,65 +54,17 @@ def _columns(claim: Part, info: Info) -> list[Part] | None:
     return [claim.of(one) for one in said]
 
 
-_TYPE: Final = {"type": text("type")}
-_COMPARED: Final = {"operator": text("operator"), "parameters": part("parameters")}
-_ABOUT: Final = {**_TYPE, "entityUrn": _urn("entity"), "filter": part("filter")}
-_OF_COLUMN: Final = {**_COMPARED, "field": part("field")}
+_ABOUT: Final = {"entityUrn": _urn("entity")}
 
 RESOLVERS: Final[Resolvers] = {
     "Assertion": {"ownership": SHARED["ownership"], "actions": aspect("assertionActions")},
-    "AssertionActions": {name: parts(name) for name in ("onSuccess", "onFailure")},
-    "AssertionAction": _TYPE,
-    "AssertionInfo": {
-        f"{name}Assertion": part(f"{name}Assertion")
-        for name in ("freshness", "volume", "sql", "field", "schema")
-    },
     "DatasetAssertionInfo": {"datasetUrn": _urn("dataset")},
-    "CustomAssertionInfo": {"entityUrn": _urn("entity")},
-    "AssertionRunEvent": {
-        "lastObservedMillis": number("lastObservedMillis"),
-        "partitionSpec": part("partitionSpec"),
-        "runtimeContext": entries("runtimeContext"),
-    },
-    "FreshnessAssertionInfo": {**_ABOUT, "schedule": part("schedule")},
-    "FreshnessAssertionSchedule": {
-        **_TYPE,
-        "cron": part("cron"),
-        "fixedInterval": part("fixedInterval"),
-    },
-    "AssertionCron": {"cron": text("cron"), "timezone": text("timezone")},
-    "AssertionInterval": {"unit": text("unit"), "multiple": number("multiple")},
-    "AssertionFilter": {**_TYPE, "sql": text("sql")},
-    "VolumeAssertionInfo": {**_ABOUT, **{name: part(name) for name in _VOLUMES}},
-    "VolumeClaim": {**_TYPE, **_COMPARED, "segment": part("segment")},
-    "IncrementingSegmentSpec": {"field": part("field"), "transformer": part("transformer")},
-    "AssertionTransform": {**_TYPE, "nativeType": text("nativeType")},
-    "AssertedColumn": {name: text(name) for name in ("path", "type", "nativeType")},
-    "SqlAssertionInfo": {
-        **_TYPE,
-        **_COMPARED,
-        "entityUrn": _urn("entity"),
-        "statement": text("statement"),
-        "changeType": text("changeType"),
-    },
-    "FieldAssertionInfo": {
-        **_ABOUT,
-        "fieldValuesAssertion": part("fieldValuesAssertion"),
-        "fieldMetricAssertion": part("fieldMetricAssertion"),
-    },
-    "FieldValuesAssertion": {
-        **_OF_COLUMN,
-        "transform": part("transform"),
-        "failThreshold": part("failThreshold"),
-        "excludeNulls": _flag("excludeNulls"),
-    },
-    "FieldValuesFailThreshold": {**_TYPE, "value": number("value")},
-    "FieldMetricAssertion": {**_OF_COLUMN, "metric": text("metric")},
-    "SchemaAssertionInfo": {
-        "entityUrn": _urn("entity"),
-        "compatibility": text("compatibility"),
-        "fields": _columns,
-        "schema": part("schema"),
-    },
-    "AssertedSchema": {"fields": parts("fields")},
+    "CustomAssertionInfo": _ABOUT,
+    "AssertionRunEvent": {"runtimeContext": entries("runtimeContext")},
+    "FreshnessAssertionInfo": _ABOUT,
+    "VolumeAssertionInfo": _ABOUT,
+    "SqlAssertionInfo": _ABOUT,
+    "FieldAssertionInfo": _ABOUT,
+    "FieldValuesAssertion": {"excludeNulls": _flag("excludeNulls")},
+    "SchemaAssertionInfo": {**_ABOUT, "fields": _columns},
 }

@@ -15,13 +15,11 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
+    aspect,
     custom_properties,
     entries,
-    number,
-    part,
     stamp,
-    text,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.platform import shapes
@@ -87,11 +85,6 @@ def _assertions(
     return {**numbers, "assertions": found}
 
 
-def _info(assertion: Entity, info: Info) -> Part | None:
-    value = info.context.aspect(assertion, ASPECT)
-    return Part(assertion, value) if value else None
-
-
 def _dataset(assertion: Entity, info: Info) -> Entity | None:
     found = about(info.context.aspect(assertion, ASPECT))
     dataset = None if found is None else dataset_of(found)
@@ -155,74 +148,37 @@ def _assertion_urn(run: Part, _info: Info) -> str:
     return run.entity.name
 
 
-def _float(key: str) -> Any:
-    def resolve(of: Part, _info: Info) -> float | None:
-        found = of.get(key)
-        is_number = isinstance(found, int | float) and not isinstance(found, bool)
-        return float(found) if is_number else None
-
-    return resolve
-
-
-_SCOPES: Final = (
-    *("DATASET_COLUMN", "DATASET_ROWS", "DATASET_STORAGE_SIZE", "DATASET_SCHEMA", "UNKNOWN"),
-)
-_RESULTS: Final = ("INIT", "SUCCESS", "FAILURE", "ERROR")
-_PARAMETERS: Final = ("STRING", "NUMBER", "LIST", "SET", "UNKNOWN")
-
 _LOGIC: Final = {
-    "scope": word("scope", _SCOPES),
-    "aggregation": text("aggregation"),
-    "operator": text("operator"),
-    "parameters": part("parameters"),
-    "nativeType": text("nativeType"),
     "nativeParameters": entries("nativeParameters"),
-    "logic": text("logic"),
     "fields": _fields,
 }
 
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {"assertions": _assertions},
-    "Assertion": {"info": _info, "dataset": _dataset, "runEvents": _runs},
+    "Assertion": {"info": aspect(ASPECT), "dataset": _dataset, "runEvents": _runs},
     "AssertionInfo": {
-        "type": word("type", _KINDS, "CUSTOM"),
-        "description": text("description"),
-        "externalUrl": text("externalUrl"),
+        "type": typed(otherwise="CUSTOM"),
         "entityUrn": _entity_urn,
-        "datasetAssertion": part("datasetAssertion"),
-        "customAssertion": part("customAssertion"),
-        "source": part("source"),
         "lastUpdated": stamp("lastUpdated"),
         "customProperties": custom_properties,
     },
     "AssertionSource": {
-        "type": word("type", ("NATIVE", "EXTERNAL", "INFERRED"), "EXTERNAL"),
+        "type": typed(otherwise="EXTERNAL"),
         "created": stamp("created"),
     },
     "DatasetAssertionInfo": _LOGIC,
-    "CustomAssertionInfo": {**_LOGIC, "type": text("type", ""), "field": _field},
-    "AssertionStdParameters": {name: part(name) for name in ("value", "minValue", "maxValue")},
-    "AssertionStdParameter": {
-        "value": text("value", ""),
-        "type": word("type", _PARAMETERS, "UNKNOWN"),
+    "CustomAssertionInfo": {
+        **_LOGIC,
+        "field": _field,
     },
+    "AssertionStdParameter": {"type": typed(otherwise="UNKNOWN")},
     "AssertionRunEvent": {
-        "timestampMillis": number("timestampMillis", 0),
         "assertionUrn": _assertion_urn,
-        "runId": text("runId"),
-        "status": word("status", ("COMPLETE",), "COMPLETE"),
-        "result": part("result"),
+        "status": typed(otherwise="COMPLETE"),
     },
     "AssertionResult": {
-        "type": word("type", _RESULTS, "ERROR"),
-        "severity": word("severity", ("LOW", "MEDIUM", "HIGH")),
-        "rowCount": number("rowCount"),
-        "missingCount": number("missingCount"),
-        "unexpectedCount": number("unexpectedCount"),
-        "actualAggValue": _float("actualAggValue"),
-        "externalUrl": text("externalUrl"),
+        "type": typed(otherwise="ERROR"),
         "nativeResults": entries("nativeResults"),
-        "error": part("error"),
     },
-    "AssertionResultError": {"type": text("type", ""), "properties": entries("properties")},
+    "AssertionResultError": {"properties": entries("properties")},
 }

@@ -15,6 +15,7 @@ from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform.assertion_output import ASPECT, TYPE, about
 from lakewarden.systems.datahub.http.graphql.platform.columns import column, dataset_of
+from lakewarden.systems.datahub.http.graphql.platform.deletion import deleting
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
@@ -123,20 +124,10 @@ def _result(input: Mapping[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    assertion = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(assertion)
-        return True
-
-    return write_all(info.context, lambda draft: _asked(draft, assertion), task)
-
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "upsertCustomAssertion": _upsert,
         "reportAssertionResult": _report,
-        "deleteAssertion": _delete,
+        "deleteAssertion": deleting(TYPE, _asked),
     },
 }

@@ -13,10 +13,10 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, parts, word
+from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, typed
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _ASPECT: Final = "testInfo"
@@ -52,28 +52,12 @@ def _value(input: Mapping[str, Any]) -> dict[str, Any]:
     return {**given(input, "name", "category", "description"), "definition": definition}
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    test = calls.entity(urn, _TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(test)
-        return True
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"test": test.name})
-
-
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _VIEW)
-
-    def texts(test: Entity) -> list[str | None]:
-        value = call.aspect(test, _ASPECT)
-        return [shapes.text(value.get(name)) for name in ("name", "category", "description")]
-
-    def by_name(test: Entity) -> tuple[str, str]:
-        return shapes.text(call.aspect(test, _ASPECT).get("name")) or "", test.name
-
-    return listed(call, stored(call, _TYPE), input, "tests", texts, by_name)
+    return listed_by_name(
+        call, stored(call, _TYPE), _ASPECT, input, "tests", ("name", "category", "description")
+    )
 
 
 def _test(_: object, info: Info, urn: str) -> Entity | None:
@@ -99,11 +83,6 @@ def _definition(test: Entity, info: Info) -> Mapping[str, Any]:
     return {"json": shapes.text(value.get("json"))}
 
 
-def _results(dataset: Entity, info: Info) -> Part | None:
-    value = info.context.aspect(dataset, "testResults")
-    return Part(dataset, value) if value else None
-
-
 def _of_result(result: Part, info: Info) -> Entity | None:
     """The test; null for one that is not there any more."""
     call: Call = info.context
@@ -113,14 +92,13 @@ def _of_result(result: Part, info: Info) -> Entity | None:
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listTests": _list, "test": _test},
-    "Mutation": {"createTest": _create, "updateTest": _update, "deleteTest": _delete},
+    "Mutation": {"createTest": _create, "updateTest": _update},
     "Test": {
         "name": _member("name"),
         "category": _member("category"),
         "description": _member("description"),
         "definition": _definition,
     },
-    "Dataset": {"testResults": _results},
-    "TestResults": {name: parts(name) for name in ("passing", "failing")},
-    "TestResult": {"test": _of_result, "type": word("type", ("SUCCESS", "FAILURE"), "FAILURE")},
+    "Dataset": {"testResults": aspect("testResults")},
+    "TestResult": {"test": _of_result, "type": typed(otherwise="FAILURE")},
 }

@@ -11,7 +11,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, part
+from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, write
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
@@ -96,6 +96,5 @@ RESOLVERS: Final[Resolvers] = {
         "reportOperation": _report,
     },
     **{type: {"settings": aspect(_SETTINGS)} for type in HAVING_SETTINGS},
-    "AssetSettings": {"assetSummary": part("assetSummary")},
     "AssetSummarySettings": {"templates": _templates},
 }

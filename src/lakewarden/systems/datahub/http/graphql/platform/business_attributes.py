@@ -25,7 +25,7 @@ from lakewarden.systems.datahub.http.graphql.platform.draft import (
     write,
     write_all,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed, shown, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, shown, stored
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "businessAttribute"
@@ -107,16 +107,6 @@ def _data_type(input: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": {"type": {f"com.linkedin.schema.{_DATA_TYPES[word]}": {}}}}
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    attribute = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(attribute)
-        return True
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"businessAttribute": attribute.name})
-
-
 def _put(_: object, info: Info, input: Mapping[str, Any]) -> bool:
     attribute = calls.entity(input["businessAttributeUrn"], TYPE)
     columns = limited(info.context, _columns(input), "resourceUrn")
@@ -163,15 +153,7 @@ def _asks(columns: list[Entity]) -> list[Ask]:
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-
-    def texts(attribute: Entity) -> list[str | None]:
-        value = call.aspect(attribute, ASPECT)
-        return [shapes.text(value.get(name)) for name in ("name", "description")]
-
-    def by_name(attribute: Entity) -> tuple[str, str]:
-        return shapes.text(call.aspect(attribute, ASPECT).get("name")) or "", attribute.name
-
-    return listed(call, stored(call, TYPE), input, "businessAttributes", texts, by_name)
+    return listed_by_name(call, stored(call, TYPE), ASPECT, input, "businessAttributes")
 
 
 def _properties(attribute: Entity, info: Info) -> Mapping[str, Any] | None:
@@ -219,7 +201,6 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createBusinessAttribute": _create,
         "updateBusinessAttribute": _update,
-        "deleteBusinessAttribute": _delete,
         "addBusinessAttribute": _put,
         "removeBusinessAttribute": _take,
     },

@@ -66,16 +66,6 @@ def _put(draft: Draft, connection: Entity, input: Mapping[str, Any]) -> None:
         sealed.seal(draft, connection, _KEY, input["json"]["blob"])
 
 
-def _delete(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    connection = calls.entity(input["urn"], _TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(connection)
-        return True
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"connection": connection.name})
-
-
 def _details(connection: Entity, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
@@ -97,7 +87,6 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "upsertConnection": _upsert,
         "updateConnection": _update,
-        "deleteConnection": _delete,
     },
     "DataHubConnection": {"details": _details, "platform": _platform},
     "DataHubConnectionDetails": {"json": _json},

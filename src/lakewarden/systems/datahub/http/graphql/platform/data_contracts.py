@@ -13,7 +13,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, parts, word
+from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, typed
 from lakewarden.systems.datahub.http.graphql.platform import assertion_output, shapes
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, named, write_all
@@ -111,10 +111,7 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {"upsertDataContract": _upsert},
     "Dataset": {"contract": _contract},
     "DataContract": {"properties": aspect(_ASPECT), "status": aspect(_STATUS)},
-    "DataContractProperties": {
-        "entityUrn": _entity_urn,
-        **{member: parts(member) for member in _KINDS},
-    },
-    "DataContractStatus": {"state": word("state", ("ACTIVE", "PENDING"), "ACTIVE")},
+    "DataContractProperties": {"entityUrn": _entity_urn},
+    "DataContractStatus": {"state": typed(otherwise="ACTIVE")},
     **{type: {"assertion": _assertion} for type in _CLAUSES},
 }

@@ -14,12 +14,10 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     aspect,
     custom_properties,
-    part,
-    text,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown, shown_stamp
+from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stamp_field
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "document"
@@ -73,10 +71,6 @@ def _related(key: str, member: str, *types: str) -> Callable[..., Any]:
     return resolve
 
 
-def _stamp(key: str) -> Callable[..., Any]:
-    return lambda of, info: shown_stamp(info.context, of.get(key)) or shapes.NO_STAMP
-
-
 RESOLVERS: Final[Resolvers] = {
     "Document": {
         "info": aspect(ASPECT),
@@ -85,21 +79,14 @@ RESOLVERS: Final[Resolvers] = {
         "parentDocuments": _parents,
     },
     "DocumentInfo": {
-        "title": text("title"),
-        "source": part("source"),
-        "status": part("status"),
         "contents": _contents,
-        "created": _stamp("created"),
-        "lastModified": _stamp("lastModified"),
+        "created": stamp_field("created"),
+        "lastModified": stamp_field("lastModified"),
         "relatedAssets": _related("relatedAssets", "asset"),
         "relatedDocuments": _related("relatedDocuments", "document", TYPE),
         "parentDocument": _parent,
         "customProperties": custom_properties,
     },
-    "DocumentSource": {
-        "sourceType": word("sourceType", ("NATIVE", "EXTERNAL"), "EXTERNAL"),
-        "externalUrl": text("externalUrl"),
-        "externalId": text("externalId"),
-    },
-    "DocumentStatus": {"state": word("state", ("PUBLISHED", "UNPUBLISHED"), "UNPUBLISHED")},
+    "DocumentSource": {"sourceType": typed(otherwise="EXTERNAL")},
+    "DocumentStatus": {"state": typed(otherwise="UNPUBLISHED")},
 }

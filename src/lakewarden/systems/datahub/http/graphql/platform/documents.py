@@ -163,16 +163,6 @@ def _settings(_: object, info: Info, input: Mapping[str, Any]) -> bool:
     return _changed(info, input["urn"], change)
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    document = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(document)
-        return True
-
-    return write(info.context, "entity.delete", document, task)
-
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createDocument": _create,
@@ -182,7 +172,6 @@ RESOLVERS: Final[Resolvers] = {
         "updateDocumentSubType": _subtype,
         "updateDocumentSettings": _settings,
         "moveDocument": _move,
-        "deleteDocument": _delete,
     },
     **document_output.RESOLVERS,
 }

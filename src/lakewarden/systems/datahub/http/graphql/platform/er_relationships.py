@@ -16,12 +16,11 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
     actor_of,
     aspect,
-    parts,
-    text,
     time_of,
-    word,
+    typed,
 )
 from lakewarden.systems.datahub.http.graphql.platform import shapes
+from lakewarden.systems.datahub.http.graphql.platform.deletion import deleting
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
@@ -98,16 +97,6 @@ def _put(
         draft.put(relationship, _EDITABLE, {**before, **told})
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    relationship = calls.entity(urn, _TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(relationship)
-        return True
-
-    return write_all(info.context, lambda draft: _asked(draft, relationship), task)
-
-
 def _end(key: str) -> Callable[..., Any]:
     def resolve(of: Part, info: Info) -> Entity | None:
         return shown(info.context, shapes.entity(of.get(key), "dataset"))
@@ -127,7 +116,7 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createERModelRelationship": _create,
         "updateERModelRelationship": _update,
-        "deleteERModelRelationship": _delete,
+        "deleteERModelRelationship": deleting(_TYPE, _asked),
     },
     "ERModelRelationship": {
         "id": _id,
@@ -135,15 +124,9 @@ RESOLVERS: Final[Resolvers] = {
         "editableProperties": aspect(_EDITABLE),
     },
     "ERModelRelationshipProperties": {
-        "name": text("name", ""),
         **{end: _end(end) for end in _ENDS},
-        "relationshipFieldMappings": parts("relationshipFieldMappings"),
-        "cardinality": word("cardinality", ("ONE_ONE", "ONE_N", "N_ONE", "N_N"), "N_N"),
+        "cardinality": typed(otherwise="N_N"),
         "createdTime": time_of("created"),
         "createdActor": _creator,
     },
-    "RelationshipFieldMapping": {
-        name: text(name, "") for name in ("sourceField", "destinationField")
-    },
-    "ERModelRelationshipEditableProperties": {name: text(name) for name in ("name", "description")},
 }

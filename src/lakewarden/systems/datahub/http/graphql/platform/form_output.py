@@ -5,15 +5,15 @@ SOURCE: PDL records of forms, acryl-datahub 1.7.0.17.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, flag, part, parts, text, word
+from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, typed
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.listing import known, shown, shown_stamp
+from lakewarden.systems.datahub.http.graphql.platform.listing import known, shown, stamp_field
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 HAVING_FORMS: Final = (
@@ -26,10 +26,6 @@ HAVING_FORMS: Final = (
 
 def _info(form: Entity, info: Info) -> Part:
     return Part(form, info.context.aspect(form, "formInfo"))
-
-
-def _prompts(of: Part, _info: Info) -> list[Part]:
-    return of.parts("prompts")
 
 
 def _actors(of: Part, _info: Info) -> Part:
@@ -68,20 +64,11 @@ def _property(of: Part, _info: Info) -> Entity | None:
     return shapes.entity(of.get("urn"), "structuredProperty")
 
 
-def _forms(asset: Entity, info: Info) -> Part | None:
-    value = info.context.aspect(asset, "forms")
-    return Part(asset, value) if value else None
-
-
 def _form(key: str) -> Callable[..., Any]:
     def resolve(of: Part, info: Info) -> Entity | None:
         return shown(info.context, shapes.entity(of.get(key), "form"))
 
     return resolve
-
-
-def _stamp(of: Part, info: Info) -> Mapping[str, Any]:
-    return shown_stamp(info.context, of.get("lastModified")) or shapes.NO_STAMP
 
 
 _PROMPTS: Final = ("STRUCTURED_PROPERTY", "FIELDS_STRUCTURED_PROPERTY", "OWNERSHIP")
@@ -95,10 +82,7 @@ RESOLVERS: Final[Resolvers] = {
     "Query": {"form": _look_up},
     "Form": {"info": _info},
     "FormInfo": {
-        "name": text("name", ""),
-        "description": text("description"),
-        "type": word("type", ("COMPLETION", "VERIFICATION"), "COMPLETION"),
-        "prompts": _prompts,
+        "type": typed(otherwise="COMPLETION"),
         "actors": _actors,
     },
     "FormActorAssignment": {
@@ -108,34 +92,20 @@ RESOLVERS: Final[Resolvers] = {
         "isAssignedToMe": _is_mine,
     },
     "FormPrompt": {
-        "id": text("id", ""),
-        "title": text("title", ""),
         "formUrn": _form_urn,
-        "description": text("description"),
-        "type": word("type", _PROMPTS, _PROMPTS[0]),
-        "required": flag("required"),
-        "structuredPropertyParams": part("structuredPropertyParams"),
-        "ownershipParams": part("ownershipParams"),
+        "type": typed(otherwise=_PROMPTS[0]),
     },
     "StructuredPropertyParams": {"structuredProperty": _property},
-    "OwnershipParams": {"cardinality": word("cardinality", ("SINGLE", "MULTIPLE"), "MULTIPLE")},
-    **{type: {"forms": _forms} for type in HAVING_FORMS},
-    "Forms": {name: parts(name) for name in ("incompleteForms", "completedForms", "verifications")},
+    "OwnershipParams": {"cardinality": typed(otherwise="MULTIPLE")},
+    **{type: {"forms": aspect("forms")} for type in HAVING_FORMS},
     "FormAssociation": {
         "form": _form("urn"),
         "associatedUrn": _form_urn,
-        "incompletePrompts": parts("incompletePrompts"),
-        "completedPrompts": parts("completedPrompts"),
     },
-    "FormVerificationAssociation": {"form": _form("form"), "lastModified": _stamp},
-    "FormPromptAssociation": {
-        "id": text("id", ""),
-        "lastModified": _stamp,
-        "fieldAssociations": part("fieldAssociations"),
+    "FormVerificationAssociation": {
+        "form": _form("form"),
+        "lastModified": stamp_field("lastModified"),
     },
-    "FormPromptFieldAssociations": {
-        "completedFieldPrompts": parts("completedFieldPrompts"),
-        "incompleteFieldPrompts": parts("incompleteFieldPrompts"),
-    },
-    "FieldFormPromptAssociation": {"fieldPath": text("fieldPath", ""), "lastModified": _stamp},
+    "FormPromptAssociation": {"lastModified": stamp_field("lastModified")},
+    "FieldFormPromptAssociation": {"lastModified": stamp_field("lastModified")},
 }

@@ -111,16 +111,6 @@ def _prompt(input: Mapping[str, Any]) -> dict[str, Any]:
     return {**value, "structuredPropertyParams": {"urn": property.name}}
 
 
-def _delete(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    form = calls.entity(input["urn"], TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(form)
-        return True
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"form": form.name})
-
-
 def _assign(_: object, info: Info, input: Mapping[str, Any]) -> bool:
     form, assets = _form_and_assets(info, input)
 
@@ -184,7 +174,6 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createForm": _create,
         "updateForm": _update,
-        "deleteForm": _delete,
         "batchAssignForm": _assign,
         "batchRemoveForm": _unassign,
         "createDynamicFormAssignment": _assign_matching,

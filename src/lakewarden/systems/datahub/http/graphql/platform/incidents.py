@@ -14,14 +14,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.part import (
-    Part,
-    of_aspect,
-    part,
-    stamp,
-    text,
-    word,
-)
+from lakewarden.systems.datahub.http.graphql.pages.part import Part, of_aspect, stamp, typed
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
@@ -42,10 +35,6 @@ _EDIT: Final = "incidents.edit"
 _PRIORITIES: Final = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 """The words of priorities; an aspect has their place here."""
 
-_TYPES: Final = ("FRESHNESS", "VOLUME", "FIELD", "SQL", "DATA_SCHEMA", "OPERATIONAL", "CUSTOM")
-_STATES: Final = ("ACTIVE", "RESOLVED")
-_STAGES: Final = ("TRIAGE", "INVESTIGATION", "WORK_IN_PROGRESS", "FIXED", "NO_ACTION_REQUIRED")
-_SOURCES: Final = ("MANUAL", "ASSERTION_FAILURE")
 
 HAVING_INCIDENTS: Final = ("Chart", "Dashboard", "DataFlow", "DataJob", "Dataset")
 """The types of assets that show their incidents."""
@@ -235,7 +224,7 @@ def _source(value: Part, info: Info) -> Entity | None:
     return shown(info.context, shapes.entity(value.get("sourceUrn")))
 
 
-def _of(field: Callable[..., Any]) -> Callable[..., Any]:
+def _of(field: Callable[..., Any] | None = None) -> Callable[..., Any]:
     return of_aspect(_ASPECT, field)
 
 
@@ -251,24 +240,22 @@ RESOLVERS: Final[Resolvers] = {
     },
     **{type: {"incidents": _incidents} for type in HAVING_INCIDENTS},
     "Incident": {
-        "incidentType": _of(word("type", _TYPES, "CUSTOM")),
-        "customType": _of(text("customType")),
-        "title": _of(text("title")),
-        "description": _of(text("description")),
+        "incidentType": _of(typed("type", "CUSTOM")),
+        "customType": _of(),
+        "title": _of(),
+        "description": _of(),
         "incidentStatus": _status_of,
         "status": _status_of,
         "priority": _of(_shown_priority),
         "assignees": _of(_shown_assignees),
         "entity": _entity,
-        "source": _of(part("source")),
+        "source": _of(),
         "startedAt": _of(_started),
         "created": _created,
     },
     "IncidentStatus": {
-        "state": word("state", _STATES, "ACTIVE"),
-        "stage": word("stage", _STAGES),
-        "message": text("message"),
+        "state": typed(otherwise="ACTIVE"),
         "lastUpdated": stamp("lastUpdated", always=True),
     },
-    "IncidentSource": {"type": word("type", _SOURCES, "MANUAL"), "source": _source},
+    "IncidentSource": {"type": typed(otherwise="MANUAL"), "source": _source},
 }

@@ -77,16 +77,6 @@ def _value(input: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any
     return value | given(input, "schedule")
 
 
-def _delete(_: object, info: Info, urn: str) -> str:
-    source = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> str:
-        draft.drop(source)
-        return urn
-
-    return write(info.context, "entity.delete", source, task)
-
-
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
@@ -184,7 +174,6 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createIngestionSource": _create,
         "updateIngestionSource": _update,
-        "deleteIngestionSource": _delete,
     },
     "IngestionSource": {
         "urn": _urn,

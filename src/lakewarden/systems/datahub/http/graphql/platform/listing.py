@@ -45,6 +45,25 @@ def listed(
     return {**numbers, member: shown}
 
 
+def listed_by_name(
+    call: Call,
+    found: Iterable[Entity],
+    aspect: str,
+    input: Mapping[str, Any],
+    member: str,
+    searched: Iterable[str] = ("name", "description"),
+) -> Mapping[str, Any]:
+    """As `listed`, by the names in an aspect; `searched` are the members that `query` looks at."""
+
+    def texts(one: Entity) -> list[str | None]:
+        return [shapes.text(call.aspect(one, aspect).get(key)) for key in searched]
+
+    def by_name(one: Entity) -> tuple[str, str]:
+        return shapes.text(call.aspect(one, aspect).get("name")) or "", one.name
+
+    return listed(call, found, input, member, texts, by_name)
+
+
 def shown(call: Call, entity: Entity | None) -> Entity | None:
     """The entity, if there is one and the caller is shown it."""
     return entity if entity is not None and authorization.visible(call, [entity]) else None
@@ -53,6 +72,11 @@ def shown(call: Call, entity: Entity | None) -> Entity | None:
 def known(call: Call, entity: Entity) -> Entity | None:
     """The entity, if it is stored and the caller is shown it."""
     return shown(call, entity) if is_known(call.state, entity) else None
+
+
+def stamp_field(key: str) -> Callable[..., Any]:
+    """A field of a part: `shown_stamp`, and the epoch where nothing is known."""
+    return lambda part, info: shown_stamp(info.context, part.get(key)) or shapes.NO_STAMP
 
 
 def shown_stamp(call: Call, value: object) -> Mapping[str, Any] | None:

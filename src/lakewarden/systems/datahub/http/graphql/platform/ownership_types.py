@@ -13,7 +13,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases import ownership_types
 
@@ -70,14 +70,7 @@ def _delete(
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-
-    def texts(type: Entity) -> list[str | None]:
-        return [shapes.text(call.aspect(type, _ASPECT).get(n)) for n in ("name", "description")]
-
-    def by_name(type: Entity) -> tuple[str, str]:
-        return shapes.text(call.aspect(type, _ASPECT).get("name")) or "", type.name
-
-    return listed(call, stored(call, _TYPE), input, "ownershipTypes", texts, by_name)
+    return listed_by_name(call, stored(call, _TYPE), _ASPECT, input, "ownershipTypes")
 
 
 def _info(type: Entity, info: Info) -> Mapping[str, Any] | None:

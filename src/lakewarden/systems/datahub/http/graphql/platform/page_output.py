@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, flag, part, parts, text, word
-from lakewarden.systems.datahub.http.graphql.platform import personal, shapes
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown, shown_stamp
+from lakewarden.systems.datahub.http.graphql.pages.part import Part, typed
+from lakewarden.systems.datahub.http.graphql.platform import shapes
+from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stamp_field
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TEMPLATE: Final = "dataHubPageTemplate"
@@ -22,17 +22,6 @@ MODULE_ASPECT: Final = "dataHubPageModuleProperties"
 PARAMS: Final = ("linkParams", "richTextParams", "assetCollectionParams", "hierarchyViewParams")
 """What a module of a type is made with."""
 
-_KINDS: Final = (
-    *("LINK", "RICH_TEXT", "ASSET_COLLECTION", "HIERARCHY", "OWNED_ASSETS", "DOMAINS", "ASSETS"),
-    *("OUTPUT_PORTS", "CHILD_HIERARCHY", "DATA_PRODUCTS", "SUB_DATA_PRODUCTS", "RELATED_TERMS"),
-    *("PLATFORMS", "LINEAGE", "COLUMNS", "UNKNOWN"),
-)
-_ELEMENTS: Final = (
-    *("CREATED", "LAST_MODIFIED", "LAST_INGESTED", "TAGS", "GLOSSARY_TERMS", "OWNERS", "DOMAIN"),
-    *("STRUCTURED_PROPERTY", "DOCUMENT_STATUS", "DOCUMENT_TYPE", "SEMANTIC_MODEL"),
-)
-_SURFACES: Final = ("HOME_PAGE", "ASSET_SUMMARY")
-
 
 def _whole(aspect: str) -> Callable[..., Any]:
     return lambda entity, info: Part(entity, info.context.aspect(entity, aspect))
@@ -40,10 +29,6 @@ def _whole(aspect: str) -> Callable[..., Any]:
 
 def _some(key: str) -> Callable[..., Any]:
     return lambda of, _info: of.part(key) or Part(of.entity, {})
-
-
-def _stamp(key: str) -> Callable[..., Any]:
-    return lambda of, info: shown_stamp(info.context, of.get(key)) or shapes.NO_STAMP
 
 
 def _modules(row: Part, info: Info) -> list[Entity]:
@@ -63,49 +48,28 @@ def _assets(of: Part, info: Info) -> list[str]:
 
 
 _STAMPS: Final[Mapping[str, Callable[..., Any]]] = {
-    name: _stamp(name) for name in ("created", "lastModified")
+    name: stamp_field(name) for name in ("created", "lastModified")
 }
 
 RESOLVERS: Final[Resolvers] = {
     "DataHubPageTemplate": {"properties": _whole(TEMPLATE_ASPECT)},
     "DataHubPageTemplateProperties": {
-        "rows": parts("rows"),
-        "assetSummary": part("assetSummary"),
         "surface": _some("surface"),
         "visibility": _some("visibility"),
         **_STAMPS,
     },
     "DataHubPageTemplateRow": {"modules": _modules},
-    "DataHubPageTemplateSurface": {"surfaceType": word("surfaceType", _SURFACES)},
-    "DataHubPageTemplateVisibility": {"scope": word("scope", personal.SCOPES)},
-    "DataHubPageTemplateAssetSummary": {"summaryElements": parts("summaryElements")},
     "SummaryElement": {
-        "elementType": word("elementType", _ELEMENTS, "CREATED"),
+        "elementType": typed(otherwise="CREATED"),
         "structuredProperty": _property,
     },
     "DataHubPageModule": {"properties": _whole(MODULE_ASPECT)},
     "DataHubPageModuleProperties": {
-        "name": text("name", ""),
-        "type": word("type", _KINDS, "UNKNOWN"),
+        "type": typed(otherwise="UNKNOWN"),
         "visibility": _some("visibility"),
         "params": _some("params"),
         **_STAMPS,
     },
-    "DataHubPageModuleVisibility": {"scope": word("scope", personal.SCOPES)},
-    "DataHubPageModuleParams": {name: part(name) for name in PARAMS},
-    "LinkModuleParams": {
-        "linkUrl": text("linkUrl", ""),
-        "imageUrl": text("imageUrl"),
-        "description": text("description"),
-    },
-    "RichTextModuleParams": {"content": text("content", "")},
-    "AssetCollectionModuleParams": {
-        "assetUrns": _assets,
-        "dynamicFilterJson": text("dynamicFilterJson"),
-    },
-    "HierarchyViewModuleParams": {
-        "assetUrns": _assets,
-        "showRelatedEntities": flag("showRelatedEntities"),
-        "relatedEntitiesFilterJson": text("relatedEntitiesFilterJson"),
-    },
+    "AssetCollectionModuleParams": {"assetUrns": _assets},
+    "HierarchyViewModuleParams": {"assetUrns": _assets},
 }

@@ -6,13 +6,14 @@ SOURCE: datahub-project/datahub:…/resolvers/{template,module}, PageTemplateSer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.platform import page_output, personal, shapes
+from lakewarden.systems.datahub.http.graphql.platform.deletion import deleting
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
 from lakewarden.systems.datahub.http.graphql.platform.page_output import (
     MODULE,
@@ -78,34 +79,22 @@ def _upsert(info: Info, input: Mapping[str, Any], type: str, aspect: str, value:
     return write_all(info.context, asks, task, {"page": entity.name})
 
 
+def _asking(aspect: str) -> Callable[[Draft, Entity], list[Ask]]:
+    return lambda draft, entity: _asked(draft, entity, aspect)
+
+
 def _asked(draft: Draft, entity: Entity, aspect: str) -> list[Ask]:
     value = draft.value(entity, aspect)
     scope = shapes.mapping(value.get("visibility")).get("scope")
     return personal.changing(shapes.text(scope), value.get("created"), _MANAGE)
 
 
-def _delete_template(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    return _delete(info, calls.entity(input["urn"], TEMPLATE), TEMPLATE_ASPECT)
-
-
-def _delete_module(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    return _delete(info, calls.entity(input["urn"], MODULE), MODULE_ASPECT)
-
-
-def _delete(info: Info, entity: Entity, aspect: str) -> bool:
-    def task(draft: Draft) -> bool:
-        draft.drop(entity)
-        return True
-
-    return write_all(info.context, lambda draft: _asked(draft, entity, aspect), task)
-
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "upsertPageTemplate": _upsert_template,
-        "deletePageTemplate": _delete_template,
+        "deletePageTemplate": deleting(TEMPLATE, _asking(TEMPLATE_ASPECT)),
         "upsertPageModule": _upsert_module,
-        "deletePageModule": _delete_module,
+        "deletePageModule": deleting(MODULE, _asking(MODULE_ASPECT)),
     },
     **page_output.RESOLVERS,
 }

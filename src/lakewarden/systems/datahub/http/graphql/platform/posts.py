@@ -80,16 +80,6 @@ def _value(input: Mapping[str, Any], draft: Draft) -> dict[str, Any]:
     }
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    post = calls.entity(urn, "post")
-
-    def task(draft: Draft) -> bool:
-        draft.drop(post)
-        return True
-
-    return write(info.context, "home_post.delete", NO_RESOURCE, task, {"post": post.name})
-
-
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     """Home page posts, or those about one entity; the newest first."""
     call: Call = info.context
@@ -137,6 +127,6 @@ def _last_modified(post: Entity, info: Info) -> Mapping[str, Any]:
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listPosts": _list},
-    "Mutation": {"createPost": _create, "updatePost": _update, "deletePost": _delete},
+    "Mutation": {"createPost": _create, "updatePost": _update},
     "Post": {"postType": _type, "content": _content, "lastModified": _last_modified},
 }

@@ -58,16 +58,6 @@ def _put(draft: Draft, secret: Entity, value: dict[str, Any], input: Mapping[str
     return secret.name
 
 
-def _delete(_: object, info: Info, urn: str) -> str:
-    secret = calls.entity(urn, _TYPE)
-
-    def task(draft: Draft) -> str:
-        draft.drop(secret)
-        return urn
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"secret": secret.name})
-
-
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
@@ -97,5 +87,5 @@ def _values(_: object, info: Info, **_input: object) -> NoReturn:
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listSecrets": _list, "getSecretValues": _values},
-    "Mutation": {"createSecret": _create, "updateSecret": _update, "deleteSecret": _delete},
+    "Mutation": {"createSecret": _create, "updateSecret": _update},
 }

@@ -116,21 +116,10 @@ def _urn(urn: str, type: str, argument: str) -> str:
     return urn
 
 
-def _delete(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    property = calls.entity(input["urn"], TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(property)
-        return True
-
-    return write(info.context, _MANAGE, _ALL, task, {"property": property.name})
-
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createStructuredProperty": _create,
         "updateStructuredProperty": _update,
-        "deleteStructuredProperty": _delete,
     },
     **property_output.RESOLVERS,
 }

@@ -16,8 +16,9 @@ from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
 from lakewarden.systems.datahub.http.graphql.platform import personal, shapes
 from lakewarden.systems.datahub.http.graphql.platform.criteria import criterion
+from lakewarden.systems.datahub.http.graphql.platform.deletion import deleting
 from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
-from lakewarden.systems.datahub.http.graphql.platform.listing import known, listed, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import known, listed_by_name, stored
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 ASPECT: Final = "dataHubViewInfo"
@@ -61,16 +62,6 @@ def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> Entity
     return write_all(info.context, lambda draft: _asks(draft, view), task)
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    view = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.drop(view)
-        return True
-
-    return write_all(info.context, lambda draft: _asks(draft, view), task)
-
-
 def _asks(draft: Draft, view: Entity) -> Sequence[Ask]:
     value = draft.value(view, ASPECT)
     return personal.changing(value.get("type"), value.get("created"), _MANAGE)
@@ -110,27 +101,17 @@ def _list_mine(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, 
         if personal.is_own(_info(view, call), call.actor)
         and kind in (None, _info(view, call).get("type"))
     ]
-    return _listed(call, views, input)
+    return listed_by_name(call, views, ASPECT, input, "views")
 
 
 def _list_global(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     views = [v for v in stored(call, TYPE) if _info(v, call).get("type") == personal.GLOBAL]
-    return _listed(call, views, input)
+    return listed_by_name(call, views, ASPECT, input, "views")
 
 
 def _view(_: object, info: Info, urn: str) -> Entity | None:
     return known(info.context, calls.entity(urn, TYPE))
-
-
-def _listed(call: Call, views: list[Entity], input: Mapping[str, Any]) -> Mapping[str, Any]:
-    def texts(view: Entity) -> list[str | None]:
-        return [shapes.text(_info(view, call).get(name)) for name in ("name", "description")]
-
-    def by_name(view: Entity) -> tuple[str, str]:
-        return shapes.text(_info(view, call).get("name")) or "", view.name
-
-    return listed(call, views, input, "views", texts, by_name)
 
 
 def _info(view: Entity, call: Call) -> Mapping[str, Any]:
@@ -175,7 +156,7 @@ def _shown_criterion(criterion: Mapping[str, Any], info: Info) -> Mapping[str, A
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listMyViews": _list_mine, "listGlobalViews": _list_global, "view": _view},
-    "Mutation": {"createView": _create, "updateView": _update, "deleteView": _delete},
+    "Mutation": {"createView": _create, "updateView": _update, "deleteView": deleting(TYPE, _asks)},
     "DataHubView": {
         "viewType": _type,
         "name": _name,

@@ -253,6 +253,7 @@ ELSEWHERE: Final = ("host/", "https://lakewarden.example")
 
 
 SQLITE: Final = "sqlite:///"
+MODEL_FILE: Final = "./documents.toml"
 
 
 def _provide_store(estate: Path, rest: list[str], url: str) -> None:
@@ -264,6 +265,8 @@ def _provide_store(estate: Path, rest: list[str], url: str) -> None:
         assert main(["backup", "estate.backup", *at]) == 0
     if "anchors.jsonl" in rest:
         Path("anchors.jsonl").touch()
+    if rest[:2] == ["realm", "upgrade"]:
+        assert main(["realm", "create", rest[2], "--model", MODEL_FILE, *at]) == 0
     if rest[0] == "load":
         shutil.copytree(estate / "gravitino", rest[1])
     if rest[0] in ("plan", "apply"):
@@ -335,6 +338,8 @@ def _provide(estate: Path, rest: list[str]) -> None:
         # Where the demo will look for it, so that it need not be made again.
         folder = Path(rest[rest.index("--dir") + 1]) if "--dir" in rest else default_folder()
         shutil.copytree(estate, folder)
+    if MODEL_FILE in rest and rest[:2] != ["model", "new"]:
+        assert main(["model", "new", MODEL_FILE]) == 0
     if rest[0] == "pipeline":
         _provide_job(estate, rest)
     for at in [at for at, word in enumerate(rest) if word == "--from"]:

@@ -23,7 +23,7 @@ document,budget,folder,plans
 document,poem,workspace,home
 """,
     "owners.csv": "type,name,owner_kind,owner_name,ownership\ndocument,poem,user,cid,\n",
-    "attributes.csv": "type,name,attribute,value\ndocument,budget,resource.status,archived\n",
+    "attributes.csv": "type,name,attribute,value\ndocument,budget,status,archived\n",
     "principals.csv": "kind,name\nuser,ana\nuser,ben\nuser,cid\ngroup,staff\n",
     "memberships.csv": "member_kind,member_name,of_kind,of_name\nuser,ana,group,staff\n",
     "statements.jsonl": """

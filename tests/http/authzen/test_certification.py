@@ -1,5 +1,8 @@
 """The cases of the certification scenario, over a model file that is nothing but rules.
 
+Once over facts that are in memory, once over a realm that the command line made of the file: the
+rows were ingested, loaded into a store and read from it, as those of any model of one's own.
+
 Source: openid/authzen, certification/authorization-api-1_0-scenario.md at e287920eed84: Basic,
 Batch, Search and Discovery, each with the properties that a request brings.
 """
@@ -8,21 +11,59 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lakewarden.app.open_store import opened_service
+from lakewarden.cli import main
 from lakewarden.http.authzen.dialect import BATCH_BYTES
 from lakewarden.http.authzen.discovery import EVALUATION, EVALUATIONS, WELL_KNOWN
-from tests.http.authzen.small import Asking, ids, question, records, state
+from lakewarden.service.state import RealmState
+from tests.http.authzen.small import RECORDS, Asking, ids, question, records, state
 
 ARCHIVED = {"type": "record", "id": "record-1", "properties": {"status": "archived"}}
 ADMIN = {"type": "user", "id": "alice", "properties": {"role": "admin"}}
 
 
-@pytest.fixture(name="pdp", scope="module")
-def _pdp() -> Asking:
-    return Asking(state(records()))
+TABLES = {
+    "entities.csv": "type,name\nrecord,record-1\nrecord,record-2\nuser,alice\nuser,bob\n",
+    "principals.csv": "kind,name\nuser,alice\nuser,bob\n",
+    "attributes.csv": (
+        "type,name,attribute,value\nrecord,record-1,status,active\n"
+        "record,record-2,status,archived\nuser,bob,role,admin\n"
+    ),
+    "statements.jsonl": (
+        '{"id": "readers", "privileges": ["READ"], "to": ["user:alice", "user:bob"]}\n'
+        '{"id": "writers", "privileges": ["WRITE"], "to": ["user:alice"]}\n'
+    ),
+}
+
+
+def stored_records(folder: Path) -> RealmState:
+    """The world of the scenario as a realm of a model of one's own, by the command line alone."""
+    model, tables, rows = folder / "records.toml", folder / "tables", folder / "rows"
+    database = f"sqlite:///{folder}/store"
+    model.write_text(RECORDS, "utf-8")
+    tables.mkdir()
+    for name, text in TABLES.items():
+        (tables / name).write_text(text, "utf-8")
+    read = ("pipeline", "ingest", str(tables), "--source", "csv", "--model", str(model))
+    assert main(["init", "--admin", "root", "--database", database]) == 0
+    assert main([*read, "--out", str(rows)]) == 0
+    realm = ["realm", "create", "records", "--model", str(model), "--database", database]
+    assert main(realm) == 0
+    assert main(["load", str(rows), "--realm", "records", "--database", database]) in (0, 1)
+    with opened_service(database) as service:
+        return service.state.realm("records")
+
+
+@pytest.fixture(name="pdp", scope="module", params=["in memory", "stored"])
+def _pdp(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Asking:
+    if request.param == "in memory":
+        return Asking(state(records()))
+    return Asking(state(stored_records(tmp_path_factory.mktemp("records"))))
 
 
 # --- Basic ---

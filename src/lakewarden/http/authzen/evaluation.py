@@ -86,12 +86,14 @@ class Evaluation:
     def _batch(self, exchange: Exchange, body: Body, items: list[Item]) -> bytes | None:
         """The answers; None where the body is not proven.
 
-        Deciding changes nothing, so the proof may come last.
+        Deciding changes nothing, so the proof may come last, and is made of what was counted on
+        the way. Only a revision that has to be waited for needs it first.
         """
-        if body.context is not UNSET:
+        revision = fast_decoder.revision(body)
+        if not 0 <= revision <= exchange.state.revision:
             if not fast_decoder.is_proven(exchange.body, body):
                 return None
-            fresh(exchange, fast_decoder.revision(body))
+            fresh(exchange, revision)
         stop = _semantic(body.options)
         _check_size(exchange, len(items))
         evaluator = self.cache(exchange.state).evaluator(exchange)

@@ -163,6 +163,19 @@ def test_a_revision_that_is_reached_is_answered_and_a_later_one_is_a_conflict(
 
 
 @pytest.mark.parametrize("more", [{}, {"unknown": 1}])
+@pytest.mark.parametrize("wrong", [{"subject": {"type": "", "id": "x"}}, {"answer": "brief"}])
+def test_a_bad_question_is_bad_whatever_revision_it_asks_for(
+    more: dict[str, Any], wrong: dict[str, Any]
+) -> None:
+    context = {"at_least_revision": REVISION + 1}
+    if "answer" in wrong:
+        body = {**USUAL, **more, "context": {**context, **wrong}}
+    else:
+        body = {**USUAL, **more, **wrong, "context": context}
+    assert PDP.post(EVALUATION, body)[0] == 400
+
+
+@pytest.mark.parametrize("more", [{}, {"unknown": 1}])
 def test_a_short_answer_is_the_decision_alone(more: dict[str, Any]) -> None:
     asked = [USUAL, question("eve", "table.load", "table/lk:c.s.t"), {"action": {"name": "x"}}]
     short = {"context": {"answer": "short"}, **more}

@@ -22,10 +22,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bench.http_load import Load, load, request_bytes
-from bench.http_servers import SERVERS, _free_port
+from bench.http_servers import SERVERS, _cpu_seconds, _free_port
 from bench.result import kept, machine, rounded
 from bench.text import say
 from bench.timing import interleaved, median, ratio
@@ -48,11 +48,14 @@ from lakewarden.service.write_transaction import WriteTransaction
 TABLES: Final = 10_496
 REALM: Final = "gravitino"
 ADMIN, ANA = Principal(USER, "admin"), Principal(USER, "ana")
+CREW: Final = tuple(Principal(USER, f"crew{number:03}") for number in range(500))
+"""Subjects of a body of mixed ones; each has grants of its own, so that no two share a row."""
 LAKE, CATALOG, SCHEMA = (
     Entity("metalake", "lk"),
     Entity("catalog", "lk:c"),
     Entity("schema", "lk:c.s"),
 )
+USES: Final = ("USE_CATALOG", "USE_SCHEMA")
 LIST: Final = "/api/metalakes/lk/catalogs/c/schemas/s/tables"
 CHECK: Final = f"/r/{REALM}/access/v1/evaluation"
 MANY: Final = f"/r/{REALM}/access/v1/evaluations"
@@ -62,8 +65,16 @@ TARGETS: Final = {
     "check_share_of_constant": (0.60, 0.85),
     "check_added_us_p50": (15.0, 7.0),
     "list_authorization_share": (0.10, 0.02),
+    "mixed_full_cpu_us": (2.0, 1.0),
 }
-"""P9 (must, aim), and P11. P6 is measured in process by `bench.authzen`."""
+"""P9 (must, aim), P11 and P16. P6 is measured in process by `bench.authzen`."""
+
+
+class Server(NamedTuple):
+    """A server that runs: where it is asked, and its process."""
+
+    address: str
+    pid: int
 
 
 def table(number: int) -> Entity:
@@ -75,18 +86,20 @@ def build(database: str) -> None:
     """The estate: one schema, its tables, and a grant on each."""
 
     def declare(transaction: WriteTransaction) -> None:
-        transaction.change("@main", PrincipalChanged(ANA, True))
+        for user in (ANA, *CREW):
+            transaction.change("@main", PrincipalChanged(user, True))
         for entity, parent in ((LAKE, None), (CATALOG, LAKE), (SCHEMA, CATALOG)):
             owner = OwnerChanged(OwnerRow(entity, ADMIN), True)
             transaction.change(REALM, EntityAdded(entity, parent), owner)
         transaction.change(REALM, DocumentChanged(LAKE, {}), DocumentChanged(SCHEMA, {}))
         about = {"type": "RELATIONAL", "provider": "hive", "comment": "", "properties": {}}
         transaction.change(REALM, DocumentChanged(CATALOG, about))
-        for user in (ADMIN, ANA):
+        for user in (ADMIN, ANA, *CREW):
             transaction.change(
                 REALM, MembershipChanged(MembershipRow(user, members_of("lk")), True)
             )
-        transaction.change(REALM, _grant("uses", LAKE, "USE_CATALOG", "USE_SCHEMA"))
+        transaction.change(REALM, _grant("uses", LAKE, *USES))
+        transaction.change(REALM, *(_grant(each.name, LAKE, *USES, to=each) for each in CREW))
         tables = [table(number) for number in range(TABLES)]
         transaction.change(REALM, *(EntityAdded(each, SCHEMA) for each in tables))
         transaction.change(REALM, *(OwnerChanged(OwnerRow(each, ADMIN), True) for each in tables))
@@ -96,19 +109,26 @@ def build(database: str) -> None:
         service.write(SYSTEM, declare)
 
 
-def _grant(id: str, on: Entity, *privileges: str) -> StatementAdded:
+def _grant(id: str, on: Entity, *privileges: str, to: Principal = ANA) -> StatementAdded:
     return StatementAdded(
-        Statement(id, Effect.ALLOW, frozenset(privileges), On(on), frozenset({ANA}))
+        Statement(id, Effect.ALLOW, frozenset(privileges), On(on), frozenset({to}))
     )
 
 
 @contextmanager
 def served(database: str, **environment: str) -> Iterator[str]:
     """The address of a server on the store, once it is ready."""
+    with server(database, **environment) as started:
+        yield started.address
+
+
+@contextmanager
+def server(database: str, **environment: str) -> Iterator[Server]:
+    """A server on the store, once it is ready."""
     port = _free_port()
     command = ["lakewarden.cli", "serve", "--database", database, "--port", str(port)]
-    with _running(command, port, "/readyz", environment) as address:
-        yield address
+    with _running(command, port, "/readyz", environment) as started:
+        yield started
 
 
 @contextmanager
@@ -116,14 +136,14 @@ def constant() -> Iterator[str]:
     """The address of the same server library with an application that answers a constant."""
     port = _free_port()
     command = [*SERVERS["uvicorn"], str(port), "bench.http_servers:application"]
-    with _running(command, port, "/", {}) as address:
-        yield address
+    with _running(command, port, "/", {}) as started:
+        yield started.address
 
 
 @contextmanager
 def _running(
     command: list[str], port: int, path: str, environment: Mapping[str, str]
-) -> Iterator[str]:
+) -> Iterator[Server]:
     process = subprocess.Popen(
         [sys.executable, "-m", *command],
         env={**os.environ, **environment},
@@ -132,7 +152,7 @@ def _running(
     )
     try:
         _wait(port, path)
-        yield f"http://127.0.0.1:{port}"
+        yield Server(f"http://127.0.0.1:{port}", process.pid)
     finally:
         process.terminate()
         process.wait(10)
@@ -157,9 +177,9 @@ def _headers(user: Principal) -> list[str]:
     return [f"Authorization: Basic {word}", "Content-Type: application/json"]
 
 
-def _question(number: int) -> dict[str, Any]:
+def _question(number: int, of: Principal = ANA) -> dict[str, Any]:
     return {
-        "subject": {"type": "user", "id": ANA.name},
+        "subject": {"type": "user", "id": of.name},
         "action": {"name": "table.load"},
         "resource": {"type": "table", "id": table(number).name},
     }
@@ -194,7 +214,8 @@ def measured(rounds: int, seconds: float) -> dict[str, Any]:
         with served(database):
             say("the estate")
         build(database)
-        on = stack.enter_context(served(database))
+        asked = stack.enter_context(server(database))
+        on = asked.address
         off = stack.enter_context(
             served(database, LAKEWARDEN_GRAVITINO__AUTHORIZATION__ENABLE="false")
         )
@@ -203,7 +224,9 @@ def measured(rounds: int, seconds: float) -> dict[str, Any]:
         say("single checks")
         checks = _checks(on, fixed, rounds, seconds)
         say("1,000 at once, and lists")
-        return {**checks, **_long(on, off, rounds, seconds), "rounds": rounds}
+        long = _long(on, off, rounds, seconds)
+        say("1,000 of mixed subjects")
+        return {**checks, **long, **_mixed(asked, rounds, seconds), "rounds": rounds}
 
 
 def _checks(on: str, fixed: str, rounds: int, seconds: float) -> dict[str, Any]:
@@ -255,6 +278,41 @@ def _long(on: str, off: str, rounds: int, seconds: float) -> dict[str, Any]:
         "list_on_over_off": ratio(took["on"], took["off"]),
         "list_authorization_share": median(shares),
     }
+
+
+def _mixed(asked: Server, rounds: int, seconds: float) -> dict[str, Any]:
+    """What a decision in a body of mixed subjects takes of the server's processor, at best."""
+    _wait_until_idle(asked.pid)
+    takers = {
+        f"mixed_{name}_cpu_us": lambda context=context: _processor(asked, context, seconds)
+        for name, context in (("full", {}), ("short", {"answer": "short"}))
+    }
+    return {name: min(each) for name, each in interleaved(rounds, takers).items()}
+
+
+def _wait_until_idle(pid: int) -> None:
+    """Waits for what the server makes ahead, which would count as the decisions' own."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        before = _cpu_seconds(pid)
+        time.sleep(2)
+        if _cpu_seconds(pid) - before < 0.05:
+            return
+    raise TimeoutError("the server does not come to rest")
+
+
+def _processor(asked: Server, context: Mapping[str, str], seconds: float) -> float:
+    """Microseconds of processor for each decision."""
+    questions = [
+        _question(number * 97 % TABLES, CREW[number % len(CREW)]) for number in range(QUESTIONS)
+    ]
+    body = json.dumps({"evaluations": questions, "context": context}).encode()
+    request = request_bytes("POST", asked.address + MANY, _headers(ADMIN), body)
+    _load(asked.address, request, 1, 0.3)
+    before = _cpu_seconds(asked.pid)
+    seen = load(asked.address, request, connections=1, seconds=seconds)
+    taken = _cpu_seconds(asked.pid) - before
+    return taken / (seen.statuses.total() * QUESTIONS) * 1e6
 
 
 def _load(address: str, request: bytes, connections: int, seconds: float) -> Load:

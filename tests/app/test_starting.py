@@ -8,16 +8,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from queue import Queue
+from typing import Any
 
 import pytest
 import structlog
 import uvicorn
 
-from lakewarden.app import server
+from lakewarden.app import build, server
 from lakewarden.app.build import Application
 from lakewarden.app.readiness import Readiness
 from lakewarden.config.settings import Settings
+from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.errors import Unavailable
+from lakewarden.service import row_preparation
+from lakewarden.service.actor import SYSTEM
 from tests.app.asgi import Asked, close, told
 from tests.app.serving import Served
 
@@ -198,12 +203,56 @@ def test_of_dead_processes_none_is_ready(tmp_path: Path) -> None:
     assert Readiness(tmp_path / "gone").count() == 0
 
 
-def test_rows_are_made_ahead_until_the_server_ends(tmp_path: Path) -> None:
+def test_rows_are_made_ahead_after_a_start_and_a_change_until_the_server_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: Queue[list[str]] = Queue()
+    prepare = row_preparation.prepare_rows
+
+    def noted(*given: Any) -> Iterator[row_preparation.Wanted]:
+        users = []
+        for step in prepare(*given):
+            users.append(step.user.name)
+            yield step
+        if users:
+            prepared.put(users)
+
+    monkeypatch.setattr(row_preparation, "prepare_rows", noted)
+    monkeypatch.setattr(build, "_PREPARE_SECONDS", 0.01)
     application = Application(_settings(tmp_path))
     application.open()
-    making = application.prepare_rows()
-    making.join(PATIENCE)
-    assert not making.is_alive()
-    hub = application.parts.service.state.realm("datahub").matrix
-    assert any(plan.entries for plan in hub._plans.values())
+    service = application.parts.service
+    preparing = application.prepare_rows()
+    assert prepared.get(timeout=PATIENCE)
+    zoe = PrincipalChanged(service.state.realm("datahub").system.principal("user:zoe"), True)
+    service.write(SYSTEM, lambda transaction: transaction.change("datahub", zoe))
+    assert zoe.principal.name in prepared.get(timeout=PATIENCE)
+    hub = service.state.realm("datahub").matrix
+    assert any(
+        zoe.principal in (e.subject.principal for e in p.entries.values())
+        for p in hub._plans.values()
+    )
     application.close()
+    preparing.join(PATIENCE)
+    assert not preparing.is_alive()
+
+
+def test_rows_that_cannot_be_made_ahead_are_told_of_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: Queue[object] = Queue()
+
+    def fail(*given: Any) -> Iterator[row_preparation.Wanted]:
+        tries.put(given)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(row_preparation, "prepare_rows", fail)
+    monkeypatch.setattr(build, "_PREPARE_SECONDS", 0.01)
+    application = Application(_settings(tmp_path))
+    application.open()
+    preparing = application.prepare_rows()
+    for _ in range(2):
+        tries.get(timeout=PATIENCE)
+    application.close()
+    preparing.join(PATIENCE)
+    assert not preparing.is_alive()

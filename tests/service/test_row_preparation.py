@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.kernel.change import StatementAdded
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.matrix import Matrix, Plan
 from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.kernel.subject import Subject
 from lakewarden.service import realms, row_preparation
 from lakewarden.service.decision_service import DecisionService
@@ -99,3 +101,25 @@ def test_a_row_that_cannot_be_made_is_left_out(
 
     monkeypatch.setattr(Matrix, "entry", refuse)
     assert len(list(prepare_rows(lambda: service.state))) > 0
+
+
+def test_after_a_change_only_what_it_dropped_is_worked_out(
+    service: DecisionService, made: Counter[str]
+) -> None:
+    first = list(prepare_rows(lambda: service.state))
+    assert any(step.is_new for step in first)
+    matrices = [realm.matrix for realm in service.state.realms.values()]
+    assert list(prepare_rows(lambda: service.state, matrices)) == []
+    made.clear()
+    assert not any(step.is_new for step in prepare_rows(lambda: service.state))
+    system = service.state.realm(LAKE).system
+    ben, schema = system.principal("user:ben"), system.entity("schema:lk:c.s")
+    grant = Statement("s", Effect.ALLOW, frozenset({"SELECT_TABLE"}), On(schema), frozenset({ben}))
+    service.write(ADMIN, lambda transaction: transaction.change(LAKE, StatementAdded(grant)))
+    steps = list(prepare_rows(lambda: service.state, matrices))
+    assert {step.realm for step in steps} == {LAKE}
+    assert any(step.is_new for step in steps)
+    assert not all(step.is_new for step in steps)
+    made.clear()
+    ask(service)
+    assert not made

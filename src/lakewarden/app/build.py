@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from threading import Event
 from typing import Final, cast
+from weakref import WeakSet
 
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -49,6 +50,7 @@ from lakewarden.config.settings import Limits, Settings
 from lakewarden.config.system_settings import ProxyHeader
 from lakewarden.http.exchange import Dialect, Services
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.registry import registry
 from lakewarden.service import row_preparation
 from lakewarden.service.audit_check import LOGGED
@@ -67,6 +69,10 @@ _WATCH_SECONDS = 1.0
 _USAGE_SECONDS = 10.0
 _PAUSE_SECONDS: Final = 0.0005
 """After each row that is made ahead: about as long as it takes to make one."""
+_STEPS: Final = 64
+"""After so many rows that are there already, too."""
+_PREPARE_SECONDS: Final = 2.0
+"""Between two looks for rows that a change dropped, so that many changes cost no more than one."""
 _NO_STORE = "the store cannot be reached"
 
 
@@ -346,21 +352,35 @@ class Application:
                 log.get().error("unforeseen error while watching", exc_info=error)
 
     def prepare_rows(self) -> threading.Thread:
-        """Has rows of the matrix made ahead, by a thread that leaves the processor to requests."""
-        stop = Event()
+        """Has rows of the matrix made ahead, by a thread that leaves the processor to requests.
 
-        def run() -> None:
+        After each change it makes those that are missing, until the application closes.
+        """
+        stop = Event()
+        self._stops.append(stop)
+        preparing = threading.Thread(
+            target=self._prepare_rows, args=(stop,), name="rows", daemon=True
+        )
+        preparing.start()
+        return preparing
+
+    def _prepare_rows(self, stop: Event) -> None:
+        # Weak, so that no state lives longer than it answers.
+        prepared: WeakSet[Matrix] = WeakSet()
+        while not stop.is_set():
+            newest = WeakSet(realm.matrix for realm in self.parts.service.state.realms.values())
             try:
-                for _ in row_preparation.prepare_rows(lambda: self.parts.service.state):
-                    if stop.wait(_PAUSE_SECONDS):
-                        return
+                self._prepare_rows_once(prepared, stop)
             except Exception as error:  # noqa: BLE001 — the server serves all the same
                 log.get().warning("rows not made ahead", exc_info=error)
+            prepared = newest
+            stop.wait(_PREPARE_SECONDS)
 
-        self._stops.append(stop)
-        making = threading.Thread(target=run, name="rows", daemon=True)
-        making.start()
-        return making
+    def _prepare_rows_once(self, prepared: WeakSet[Matrix], stop: Event) -> None:
+        steps = row_preparation.prepare_rows(lambda: self.parts.service.state, prepared)
+        for count, step in enumerate(steps):
+            if (step.is_new or not count % _STEPS) and stop.wait(_PAUSE_SECONDS):
+                return
 
     def _prepare_search(self) -> None:
         """Saves the first search the work; without it, that search does it."""

@@ -1,14 +1,14 @@
 """Rows of the access matrix, worked out ahead of the first questions.
 
 A question about somebody whose row is not there yet takes some hundred microseconds to work the
-row out; with it, a question takes one. After a start there is no row at all, so they are made
-ahead: of the operations by which assets are read, seen and changed, for every stored user. Nothing
-depends on these rows: who asks first makes them as well.
+row out; with it, a question takes one. After a start there is no row at all, and a change drops
+those that it concerns, so they are made ahead: of the operations by which assets are read, seen
+and changed, for every stored user. Nothing depends on these rows: who asks first makes them too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.errors import WardenError
@@ -34,27 +34,33 @@ class Wanted(NamedTuple):
     operation: str
     type: str
     user: Principal
+    is_new: bool = False
+    """Whether it had to be worked out: a row that is there takes next to no time."""
 
 
-def prepare_rows(newest: Callable[[], State]) -> Iterator[Wanted]:
+def prepare_rows(newest: Callable[[], State], prepared: Container[Matrix] = ()) -> Iterator[Wanted]:
     """Makes rows of the `newest` state, one for each step, and yields which one it was.
 
-    To stop, take no further step.
+    Those of `prepared` matrices are there. To stop, take no further step.
     """
     size = 0
-    for count, wanted in enumerate(_wanted(newest())):
+    for count, wanted in enumerate(_wanted(newest(), prepared)):
         if count >= MOST_ROWS or size >= MOST_BYTES:
             return
-        size += _row(newest(), wanted)
-        yield wanted
+        row = _row(newest(), wanted)
+        size += row.size
+        yield wanted._replace(is_new=row.is_new)
 
 
-def _wanted(state: State) -> Iterator[Wanted]:
+def _wanted(state: State, prepared: Container[Matrix]) -> Iterator[Wanted]:
     """Way by way and realm by realm, so that what is asked most comes first."""
+    changed = {
+        name: realm
+        for name, realm in sorted(state.realms.items())
+        if name != CONTROL and realm.matrix not in prepared
+    }
     for way in WAYS:
-        for name, realm in sorted(state.realms.items()):
-            if name == CONTROL:
-                continue
+        for name, realm in changed.items():
             users = _users(realm.matrix)
             for type in sorted(realm.matrix.snapshot.coded.tree.named):
                 operation = realm.system.model.reaching(way, type)
@@ -68,16 +74,28 @@ def _users(matrix: Matrix) -> list[Principal]:
     return [principal for principal in known if principal.kind == USER]
 
 
-def _row(state: State, wanted: Wanted) -> int:
-    """Makes the row in the state, which may have none of it; its size in bytes."""
+class _Row(NamedTuple):
+    """A row's size in bytes, and whether it was worked out just now."""
+
+    size: int = 0
+    is_new: bool = False
+
+
+_NO_ROW: Final = _Row()
+
+
+def _row(state: State, wanted: Wanted) -> _Row:
+    """Makes the row in the state, which may have none of it."""
     realm = state.realms.get(wanted.realm)
     if realm is None:
-        return 0
+        return _NO_ROW
     matrix = realm.matrix
     try:
         plan = matrix.plan(matrix.operation(wanted.operation), wanted.type)
         if plan.view is None:
-            return 0
-        return len(matrix.entry(plan, matrix.snapshot.subject(wanted.user)).codes)
+            return _NO_ROW
+        known = matrix.snapshot.memos.subjects.get(wanted.user)
+        is_new = known is None or known.key not in plan.rows
+        return _Row(len(matrix.entry(plan, matrix.snapshot.subject(wanted.user)).codes), is_new)
     except WardenError:
-        return 0  # whoever asks is told
+        return _NO_ROW  # whoever asks is told

@@ -82,6 +82,38 @@ def test_a_member_that_is_there_twice_is_a_bad_request(
 
 
 @pytest.mark.parametrize(
+    "context",
+    [
+        b'{"answer":"full","answer":"short"}',
+        b'{"at_least_revision":0,"at_least_revision":0}',
+        b'{"at_least_revision":9007199254740991,"at_least_revision":0}',
+    ],
+)
+def test_of_several_questions_too_the_context_says_each_thing_once(context: bytes) -> None:
+    body = b'{"evaluations":[' + _text(USUAL) + b'],"context":' + context + b"}"
+    reply = PDP.sent(EVALUATIONS, body)
+    assert reply.status == 400
+    assert b"is there twice" in reply.body
+
+
+@pytest.mark.parametrize("context", [{"answer": "short"}, {"at_least_revision": REVISION}])
+def test_a_context_does_not_have_the_questions_gone_through_once_more(
+    monkeypatch: pytest.MonkeyPatch, context: dict[str, Any]
+) -> None:
+    counted: list[int] = []
+    count = fast_decoder.inner_texts
+
+    def spy(items: list[fast_decoder.Item]) -> int:
+        counted.append(len(items))
+        return count(items)
+
+    monkeypatch.setattr(fast_decoder, "inner_texts", spy)
+    status, body = PDP.post(EVALUATIONS, {"evaluations": [USUAL] * 5, "context": context})
+    assert (status, len(body["evaluations"])) == (200, 5)
+    assert sum(counted) == 0
+
+
+@pytest.mark.parametrize(
     "broken",
     [
         b'"lk:c.s.\xff"',
@@ -128,6 +160,19 @@ def test_a_revision_that_is_reached_is_answered_and_a_later_one_is_a_conflict(
         assert PDP.post(endpoint, reached)[0] == 200
         later = {**USUAL, **more, "context": {"at_least_revision": REVISION + 1}}
         assert PDP.post(endpoint, later)[0] == 409
+
+
+@pytest.mark.parametrize("more", [{}, {"unknown": 1}])
+@pytest.mark.parametrize("wrong", [{"subject": {"type": "", "id": "x"}}, {"answer": "brief"}])
+def test_a_bad_question_is_bad_whatever_revision_it_asks_for(
+    more: dict[str, Any], wrong: dict[str, Any]
+) -> None:
+    context = {"at_least_revision": REVISION + 1}
+    if "answer" in wrong:
+        body = {**USUAL, **more, "context": {**context, **wrong}}
+    else:
+        body = {**USUAL, **more, **wrong, "context": context}
+    assert PDP.post(EVALUATION, body)[0] == 400
 
 
 @pytest.mark.parametrize("more", [{}, {"unknown": 1}])

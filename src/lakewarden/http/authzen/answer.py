@@ -84,5 +84,7 @@ def shortened(answer: bytes) -> bytes:
 def listed(answers: list[bytes], *, short: bool = False) -> bytes:
     """The answers to several questions, in order."""
     if short:
-        answers = list(map(shortened, answers))
+        # There are few answers that differ, and a text is looked up quicker than compared.
+        brief = {answer: shortened(answer) for answer in set(answers)}
+        answers = [brief[answer] for answer in answers]
     return b'{"evaluations":[' + b",".join(answers) + b"]}"

@@ -15,7 +15,7 @@ from lakewarden.http.authzen import answer, fast_decoder
 from lakewarden.http.authzen.batch import Batch
 from lakewarden.http.authzen.evaluator import Evaluator, EvaluatorCache
 from lakewarden.http.authzen.fast_decoder import Body, Item, Options
-from lakewarden.http.authzen.question import Members, asked, at_least, is_short, optional
+from lakewarden.http.authzen.question import Asked, Members, asked, at_least, is_short, optional
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
@@ -76,22 +76,23 @@ class Evaluation:
         subject, action, resource = body.subject, body.action, body.resource
         if subject is UNSET or action is UNSET or resource is UNSET:
             return self._strict_single(exchange, exchange.json())
-        fresh(exchange, fast_decoder.revision(body))
-        short = fast_decoder.is_short(body)
-        evaluator = self.cache(exchange.state).evaluator(exchange)
-        question = fast_decoder.asked_of(subject, action, resource)
-        found = evaluator.counted(question, exchange.now, exchange.services.usage)
-        return answer.shortened(found) if short else found
+        question, short = (
+            fast_decoder.asked_of(subject, action, resource),
+            fast_decoder.is_short(body),
+        )
+        return self._counted(exchange, question, fast_decoder.revision(body), short=short)
 
     def _batch(self, exchange: Exchange, body: Body, items: list[Item]) -> bytes | None:
         """The answers; None where the body is not proven.
 
-        Deciding changes nothing, so the proof may come last.
+        Deciding changes nothing, so the proof may come last, and is made of what was counted on
+        the way. Only a revision that has to be waited for needs it first.
         """
-        if body.context is not UNSET:
+        revision = fast_decoder.revision(body)
+        if not 0 <= revision <= exchange.state.revision:
             if not fast_decoder.is_proven(exchange.body, body):
                 return None
-            fresh(exchange, fast_decoder.revision(body))
+            fresh(exchange, revision)
         stop = _semantic(body.options)
         _check_size(exchange, len(items))
         evaluator = self.cache(exchange.state).evaluator(exchange)
@@ -107,7 +108,10 @@ class Evaluation:
 
     def _strict_single(self, exchange: Exchange, members: Members) -> bytes:
         question, short = asked(members), is_short(members)
-        fresh(exchange, at_least(members))
+        return self._counted(exchange, question, at_least(members), short=short)
+
+    def _counted(self, exchange: Exchange, question: Asked, revision: int, *, short: bool) -> bytes:
+        fresh(exchange, revision)
         evaluator = self.cache(exchange.state).evaluator(exchange)
         found = evaluator.counted(question, exchange.now, exchange.services.usage)
         return answer.shortened(found) if short else found

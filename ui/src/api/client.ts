@@ -1,0 +1,113 @@
+import createFetchClient from "openapi-fetch";
+import createQueryClient from "openapi-react-query";
+
+import type { components, paths } from "./schema";
+
+export type Schemas = components["schemas"];
+export type Problem = Schemas["Problem"];
+
+let csrf = "";
+let revision = 0;
+const revisionListeners = new Set<() => void>();
+
+/** The token that every change carries; it comes with the session. */
+export function rememberCsrf(token: string): void {
+  csrf = token;
+}
+
+/** The newest revision that any answer named. */
+export const newestRevision = {
+  get: (): number => revision,
+  subscribe(listener: () => void): () => void {
+    revisionListeners.add(listener);
+    return () => revisionListeners.delete(listener);
+  },
+};
+
+function noteRevision(response: Response): void {
+  const named = Number(response.headers.get("Lakewarden-Revision"));
+  if (named > revision) {
+    revision = named;
+    revisionListeners.forEach((listener) => {
+      listener();
+    });
+  }
+}
+
+/** Calls of `/api/v1`, typed by the server's own description. */
+export const api = createFetchClient<paths>({ baseUrl: location.origin });
+api.use({
+  onRequest({ request }) {
+    if (request.method !== "GET") request.headers.set("Lakewarden-CSRF", csrf);
+    return request;
+  },
+  onResponse({ response, request }) {
+    noteRevision(response);
+    if (response.status === 401 && !request.url.endsWith("/api/v1/session")) goToLogin();
+  },
+});
+
+/** The same calls as queries and mutations. */
+export const $api = createQueryClient(api);
+
+/** Opens the log-in page; it leads back here. */
+export function goToLogin(): void {
+  const here = location.pathname + location.search;
+  location.assign(`/ui/login?to=${encodeURIComponent(here)}`);
+}
+
+/**
+ * One call of a dialect below `/r/REALM`, as its own clients make it.
+ * Throws a `Problem` that holds the dialect's own sentence.
+ */
+export async function callDialect<T>(
+  realm: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
+  const response = await fetch(`/r/${encodeURIComponent(realm)}${path}`, {
+    method,
+    headers: {
+      "Lakewarden-CSRF": csrf,
+      Accept: "application/json",
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal,
+  });
+  noteRevision(response);
+  const text = await response.text();
+  const answer: unknown = text ? parsed(text) : undefined;
+  if (response.status === 401) goToLogin();
+  if (!response.ok) throw problemOf(answer, response.status);
+  return answer as T;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Any failure as a problem: a server's own, a dialect's, or that nothing answered. */
+export function problemOf(failure: unknown, status = 0): Problem {
+  if (isRecord(failure) && typeof failure.detail === "string" && typeof failure.status === "number")
+    return failure as unknown as Problem;
+  const detail =
+    (isRecord(failure) && (text(failure.message) ?? text(failure.error))) ||
+    (typeof failure === "string" && failure) ||
+    (status ? `the server answered ${String(status)}` : "the server cannot be reached now");
+  return { type: "about:blank", title: detail, status, detail };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value ? value : undefined;
+}

@@ -1,0 +1,35 @@
+import type { Choice } from "../parts/picker";
+import { bare } from "../parts/name";
+import { api, type Schemas } from "./client";
+
+const MOST = 12;
+
+/** Suggests people and groups, or entities, whose name holds the text. */
+export function suggest(kinds: "user,group,role" | "user" | "entity", realm?: string) {
+  return async (text: string, signal: AbortSignal): Promise<Choice[]> => {
+    const { data } = await api.GET("/api/v1/search", {
+      params: { query: { q: bare(text) || text, kinds, realm, "page.limit": MOST } },
+      signal,
+    });
+    return (data?.results ?? []).map((one) => ({
+      value: one.name,
+      label: one.label || bare(one.name),
+      note: [one.type, one.in].filter(Boolean).join(", "),
+    }));
+  };
+}
+
+/** Suggests operations of a realm's model by their name or title. */
+export function suggestOperation(vocabulary: Schemas["Vocabulary"] | undefined) {
+  return (text: string): Promise<Choice[]> => {
+    const wanted = text.toLowerCase();
+    const found = (vocabulary?.operations ?? []).filter(
+      (one) => one.name.includes(wanted) || one.title.toLowerCase().includes(wanted),
+    );
+    return Promise.resolve(
+      found
+        .slice(0, 40)
+        .map((one) => ({ value: one.name, label: one.title, note: one.name })),
+    );
+  };
+}

@@ -1,0 +1,16 @@
+import { Link } from "@tanstack/react-router";
+
+import { Page } from "../parts/page";
+import { Empty } from "../parts/states";
+import { t } from "../words";
+
+/** An address that no page has. */
+export function Missing() {
+  return (
+    <Page title={t("No such page")}>
+      <Empty title={t("No page has this address.")}>
+        <Link to="/">{t("Go to the overview")}</Link>
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,61 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  type RouteComponent,
+} from "@tanstack/react-router";
+
+import { Shell } from "./shell";
+import { Missing } from "./missing";
+
+// Search parameters stay text: a person may be called `123` or `true`.
+function parseSearch(search: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+function stringifySearch(search: Record<string, unknown>): string {
+  const pairs = Object.entries(search).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(pairs.map(([key, value]) => [key, String(value)])).toString();
+  return text ? `?${text}` : "";
+}
+
+const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
+
+/** A route below `/ui`, the module of its page, and the search parameters that it keeps. */
+function page<const Path extends string, const Keys extends string>(
+  path: Path,
+  load: () => Promise<{ default: RouteComponent }>,
+  ...keys: Keys[]
+) {
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    component: lazyRouteComponent(load),
+    validateSearch: (search: Record<string, unknown>): Partial<Record<Keys, string>> => {
+      const chosen: Partial<Record<Keys, string>> = {};
+      for (const key of keys) if (typeof search[key] === "string") chosen[key] = search[key];
+      return chosen;
+    },
+  });
+}
+
+const routes = [
+  page("/", () => import("../pages/overview/page")),
+  page("/ask", () => import("../pages/ask/may"), "realm", "who", "do", "on"),
+] as const;
+
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  basepath: "/ui",
+  parseSearch,
+  stringifySearch,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

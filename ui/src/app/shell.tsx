@@ -1,0 +1,183 @@
+import { Dialog } from "@base-ui/react/dialog";
+import { Menu } from "@base-ui/react/menu";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+
+import { newestRevision } from "../api/client";
+import { useRealms, useReadiness } from "../api/server";
+import { Icon } from "../parts/icon";
+import { bare } from "../parts/name";
+import { ToastRegion } from "../parts/toast";
+import { count, t } from "../words";
+import { KeySheet } from "./key-sheet";
+import { useKeys, usePlaceKeys } from "./keys";
+import { preferences, setPreference, type Preferences } from "./preferences";
+import { Rail } from "./rail";
+import { Search } from "./search";
+import { useLogout, useSession } from "./session";
+import styles from "./shell.module.css";
+
+/** What stands around every page: rail, search, account, banners. */
+export function Shell() {
+  const [keysShown, showKeys] = useState(false);
+  usePlaceKeys();
+  useKeys({
+    "?": () => {
+      showKeys(true);
+    },
+  });
+  useHeadingFocus();
+  return (
+    <div className={styles.app}>
+      <a className={styles.skip} href="#main">
+        {t("Skip to the page")}
+      </a>
+      <div className={styles.rail}>
+        <Rail />
+      </div>
+      <div className={styles.page}>
+        <header className={styles.top}>
+          <RailDrawer />
+          <Search />
+          <span className={styles.space} />
+          <Account />
+        </header>
+        <Banners />
+        <main id="main" className={styles.main}>
+          <Outlet />
+        </main>
+      </div>
+      <KeySheet open={keysShown} onClose={() => { showKeys(false); }} />
+      <ToastRegion />
+    </div>
+  );
+}
+
+/** A reader of the screen lands on the heading of the page that was opened. */
+function useHeadingFocus(): void {
+  const path = useLocation({ select: (location) => location.pathname });
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+  }, [path]);
+}
+
+function RailDrawer() {
+  const path = useLocation({ select: (location) => location.href });
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    setOpen(false);
+  }, [path]);
+  return (
+    <Dialog.Root open={open} onOpenChange={setOpen}>
+      <Dialog.Trigger className={styles.burger} aria-label={t("Menu")}>
+        <Icon name="menu" />
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={styles.backdrop} />
+        <Dialog.Popup className={styles.drawer} aria-label={t("Menu")}>
+          <Rail />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+const THEMES: [Preferences["theme"], string][] = [
+  ["auto", "As the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+function Account() {
+  const session = useSession();
+  const logout = useLogout();
+  const [chosen, choose] = useState(preferences().theme);
+  const name = bare(session.user);
+  return (
+    <Menu.Root>
+      <Menu.Trigger className={styles.avatar} aria-label={t("Account of {name}", { name })}>
+        {name.slice(0, 2).toUpperCase()}
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner align="end" sideOffset={6} className={styles.layer}>
+          <Menu.Popup className={styles.menu}>
+            <div className={styles.who}>
+              <b>{name}</b>
+              <span>
+                {session.administrator ? t("administrator of the server") : session.directory}
+              </span>
+            </div>
+            <Menu.RadioGroup
+              value={chosen}
+              onValueChange={(theme: Preferences["theme"]) => {
+                choose(theme);
+                setPreference("theme", theme);
+              }}
+            >
+              {THEMES.map(([theme, text]) => (
+                <Menu.RadioItem key={theme} value={theme} className={styles.item}>
+                  {t(text)}
+                </Menu.RadioItem>
+              ))}
+            </Menu.RadioGroup>
+            <Menu.Item className={styles.item} render={<Link to="/settings/tokens" />}>
+              {t("Tokens")}
+            </Menu.Item>
+            <Menu.Item className={styles.item} onClick={logout}>
+              {t("Log out")}
+            </Menu.Item>
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
+/** What everybody should know: weakened protection, a server that fails writes, newer data. */
+function Banners() {
+  const readiness = useReadiness();
+  const realms = useRealms();
+  const newest = useSyncExternalStore(newestRevision.subscribe, newestRevision.get);
+  const [shown, setShown] = useState(newest);
+  const path = useLocation({ select: (location) => location.href });
+  useEffect(() => {
+    setShown(newestRevision.get());
+  }, [path]);
+  return (
+    <div className={styles.banners}>
+      {readiness.weak.map((text) => (
+        <p key={text} className={styles.banner} role="status">
+          <b>{t("Protection is weakened.")}</b> {text}
+        </p>
+      ))}
+      {readiness.down && (
+        <p className={styles.banner} role="alert">
+          {readiness.down}
+        </p>
+      )}
+      {shown > 0 && newest > shown && (
+        <p className={styles.banner} role="status">
+          {t("{n, plural, one {# change} other {# changes}} since this page was read.", {
+            n: newest - shown,
+          })}{" "}
+          <button
+            type="button"
+            onClick={() => {
+              location.reload();
+            }}
+          >
+            {t("Reload")}
+          </button>
+        </p>
+      )}
+      <span className="visually-hidden">
+        {realms.data && t("{n} realms", { n: count(realms.data.realms.length) })}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,158 @@
+import { Link } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+
+import { $api } from "../../api/client";
+import { governed, useRealms } from "../../api/server";
+import { suggest, suggestOperation } from "../../api/suggest";
+import { Button } from "../../parts/button";
+import { SelectField } from "../../parts/fields";
+import { kindOf } from "../../parts/name";
+import { Card } from "../../parts/page";
+import { Picker } from "../../parts/picker";
+import { Tabs } from "../../parts/tabs";
+import { t } from "../../words";
+import styles from "./ask.module.css";
+
+export interface Question {
+  realm?: string;
+  who?: string;
+  do?: string;
+  on?: string;
+}
+
+/** The four ways to ask, with what was already said. */
+export function AskTabs({ search }: { search: Question }) {
+  const { realm, who, do: act, on } = search;
+  const exact = { exact: true, includeSearch: false };
+  return (
+    <Tabs label={t("Questions")}>
+      <Link to="/ask" search={{ realm, who, do: act, on }} activeOptions={exact}>
+        {t("May …?")}
+      </Link>
+      <Link to="/ask/who" search={{ realm, do: act, on }} activeOptions={exact}>
+        {t("Who may …?")}
+      </Link>
+      <Link to="/ask/what" search={{ realm, who, do: act }} activeOptions={exact}>
+        {t("What may …?")}
+      </Link>
+      <Link to="/ask/compare" search={{ realm, a: who, do: act }} activeOptions={exact}>
+        {t("Compare")}
+      </Link>
+    </Tabs>
+  );
+}
+
+/** The question as a sentence with a field for each of its words. */
+export function QuestionForm({
+  search,
+  people = false,
+  things = true,
+  onAsk,
+}: {
+  search: Question;
+  people?: boolean;
+  things?: boolean;
+  onAsk: (question: Question) => void;
+}) {
+  const realms = governed(useRealms().data?.realms);
+  const [draft, setDraft] = useState(search);
+  const { realm: asked, who: askedWho, do: askedAct, on: askedOn } = search;
+  useEffect(() => {
+    setDraft({ realm: asked, who: askedWho, do: askedAct, on: askedOn });
+  }, [asked, askedWho, askedAct, askedOn]);
+  const realm = draft.realm ?? realms[0]?.name ?? "";
+  const vocabulary = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/operations",
+    { params: { path: { realm } } },
+    { enabled: realm !== "", staleTime: 300_000 },
+  );
+  const ask = () => {
+    const who = draft.who && !kindOf(draft.who) ? `user:${draft.who}` : draft.who;
+    onAsk({ ...draft, realm, who });
+  };
+  const set = (part: keyof Question) => (value: string) => {
+    setDraft((before) => ({ ...before, [part]: value }));
+  };
+  return (
+    <form
+      className={styles.question}
+      onSubmit={(event) => {
+        event.preventDefault();
+        ask();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && event.ctrlKey) ask();
+      }}
+    >
+      <SelectField
+        label={t("Realm")}
+        hidden
+        value={realm}
+        options={realms.map((one) => [one.name, one.title || one.name] as const)}
+        onChange={(event) => {
+          setDraft((before) => ({ ...before, realm: event.target.value, do: "", on: "" }));
+        }}
+      />
+      <span>{people ? t("May") : t("Who may")}</span>
+      {people && (
+        <Picker
+          label={t("Person")}
+          placeholder={t("a person")}
+          value={draft.who ?? ""}
+          onChange={set("who")}
+          suggest={suggest("user,group,role", realm)}
+          source={`people ${realm}`}
+        />
+      )}
+      <Picker
+        label={t("Operation")}
+        placeholder={t("do what")}
+        value={draft.do ?? ""}
+        onChange={set("do")}
+        suggest={suggestOperation(vocabulary.data)}
+        source={`operations ${realm} ${vocabulary.data ? "" : "loading"}`}
+      />
+      {things && (
+        <Picker
+          label={t("Asset")}
+          placeholder={t("on which asset")}
+          value={draft.on ?? ""}
+          onChange={set("on")}
+          suggest={suggest("entity", realm)}
+          source={`entities ${realm}`}
+        />
+      )}
+      <span aria-hidden="true">?</span>
+      <Button look="main" type="submit" disabled={!draft.do}>
+        {t("Ask")}
+      </Button>
+    </form>
+  );
+}
+
+/** Three questions that the realm can answer, for who does not know what to ask. */
+export function Examples() {
+  const realms = governed(useRealms().data?.realms);
+  const realm = realms[0];
+  const listed = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/operations",
+    { params: { path: { realm: realm?.name ?? "" } } },
+    { enabled: Boolean(realm), staleTime: 300_000 },
+  );
+  const operations = (listed.data?.operations ?? []).filter((one) => /\.(load|read|get)$/.test(one.name));
+  return (
+    <Card title={t("What can be asked")}>
+      <ul className={styles.examples}>
+        {operations.slice(0, 3).map((one) => (
+          <li key={one.name}>
+            <Link to="/ask/who" search={{ realm: realm?.name, do: one.name }}>
+              {t("Who may {act}?", { act: one.title })}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

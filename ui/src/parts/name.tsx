@@ -1,0 +1,46 @@
+import { Fragment } from "react";
+
+import styles from "./name.module.css";
+
+// Characters that would change how the text around them reads, or that cannot be seen.
+// eslint-disable-next-line no-control-regex
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+const UNSEEN_ALL = new RegExp(UNSEEN, "g");
+
+/**
+ * A name as it is stored: in an isolate of its own, unseen characters as boxes with their code,
+ * long names cut in the middle with the whole one on focus and hover.
+ */
+export function Name({ text, cut = 80 }: { text: string; cut?: number }) {
+  const half = Math.floor(cut / 2);
+  const shown = text.length > cut ? `${text.slice(0, half)}…${text.slice(-half + 1)}` : text;
+  return (
+    <bdi className={styles.name} title={text.length > cut ? text.replace(UNSEEN_ALL, "□") : undefined}>
+      {UNSEEN.test(shown) ? boxed(shown) : shown}
+    </bdi>
+  );
+}
+
+function boxed(text: string) {
+  return Array.from(text, (one, place) =>
+    UNSEEN.test(one) ? (
+      <span key={place} className={styles.box}>
+        {(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}
+      </span>
+    ) : (
+      <Fragment key={place}>{one}</Fragment>
+    ),
+  );
+}
+
+/** What a principal or entity is called without its kind: `user:ana` is `ana`. */
+export function bare(name: string): string {
+  const colon = name.indexOf(":");
+  return colon < 0 ? name : name.slice(colon + 1);
+}
+
+/** The kind of a principal or entity: `user:ana` is a `user`; a URN's is its entity type. */
+export function kindOf(name: string): string {
+  const colon = name.indexOf(":");
+  return colon < 0 ? "" : name.slice(0, colon);
+}

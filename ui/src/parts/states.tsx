@@ -1,0 +1,78 @@
+import { useEffect, useState, type ReactNode } from "react";
+
+import type { Problem } from "../api/client";
+import { t } from "../words";
+import { Button } from "./button";
+import { Glyph } from "./glyph";
+import { Name } from "./name";
+import styles from "./states.module.css";
+
+/** Keeps the place of what is being fetched; shown only after 150 ms. */
+export function Loading({ rows = 3 }: { rows?: number }) {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setLate(true);
+    }, 150);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, []);
+  return (
+    <div className={styles.loading} role="status" aria-busy="true">
+      <span className="visually-hidden">{t("Loading")}</span>
+      {late && Array.from({ length: rows }, (_, row) => <span key={row} className={styles.bone} />)}
+    </div>
+  );
+}
+
+/** What would be here, and the one act that fills it. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className={styles.empty}>
+      <h3>{title}</h3>
+      {children}
+    </div>
+  );
+}
+
+/** What went wrong in the server's own words; a refusal says who can open it. */
+export function ProblemView({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
+  const denied = problem.status === 403;
+  return (
+    <div className={styles.problem} role="alert" data-denied={denied || undefined}>
+      <Glyph state={denied ? "deny" : "partial"} size={22} />
+      <div className={styles.says}>
+        <p className={styles.detail}>{problem.detail}</p>
+        {problem.missing && (
+          <p>
+            {t("It needs")} <code>{problem.missing.privilege}</code> {t("on")}{" "}
+            <Name text={problem.missing.object} />
+          </p>
+        )}
+        {!!problem.may_grant?.length && (
+          <p>
+            {t("Who can grant it:")}{" "}
+            {problem.may_grant.map((who, place) => (
+              <span key={who}>
+                {place > 0 && ", "}
+                <Name text={who} />
+              </span>
+            ))}
+          </p>
+        )}
+        {problem.errors?.map((one) => (
+          <p key={one.path + one.message}>
+            <code>{one.path}</code> {one.message}
+          </p>
+        ))}
+        {problem.request_id && (
+          <p className={styles.id}>
+            {t("Request")} <code>{problem.request_id}</code>
+          </p>
+        )}
+      </div>
+      {onRetry && !denied && <Button onClick={onRetry}>{t("Try again")}</Button>}
+    </div>
+  );
+}

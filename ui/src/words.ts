@@ -1,0 +1,40 @@
+import { i18n } from "@lingui/core";
+import { compileMessage } from "@lingui/message-utils/compileMessage";
+
+i18n.setMessagesCompiler(compileMessage);
+i18n.loadAndActivate({ locale: "en", messages: {} });
+
+/** The text in the reader's language; `{name}` and ICU plurals are filled from `values`. */
+export function t(text: string, values?: Record<string, unknown>): string {
+  return i18n._(text, values);
+}
+
+const whole = new Intl.NumberFormat("en");
+
+/** A whole number as the reader writes it: `1,949`. */
+export function count(n: number): string {
+  return whole.format(n);
+}
+
+const day = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
+
+/** A moment (RFC 3339 or seconds since the epoch) with date and time. */
+export function moment(at: string | number): string {
+  return day.format(new Date(typeof at === "number" ? at * 1_000 : at));
+}
+
+/** How long ago, or in how long: `2 hours ago`; beyond 30 days the date. */
+export function ago(at: string | number, now = Date.now()): string {
+  const seconds = ((typeof at === "number" ? at * 1_000 : Date.parse(at)) - now) / 1_000;
+  if (Math.abs(seconds) > 30 * 86_400) return moment(at);
+  for (const [unit, size] of STEPS) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  }
+  return relative.format(0, "minute");
+}

@@ -1,0 +1,23 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+const server = process.env.LAKEWARDEN_URL ?? "http://127.0.0.1:8787";
+const token = process.env.LAKEWARDEN_TOKEN;
+const proxied = {
+  target: server,
+  headers: token ? { Authorization: `Bearer ${token}` } : undefined,
+};
+
+export default defineConfig({
+  base: "/ui/",
+  plugins: [react()],
+  build: {
+    outDir: "../src/lakewarden/ui/dist",
+    emptyOutDir: true,
+    // Inlined assets and the preload shim would break the content security policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    target: "es2023",
+  },
+  server: { proxy: { "/api": proxied, "/r/": proxied, "/openapi.json": proxied, "/readyz": proxied } },
+});

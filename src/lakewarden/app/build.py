@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from threading import Event
 from typing import Final, cast
 from weakref import WeakSet
@@ -136,12 +137,13 @@ class Application:
     def _parts(self) -> Parts:
         settings, limits = self.settings, self.settings.limits
         service = DecisionService(cast(Store, _Absent()))
-        given = services(settings)
+        authenticator = self._authenticator()
+        given = replace(services(settings), holder_of=authenticator.holder_of)
         hosts = settings.own_hosts
         return Parts(
             table=self._table,
             service=service,
-            authenticator=self._authenticator(),
+            authenticator=authenticator,
             services=given,
             limits=limits,
             workers=self._handlers,

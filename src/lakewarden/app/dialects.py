@@ -1,4 +1,4 @@
-"""The dialects that the server speaks: those of the systems, AuthZEN, and our own."""
+"""What the server speaks: the dialects of the systems, AuthZEN, our own API, the pages."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from lakewarden.http.admin.dialect import Admin
 from lakewarden.http.authzen.dialect import AuthZen
 from lakewarden.http.exchange import Dialect
 from lakewarden.registry import SystemDefinition, registry
+from lakewarden.ui.pages import Pages
 
 _PARAMETER: Final = re.compile(r"\{[^}]*\}")
 
@@ -28,7 +29,9 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
         for system, dialect in known.having("dialect")
     ]
     own = [dialect for system, dialect in spoken if system.is_own]
-    dialects = [*own, AuthZen(), Admin()]
+    dialects: list[Dialect] = [*own, AuthZen(), Admin()]
+    if given.ui.enabled:
+        dialects.append(Pages())
     for system, dialect in spoken:
         if not system.is_own:
             clash = _clash(system, dialect, dialects)

@@ -18,14 +18,18 @@ from lakewarden.app.http_head import Pair
 from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.routing import Found, Lost, Table
 from lakewarden.authn import cookie, header
-from lakewarden.authn.header import Credentials, Nothing
+from lakewarden.authn.header import Credentials, Nothing, Session
 from lakewarden.config.settings import Limits
+from lakewarden.http.exchange import Refused
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import split_path
 from lakewarden.service.state import State
 
 MOST_KEPT: Final = 4_096
 """Heads that are kept; then all are forgotten."""
+
+ADMIN: Final = "admin"
+"""The name of our own API among the dialects."""
 
 MOST_BYTES: Final = 4_096
 """A larger head is not kept."""
@@ -92,8 +96,8 @@ class HeadCache:
         heads.check_encoding(head.headers)
         fields = heads.query_of(query)
         credentials = header.read(head.authorization)
-        if found.route.session and isinstance(credentials, Nothing):
-            credentials = cookie.read(head.headers, self._public_url)
+        if isinstance(credentials, Nothing):
+            credentials = self._session(method, found, head.headers)
         parsed = ParsedHead(
             found=found,
             headers=head.headers,
@@ -111,6 +115,27 @@ class HeadCache:
                 self._kept.clear()
             self._kept[method, path, query, tuple(headers)] = parsed
         return parsed
+
+    def _session(self, method: str, found: Found, headers: Mapping[str, str]) -> Credentials:
+        """The session that a cookie carries, on the routes that take one.
+
+        That of the pages counts for our own API and, below `/r/REALM`, for the dialects of the
+        systems; but for reading our own API a request has to confirm it. Where one signs in,
+        what is left of an old session does not count.
+        """
+        route, is_own = found.route, found.dialect.name == ADMIN
+        of_pages: Credentials = Nothing()
+        below_realm = found.realm is not None and bool(found.dialect.models)
+        if (is_own or below_realm) and not route.public:
+            of_pages = cookie.read_pages(headers, self._public_url)
+        if isinstance(of_pages, Session):
+            if (is_own and method == "GET") or cookie.is_confirmed(headers, of_pages):
+                return of_pages
+            if not route.session:
+                raise Refused(403, f"expected the header `{cookie.CSRF}` of this session")
+        if route.session:
+            return cookie.read(headers, self._public_url)
+        return of_pages
 
     def _find(self, method: str, path: bytes, state: State) -> Found | Lost:
         """The route of a path; raises `BadInput` for a path that is refused (R-42)."""

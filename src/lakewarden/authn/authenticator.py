@@ -104,6 +104,11 @@ class Authenticator:
             return Unauthenticated(NOT_GOOD_HERE)
         return found
 
+    def holder_of(self, text: str, state: State, now: float) -> Actor | None:
+        """Who brings a token, for who exchanges it; None for nobody."""
+        found = self.authenticate(Bearer(text), state, now, realm=None)
+        return found if isinstance(found, Actor) else None
+
     @property
     def stranger(self) -> Actor:
         """Whoever comes without credentials to what is for everybody."""

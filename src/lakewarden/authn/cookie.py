@@ -11,11 +11,15 @@ Source: security reference, R-55, R-57; `docs/decisions/0015`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hmac import compare_digest
 from typing import Final
 
 from lakewarden.authn.header import Credentials, Nothing, Session, Unreadable
 from lakewarden.authn.origin import is_own
-from lakewarden.service.session import COOKIE
+from lakewarden.service.session import COOKIE, PAGES_COOKIE, SECURE_PAGES_COOKIE, csrf_of
+
+CSRF: Final = "lakewarden-csrf"
+"""The header in which a page says what a foreign page cannot know."""
 
 MAX_CHARACTERS: Final = 128
 
@@ -30,7 +34,21 @@ def read(headers: Mapping[str, str], public_url: str) -> Credentials:
     >>> read({"cookie": "PLAY_SESSION=abc", "origin": "http://evil", "host": "h"}, "http://h").why
     'a session is believed from our own pages only'
     """
-    values = _values(headers.get("cookie", ""))
+    return _read(headers, public_url, (COOKIE,))
+
+
+def read_pages(headers: Mapping[str, str], public_url: str) -> Credentials:
+    """As `read`, of the cookie that the pages have."""
+    return _read(headers, public_url, (SECURE_PAGES_COOKIE, PAGES_COOKIE))
+
+
+def is_confirmed(headers: Mapping[str, str], credentials: Session) -> bool:
+    """Whether the request says what only our pages know of their session."""
+    return compare_digest(headers.get(CSRF, "").encode(), csrf_of(credentials.text).encode())
+
+
+def _read(headers: Mapping[str, str], public_url: str, names: tuple[str, ...]) -> Credentials:
+    values = _values(headers.get("cookie", ""), names)
     if not values:
         return Nothing()
     if len(values) > 1:
@@ -43,7 +61,7 @@ def read(headers: Mapping[str, str], public_url: str) -> Credentials:
     return Session(text)
 
 
-def _values(cookie: str) -> list[str]:
+def _values(cookie: str, names: tuple[str, ...]) -> list[str]:
     """The values of our cookie; it may stand among others, in whichever header."""
     pairs = (pair.partition("=") for part in cookie.split(", ") for pair in part.split(";"))
-    return [value.strip().strip('"') for name, _, value in pairs if name.strip() == COOKIE]
+    return [value.strip().strip('"') for name, _, value in pairs if name.strip() in names]

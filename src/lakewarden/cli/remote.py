@@ -263,7 +263,14 @@ def _way(given: Json, system: System) -> Way:
     grantors = tuple(_grantors(need["can_be_granted_by"]) for need in given["allow"])
     joins = tuple(read_principal(text) for text in given["join"])
     opens = tuple(given["opens"])
-    return Way(needs, tuple(given["lift"]), grantors, joins, opens, given["others"])
+    return Way(
+        needs,
+        tuple(one["statement"] for one in given["lift"]),
+        grantors,
+        joins,
+        opens,
+        given["others"],
+    )
 
 
 def _grantors(names: list[str] | None) -> tuple[Principal, ...] | None:

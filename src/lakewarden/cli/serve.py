@@ -40,6 +40,7 @@ class Listening:
             " `tls_principals` says who they are."
         ),
     ] = None
+    no_ui: Annotated[bool, Parameter(help="Leave the web pages out.", negative="")] = False
 
 
 @Parameter("*", show_default=False)
@@ -131,6 +132,7 @@ def serve(
 
     rest = {"database": database, "cdap_profile": cdap_profile, "log_level": log_level}
     said = {**asdict(listening), **asdict(believing), **rest, "indexes": indexes or UNSAID}
+    said["ui"] = {"enabled": False} if said.pop("no_ui") else UNSAID
     settings = load(config, {key: value for key, value in said.items() if value != UNSAID})
     settings, remarks = preflight(settings)
     sock = server.bind(settings.host, settings.port)

@@ -128,6 +128,12 @@ class Audit(Section):
     anchor_seconds: float = Field(default=60.0, ge=0.0, le=86_400.0)
 
 
+class Ui(Section):
+    """The web pages below `/ui/`: whether they are served."""
+
+    enabled: bool = True
+
+
 class ServerSettings(BaseSettings):
     """What `lakewarden serve` needs to know, without the settings of the systems.
 
@@ -165,6 +171,7 @@ class ServerSettings(BaseSettings):
     oidc: Oidc = Oidc()
     limits: Limits = Limits()
     audit: Audit = Audit()
+    ui: Ui = Ui()
     rate_limits: RateLimits = RateLimits()
 
     @classmethod

@@ -68,6 +68,7 @@ class Services:
     `secret_keys` seal secrets, the first one new ones; `weakened` says in a sentence each
     what is switched off; `systems` are the settings of the systems by name. `live` reads the
     databases of live catalogs; None: there are none.
+    `holder_of` says who brings a token, None for nobody.
     `sealing` seals secrets; None: there is no key, and no secret is kept. `passwords` hashes
     them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
     reads that were denied.
@@ -85,6 +86,7 @@ class Services:
     live: Live | None = None
     sealing: Sealing | None = None
     passwords: Hashing | None = None
+    holder_of: Callable[[str, State, float], Actor | None] = lambda *_: None
     usage: Usage = field(default_factory=Usage)
     denials: Denials = field(default_factory=Denials)
 

@@ -72,10 +72,11 @@ def load(state: State, actor: Actor, realm: str, text: str, now: float) -> Store
     if refused is not None:
         return refused
     found = state.realm(realm)
-    return _stored(found, _named(found, text))
+    return _stored(found, named(found, text))
 
 
-def _named(found: RealmState, text: str) -> Entity:
+def named(found: RealmState, text: str) -> Entity:
+    """The entity that a text names, stored or not; raises `BadInput`."""
     entity = found.system.entity(text)
     if entity == NO_RESOURCE or not entity.name:
         raise BadInput(f"`{text}` names no entity")
@@ -126,8 +127,8 @@ def put(
         return refused
     _refuse_control(realm)
     found = transaction.realm(realm)
-    entity = _named(found, text)
-    above = found.system.spelling.parent(entity) if parent is None else _named(found, parent)
+    entity = named(found, text)
+    above = found.system.spelling.parent(entity) if parent is None else named(found, parent)
     coded = found.matrix.snapshot.coded
     if not coded.is_known(entity):
         transaction.change(realm, EntityAdded(entity, above))
@@ -157,7 +158,7 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
         return refused
     _refuse_control(realm)
     found = transaction.realm(realm)
-    entity = _named(found, text)
+    entity = named(found, text)
     if found.matrix.snapshot.coded.is_known(entity):
         transaction.change(realm, EntityDropped(entity))
     return None

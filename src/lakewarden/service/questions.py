@@ -8,17 +8,17 @@ is told only of statements and names that the answer cannot do without.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
 from lakewarden.kernel.explain import Explanation, Step, explain
 from lakewarden.kernel.listing import Page, page
-from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.privileges import operations_of, privileges_of
 from lakewarden.kernel.request import Decision, Reason, Request
-from lakewarden.kernel.statement import Statement, Where
+from lakewarden.kernel.statement import On, Statement, Where
 from lakewarden.kernel.who import who as who_may
 from lakewarden.service import control, question_text
 from lakewarden.service.actor import Actor
@@ -26,6 +26,7 @@ from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
 from lakewarden.service.question_text import Words
 from lakewarden.service.realm import CONTROL
+from lakewarden.service.sentence import Sentences, Word
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
 
@@ -60,6 +61,9 @@ class Held:
     operations: tuple[str, ...]
 
 
+_NOBODY: Final = Principal(USER, "")
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """Who may do an operation on an entity."""
@@ -73,13 +77,18 @@ class Reasons:
     """An explanation, with the statements it names and how each reaches the asker.
 
     `reaching` leads, by statement, from the asker over groups and roles to whom it names;
-    `notes` tell of ALLOWs that are over or yet to begin.
+    `notes` tell of ALLOWs that are over or yet to begin. `summary` is the answer in a sentence.
+    `lifters` are, by DENY that a way lifts, the stored users who may take it away; None where
+    that is no operation of the model. `asker` is whom the question is about.
     """
 
     found: Explanation
     statements: tuple[Statement, ...]
     reaching: dict[str, tuple[Principal, ...]]
     notes: tuple[str, ...] = ()
+    summary: tuple[Word, ...] = ()
+    lifters: dict[str, tuple[Principal, ...] | None] = field(default_factory=dict)
+    asker: Principal = _NOBODY
 
 
 class Rights:
@@ -285,7 +294,35 @@ def reasons(state: State, actor: Actor, asked: Asked) -> Reasons:
         named = [_narrowed(asked, one) for one in _statements(asked, found) if _is_plain(one)]
     chains = ((s.id, question_text.reaching(asked.realm.matrix, asked.request, s)) for s in named)
     reaching = {id: chain for id, chain in chains if chain is not None}
-    return Reasons(found, tuple(named), reaching, notes)
+    summary = Sentences(asked.realm).answer(asked.request, found, named)
+    return Reasons(
+        found,
+        tuple(named),
+        reaching,
+        notes,
+        tuple(summary),
+        _lifters(asked, found, named),
+        asked.request.principal,
+    )
+
+
+def _lifters(
+    asked: Asked, found: Explanation, named: Sequence[Statement]
+) -> dict[str, tuple[Principal, ...] | None]:
+    lifted = {id for way in found.ways for id in way.lifted}
+    return {one.id: _who_lifts(asked, one) for one in named if one.id in lifted}
+
+
+def _who_lifts(asked: Asked, statement: Statement) -> tuple[Principal, ...] | None:
+    """Who may hand out, and so take away, all that the statement names where it sits."""
+    matrix = asked.realm.matrix
+    model, scope = matrix.snapshot.model, statement.scope
+    if model.granting is None or not isinstance(scope, On):
+        return None
+    if model.operation(model.granting).rule_or_none(scope.entity.type) is None:
+        return None
+    question = Request(asked.request.principal, model.granting, scope.entity, asked.request.now)
+    return tuple(sorted(who_may(matrix, question)))
 
 
 def _may_read_statements(state: State, actor: Actor, asked: Asked) -> bool:

@@ -1,21 +1,26 @@
-"""Sessions of those who signed in with a password: tokens that a cookie carries.
+"""Sessions of those who signed in: tokens that a cookie carries.
 
-A session is a token of ours that is good in one realm; its id tells it from the tokens that
-people make. It is over when nothing came with it for half an hour, and after eight hours in any
-case. Source: security reference, R-55.
+A session is a token of ours; its id tells it from the tokens that people make. One that a
+password of a realm opened is good in that realm, one of the pages wherever the credential was
+that it was exchanged for. It is over when nothing came with it for half an hour, and after eight
+hours in any case. Source: security reference, R-55.
 """
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from lakewarden.service import control
 from lakewarden.service import token as tokens
 from lakewarden.service.actor import Actor
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.control import Denied
 from lakewarden.service.effect import TokenChanged
-from lakewarden.service.realm import Realm, Token, people_of
+from lakewarden.service.realm import CONTROL, Realm, Token, people_of
 from lakewarden.service.state import State
 from lakewarden.service.token import Issued
 from lakewarden.service.write_transaction import WriteTransaction
@@ -31,7 +36,15 @@ MOST: Final = 32
 """Sessions of one user at a time; the oldest make room."""
 
 COOKIE: Final = "PLAY_SESSION"
-"""The cookie that carries it: as DataHub's frontend calls it."""
+"""The cookie that carries one of a realm: as DataHub's frontend calls it."""
+
+PAGES_COOKIE: Final = "lakewarden_ui"
+"""The cookie that carries one of the pages."""
+
+SECURE_PAGES_COOKIE: Final = "__Host-lakewarden"
+"""The same where the pages go over TLS."""
+
+_CSRF_CHARACTERS: Final = 43
 
 CREDENTIAL: Final = "session:"
 """What the credential of an actor begins with who came with a session; its id follows."""
@@ -48,36 +61,88 @@ def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
     What is over of the realm's sessions goes.
     """
     found = transaction.realm(realm).realm
-    own = sorted(_sessions(transaction.state, found, user), key=lambda one: (one.created, one.id))
-    gone = [one for one in _sessions(transaction.state, found) if one.expires <= transaction.now]
-    gone += own[: max(0, len(own) - MOST + 1)]
-    end(transaction, found, gone)
+    return _begin(transaction, found.directory, found.name, user, transaction.actor.unproven)
+
+
+def sign_in(transaction: WriteTransaction, actor: Actor, old: str = "") -> Issued:
+    """A new session of somebody who was believed: good wherever the credential was.
+
+    The session whose text is `old` ends.
+    """
+    ended = transaction.state.tokens.get(tokens.digest(old)) if old else None
+    if ended is not None and is_session(ended):
+        _end(transaction, ended.directory, [ended])
+    issued = _begin(transaction, actor.directory, actor.realm, actor.user, actor.unproven)
+    _record(transaction, "session.create", actor, issued.token, actor.credential)
+    return issued
+
+
+def sign_out(transaction: WriteTransaction) -> None:
+    """Ends the session with which the caller came, if it came with one."""
+    token = of(transaction.state, transaction.actor)
+    if token is not None:
+        _end(transaction, token.directory, [token])
+        _record(transaction, "session.end", transaction.actor, token, "signed out")
+
+
+def _begin(
+    transaction: WriteTransaction, directory: str, realm: str | None, user: str, unproven: str
+) -> Issued:
+    state, now = transaction.state, transaction.now
+    home = list(_sessions(state, directory, realm))
+    own = sorted((one for one in home if one.user == user), key=lambda one: (one.created, one.id))
+    gone = [one for one in home if one.expires <= now] + own[: max(0, len(own) - MOST + 1)]
+    _end(transaction, directory, gone)
     text = tokens.new_text()
     token = Token(
         id=f"{tokens.SESSIONS}{secrets.token_hex(12)}",
         digest=tokens.digest(text),
         user=user,
-        created=transaction.now,
-        expires=transaction.now + IDLE,
-        directory=found.directory,
-        realm=found.name,
+        created=now,
+        expires=now + IDLE,
+        directory=directory,
+        realm=realm,
         title="session",
-        unproven=transaction.actor.unproven or None,
+        unproven=unproven or None,
     )
-    transaction.change(people_of(found.directory), TokenChanged(token.id, token))
+    transaction.change(people_of(directory), TokenChanged(token.id, token))
     return Issued(token, text)
+
+
+def _record(
+    transaction: WriteTransaction, operation: str, actor: Actor, token: Token, reason: str
+) -> None:
+    transaction.record(
+        AuditEvent(
+            time=transaction.now,
+            actor=actor.recorded,
+            operation=operation,
+            target=f"directory:{token.directory}",
+            outcome="allow",
+            reason=reason,
+            realm=CONTROL,
+            wire=transaction.actor.wire,
+            request_id=transaction.actor.request_id,
+            details={"session": token.id},
+        )
+    )
 
 
 def end(transaction: WriteTransaction, realm: Realm, ended: Iterable[Token]) -> None:
     """From now on the tokens are good no more."""
+    _end(transaction, realm.directory, ended)
+
+
+def _end(transaction: WriteTransaction, directory: str, ended: Iterable[Token]) -> None:
     ids = dict.fromkeys(token.id for token in ended)
     if ids:
-        transaction.change(people_of(realm.directory), *(TokenChanged(id, None) for id in ids))
+        transaction.change(people_of(directory), *(TokenChanged(id, None) for id in ids))
 
 
 def end_all(transaction: WriteTransaction, realm: Realm, user: str) -> int:
     """Ends all sessions of a user in the realm; how many there were."""
-    theirs = list(_sessions(transaction.state, realm, user))
+    home = _sessions(transaction.state, realm.directory, realm.name)
+    theirs = [one for one in home if one.user == user]
     end(transaction, realm, theirs)
     return len(theirs)
 
@@ -106,8 +171,50 @@ def kept_alive(token: Token, now: float) -> Token | None:
     return None if expires <= token.expires else replace(token, expires=expires)
 
 
-def _sessions(state: State, realm: Realm, user: str | None = None) -> Iterator[Token]:
+def listed(
+    state: State, actor: Actor, directory: str, user: str | None, now: float
+) -> list[Token] | Denied:
+    """The sessions of a directory, or of one user of it, that go on; the oldest first."""
+    own = user is not None and (actor.user, actor.directory) == (user, directory)
+    operation = "token.list_own" if own else "token.list"
+    refused = control.denied(state, actor, operation, control.directory(directory), now)
+    if refused is not None:
+        return refused
+    going = (
+        token
+        for token in state.tokens.values()
+        if is_session(token) and token.directory == directory and now < token.expires
+        if user in (None, token.user)
+    )
+    return sorted(going, key=lambda token: (token.created, token.id))
+
+
+def revoke(transaction: WriteTransaction, id: str, directory: str | None = None) -> Denied | None:
+    """Ends a session, one's own or somebody else's; one that is not there is over already."""
+    home = directory or transaction.actor.directory
+    token = next((one for one in transaction.state.tokens.values() if one.id == id), None)
+    own = token is not None and (token.user, token.directory) == (
+        transaction.actor.user,
+        transaction.actor.directory,
+    )
+    operation = "token.revoke_own" if own else "token.revoke"
+    refused = control.refused(transaction, operation, control.directory(home), session=id)
+    if refused is not None:
+        return refused
+    if token is not None and is_session(token) and token.directory == home:
+        _end(transaction, home, [token])
+    return None
+
+
+def csrf_of(text: str) -> str:
+    """What a page says beside the cookie, so that no page of others can speak for it.
+
+    Worked out from the text of the session: whoever can read it has the session anyway.
+    """
+    return hashlib.sha256(f"csrf {text}".encode()).hexdigest()[:_CSRF_CHARACTERS]
+
+
+def _sessions(state: State, directory: str, realm: str | None) -> Iterator[Token]:
     for token in state.tokens.values():
-        home = (token.directory, token.realm) == (realm.directory, realm.name)
-        if home and is_session(token) and user in (None, token.user):
+        if (token.directory, token.realm) == (directory, realm) and is_session(token):
             yield token

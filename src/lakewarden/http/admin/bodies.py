@@ -231,6 +231,51 @@ class Memberships(Paged, kw_only=True):
 # Tokens
 
 
+class SignIn(Body, kw_only=True):
+    """What one signs in with: nothing, where the header brings credentials."""
+
+    user: str = ""
+    password: str = ""
+    token: str = ""
+    realm: str = ""
+
+
+class SessionGiven(Given, kw_only=True):
+    """Who is signed in, and what the pages need to speak for them.
+
+    `csrf` is said in the header `Lakewarden-CSRF`; it is empty, and the ends are null, for who
+    came with other credentials than a session.
+    """
+
+    user: str
+    directory: str
+    realm: str | None
+    modes: list[str]
+    csrf: str
+    ends: datetime | None
+    idle_ends: datetime | None
+    administrator: bool
+
+
+class SessionRow(Given, kw_only=True):
+    """A session that goes on; `own`: the one of this request."""
+
+    id: str
+    user: str
+    directory: str
+    realm: str | None
+    began: datetime
+    ends: datetime
+    idle_ends: datetime
+    own: bool
+
+
+class Sessions(Given, kw_only=True):
+    """Sessions that go on, the oldest first."""
+
+    sessions: list[SessionRow]
+
+
 class NewToken(Body, kw_only=True):
     """A token to be made, good for so many seconds. Without a user it is the caller's own.
 
@@ -371,6 +416,41 @@ class Entities(Paged, kw_only=True):
 # Questions
 
 
+class ChildGiven(Given, kw_only=True):
+    """An entity in its container: what lies directly in it, and all that lies below it."""
+
+    entity: str
+    type: str
+    label: str
+    children: int
+    below: int
+
+
+class ChildrenGiven(Paged, kw_only=True):
+    """What lies directly in an entity, in the order of places."""
+
+    children: list[ChildGiven]
+
+
+class HitGiven(Given, kw_only=True):
+    """A name that fits; `in` is what it lies in, empty at the top."""
+
+    kind: str
+    realm: str
+    type: str
+    name: str
+    label: str
+    container: str = field(name="in")
+
+
+class SearchGiven(Given, kw_only=True):
+    """The best names, how many fit in all, and the realms that were left out."""
+
+    results: list[HitGiven]
+    total: int
+    left_out: list[str]
+
+
 class Act(Body, kw_only=True):
     """The entity of a question, and what comes along with the act.
 
@@ -509,6 +589,35 @@ class NeedGiven(Given, kw_only=True):
     can_be_granted_by: list[str] | None
 
 
+class RefGiven(Given, kw_only=True):
+    """What a word names: an entity, a principal, a privilege, an operation or a statement."""
+
+    kind: str
+    name: str
+    realm: str
+
+
+class WordGiven(Given, kw_only=True):
+    """A part of a sentence."""
+
+    text: str
+    ref: RefGiven | None = None
+
+
+class LiftGiven(Given, kw_only=True):
+    """A DENY in the way, and who may take it away; null: nothing hands such things out here."""
+
+    statement: str
+    can_be_lifted_by: list[str] | None
+
+
+class LeaveGiven(Given, kw_only=True):
+    """A membership by which a DENY reaches the asker."""
+
+    member: str
+    of: str
+
+
 class WayGiven(Given, kw_only=True):
     """A smallest change that would turn a denial: roles to enter, ALLOWs to add, DENYs to lift.
 
@@ -517,7 +626,8 @@ class WayGiven(Given, kw_only=True):
     """
 
     allow: list[NeedGiven]
-    lift: list[str]
+    lift: list[LiftGiven]
+    leave: list[LeaveGiven]
     join: list[str]
     opens: list[str]
     others: int | None
@@ -538,6 +648,7 @@ class ExplanationGiven(Answer, kw_only=True):
     ways: list[WayGiven]
     named: list[StatementGiven]
     reaching: list[Reached]
+    summary: list[WordGiven]
 
 
 class OperationGiven(Given, kw_only=True):

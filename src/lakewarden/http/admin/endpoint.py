@@ -19,6 +19,7 @@ from lakewarden.http import strict_json
 from lakewarden.http.admin import problem
 from lakewarden.http.admin.bodies import Body, Given, PageGiven
 from lakewarden.http.exchange import JSON, Exchange, Reply, Route
+from lakewarden.http.sign_in import keep_alive
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.control import Denied
 
@@ -30,7 +31,16 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Body)
 P = TypeVar("P", str, int)
 
-Answered = Given | Denied | None
+
+@dataclass(frozen=True, slots=True)
+class WithCookie:
+    """A body, or None for none, and the cookie that goes with it."""
+
+    given: Given | None
+    cookie: str
+
+
+Answered = Given | Denied | WithCookie | None
 """What a handler answers: a body, a no, or that it is done."""
 
 
@@ -90,6 +100,8 @@ class Endpoint:
     status: int = 200
     encoded_slash: bool = False
     body_limit: int | None = None
+    public: bool = False
+    rate_class: str = ""
 
     @property
     def address(self) -> str:
@@ -105,6 +117,8 @@ class Endpoint:
             self.handle,
             encoded_slash=self.encoded_slash,
             body_limit=self.body_limit,
+            public=self.public,
+            rate_class=self.rate_class,
         )
 
     def handle(self, exchange: Exchange) -> Reply:
@@ -116,11 +130,15 @@ class Endpoint:
         elif exchange.body.strip():
             raise BadInput("expected no body", where="body")
         answer = self.handler(*arguments)
+        keep_alive(exchange)
+        cookies: tuple[str, ...] = ()
+        if isinstance(answer, WithCookie):
+            cookies, answer = (answer.cookie,), answer.given
         if isinstance(answer, Denied):
             return problem.denied(exchange, answer)
         if answer is None:
-            return Reply(204)
-        return Reply(self.status, msgspec.json.encode(answer), JSON)
+            return Reply(204, cookies=cookies)
+        return Reply(self.status, msgspec.json.encode(answer), JSON, cookies=cookies)
 
     def _check_query(self, exchange: Exchange) -> None:
         known = {parameter.name for parameter in self.query}

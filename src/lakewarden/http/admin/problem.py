@@ -9,6 +9,7 @@ import msgspec
 
 from lakewarden.http.admin.bodies import Fault, Lacking, Problem
 from lakewarden.http.exchange import Exchange, Refused, Reply
+from lakewarden.http.sign_in import NotBelieved, TooMany
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import (
     BadInput,
@@ -53,6 +54,10 @@ def status_of(error: Exception) -> int:
     match error:
         case Refused(status=status):
             return status
+        case NotBelieved():
+            return 401
+        case TooMany():
+            return 429
         case Unknown(kind=kind) if kind in _NAMED:
             return 404
         case BadInput() | Unknown() | LimitExceeded():
@@ -76,6 +81,8 @@ def failed(exchange: Exchange | None, error: Exception) -> Reply:
     if isinstance(error, BadInput):
         faults = [Fault(path=error.where, message=error.message)]
     headers = {"Retry-After": "1"} if status == 503 else {}
+    if isinstance(error, TooMany):
+        headers = {"Retry-After": str(error.seconds)}
     title = _STARTING if isinstance(error, Starting) else None
     return _reply(status, str(error), exchange, headers, title, errors=faults)
 

@@ -16,6 +16,8 @@ from lakewarden.http.admin.bodies import (
     EntityName,
     ExplanationGiven,
     HeldGiven,
+    LeaveGiven,
+    LiftGiven,
     Listing,
     ListQuestion,
     NeedGiven,
@@ -25,11 +27,13 @@ from lakewarden.http.admin.bodies import (
     Question,
     Questions,
     Reached,
+    RefGiven,
     StepGiven,
     Users,
     Vocabulary,
     WayGiven,
     WhoQuestion,
+    WordGiven,
 )
 from lakewarden.http.admin.endpoint import Answered, Endpoint, cut, place_of, token_after
 from lakewarden.http.admin.problem import written
@@ -45,6 +49,7 @@ from lakewarden.service import control, questions
 from lakewarden.service.control import Denied
 from lakewarden.service.question_text import Words
 from lakewarden.service.questions import Reasons
+from lakewarden.service.sentence import Ref, Word
 
 _BATCH_BYTES = 4 * 1024 * 1024
 
@@ -180,14 +185,26 @@ def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationGiven:
         revision=found.decision.revision,
         rule=None if found.rule is None else _step(found.rule),
         statements=list(found.statements),
-        ways=[_way(way) for way in found.ways],
+        ways=[_way(way, reasons) for way in found.ways],
         notes=[*notes, *reasons.notes],
         named=[given(statement) for statement in reasons.statements],
         reaching=[
             Reached(statement=id, over=[principal_text(one) for one in chain])
             for id, chain in sorted(reasons.reaching.items())
         ],
+        summary=word_rows(reasons.summary),
     )
+
+
+def word_rows(words: Sequence[Word]) -> list[WordGiven]:
+    """A sentence as the API gives it."""
+    return [
+        WordGiven(text=one.text, ref=None if one.ref is None else _ref(one.ref)) for one in words
+    ]
+
+
+def _ref(ref: Ref) -> RefGiven:
+    return RefGiven(kind=ref.kind, name=ref.name, realm=ref.realm)
 
 
 def _step(step: Step) -> StepGiven:
@@ -201,7 +218,7 @@ def _step(step: Step) -> StepGiven:
     )
 
 
-def _way(way: Way) -> WayGiven:
+def _way(way: Way, reasons: Reasons) -> WayGiven:
     return WayGiven(
         allow=[
             NeedGiven(
@@ -211,11 +228,25 @@ def _way(way: Way) -> WayGiven:
             )
             for need, names in zip(way.needs, way.grantors, strict=True)
         ],
-        lift=list(way.lifted),
+        lift=[
+            LiftGiven(statement=id, can_be_lifted_by=_names(reasons.lifters.get(id)))
+            for id in way.lifted
+        ],
+        leave=[
+            LeaveGiven(member=principal_text(member), of=principal_text(of))
+            for id in way.lifted
+            for member, of in leaving(reasons, id)
+        ],
         join=[principal_text(one) for one in way.joins],
         opens=list(way.opens),
         others=way.others,
     )
+
+
+def leaving(reasons: Reasons, id: str) -> list[tuple[Principal, Principal]]:
+    """The membership by which a statement reaches the asker: who is in what, the last step."""
+    chain = (reasons.asker, *reasons.reaching.get(id, ()))
+    return [] if len(chain) < 2 else [(chain[-2], chain[-1])]
 
 
 def _names(principals: tuple[Principal, ...] | None) -> list[str] | None:

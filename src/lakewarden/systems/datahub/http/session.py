@@ -1,13 +1,10 @@
-"""Who is turned away before anything is asked: see `service.presence`; and sessions kept alive."""
+"""Who is turned away before anything is asked: see `use_cases.account_status`."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import wraps
 
 from lakewarden.http.exchange import Exchange, Handler, Reply
-from lakewarden.kernel.errors import WardenError
-from lakewarden.service import session
 from lakewarden.systems.datahub.http.authorization import caller
 from lakewarden.systems.datahub.http.errors import forbidden
 from lakewarden.systems.datahub.settings import DataHubSettings
@@ -36,14 +33,3 @@ def refusal(exchange: Exchange) -> str:
     told = (read[name].value if name in read else {} for name in SAYING)
     there = not exchange.services.of(DataHubSettings).existence or is_known_user(found, user.name)
     return refusal_of(user.name, *told, is_there=there)
-
-
-def keep_alive(exchange: Exchange) -> None:
-    """Puts off the end of the session with which the caller came, now and then.
-
-    That this cannot be written now is no reason to answer nothing.
-    """
-    token = session.of(exchange.state, exchange.actor)
-    if token is not None and session.kept_alive(token, exchange.now) is not None:
-        with suppress(WardenError):
-            exchange.write(lambda transaction: session.keep_alive(transaction, token))

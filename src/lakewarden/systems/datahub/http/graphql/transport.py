@@ -22,6 +22,7 @@ from graphql import (
 )
 
 from lakewarden.http.exchange import Exchange, Reply
+from lakewarden.http.sign_in import keep_alive
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.errors import WardenError
 from lakewarden.service.actor import ANONYMOUS
@@ -30,7 +31,6 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, entry, failure_of, invalid
 from lakewarden.systems.datahub.http.graphql.schema import schema
 from lakewarden.systems.datahub.http.graphql.valid_documents import Faulty, ValidDocuments
-from lakewarden.systems.datahub.http.session import keep_alive
 from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases.account_status import SAYING, is_known_user, refusal_of
 

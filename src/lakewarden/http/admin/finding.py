@@ -1,0 +1,111 @@
+"""Finding one's way: the tree of a realm, and names in all of them."""
+
+from __future__ import annotations
+
+from lakewarden.http.admin.bodies import ChildGiven, ChildrenGiven, HitGiven, SearchGiven
+from lakewarden.http.admin.endpoint import (
+    PAGED,
+    Answered,
+    Endpoint,
+    Parameter,
+    number,
+    place_of,
+    token_after,
+)
+from lakewarden.http.admin.problem import written
+from lakewarden.http.admin.words import ENTITY, NAME
+from lakewarden.http.exchange import Exchange
+from lakewarden.service.children import children
+from lakewarden.service.name_search import KINDS, name_search
+
+_OF = Parameter("of", "what the entities lie in; without it the top", pattern=ENTITY)
+_TYPE = Parameter("type", "only entities of this type")
+_Q = Parameter("q", "a text that the name holds, in any case")
+_KINDS = Parameter("kinds", f"some of {', '.join(KINDS)}, with commas between; without it all")
+_REALM = Parameter("realm", "only in this realm", pattern=NAME)
+_SKIP = Parameter("page.skip", "how many to leave out before the page", "integer", least=0)
+_LIMIT = Parameter("page.limit", "how many at most", "integer", least=1, most=100)
+
+
+def within(exchange: Exchange) -> Answered:
+    """What lies directly in an entity, or at the top of a realm."""
+    of, type = exchange.one("of") or None, exchange.one("type") or None
+    text, size = exchange.one("q"), number(exchange, "page.limit", 100)
+    question = (exchange.path, of, type, text)
+    place = place_of(exchange.one("page.token"), int, *question)
+    page = children(
+        exchange.state,
+        exchange.actor,
+        exchange.params["realm"],
+        exchange.now,
+        of=of,
+        type=type,
+        text=text,
+        skip=number(exchange, "page.skip", 0) if place is None else place,
+        size=size,
+    )
+    return ChildrenGiven(
+        children=[
+            ChildGiven(
+                entity=written(one.entity),
+                type=one.entity.type,
+                label=one.label,
+                children=one.children,
+                below=one.below,
+            )
+            for one in page.children
+        ],
+        total=page.total,
+        page=token_after(page.skip, *question),
+    )
+
+
+def search(exchange: Exchange) -> Answered:
+    """Names that hold a text, the best first."""
+    kinds = [kind for kind in exchange.one("kinds").split(",") if kind]
+    hits = name_search(
+        exchange.state,
+        exchange.actor,
+        exchange.one("q"),
+        exchange.now,
+        kinds=kinds or KINDS,
+        realm=exchange.one("realm") or None,
+        size=number(exchange, "page.limit", 20),
+    )
+    return SearchGiven(
+        results=[
+            HitGiven(
+                kind=hit.kind,
+                realm=hit.realm,
+                type=hit.type,
+                name=hit.name,
+                label=hit.label,
+                container=hit.container,
+            )
+            for hit in hits.results
+        ],
+        total=hits.total,
+        left_out=list(hits.left_out),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/realms/{realm}/children",
+        "decision.ask_own",
+        within,
+        "list what lies in an entity",
+        gives=ChildrenGiven,
+        query=(_OF, _TYPE, _Q, _SKIP, *PAGED),
+    ),
+    Endpoint(
+        "GET",
+        "/search",
+        "decision.ask_own",
+        search,
+        "find names",
+        gives=SearchGiven,
+        query=(_Q, _KINDS, _REALM, _LIMIT),
+    ),
+)

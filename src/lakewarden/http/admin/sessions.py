@@ -1,0 +1,119 @@
+"""Sessions of the pages: signing in and out, and who is signed in."""
+
+from __future__ import annotations
+
+from lakewarden.http import sign_in
+from lakewarden.http.admin.bodies import SessionGiven, SessionRow, Sessions, SignIn
+from lakewarden.http.admin.endpoint import Answered, Endpoint, Parameter, WithCookie, moment
+from lakewarden.http.admin.words import NAME
+from lakewarden.http.exchange import LOGINS, Exchange
+from lakewarden.http.sign_in import Proof
+from lakewarden.service import control, session
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import SERVER, Denied
+from lakewarden.service.realm import Token
+
+_DIRECTORY = Parameter("directory", "whose people are meant; else the caller's", pattern=NAME)
+_USER = Parameter("user", "only sessions of this user; else the caller's own")
+_ALL = Parameter("all", "`true`: everybody's", choices=("true", "false"))
+
+
+def load(exchange: Exchange) -> Answered:
+    """Who is signed in."""
+    own = session.of(exchange.state, exchange.actor)
+    return _given(exchange, exchange.actor, own, sign_in.csrf_of(exchange))
+
+
+def create(exchange: Exchange, body: SignIn) -> Answered:
+    """Signs in: the answer has the cookie."""
+    proof = Proof(body.user, body.password, body.token, body.realm)
+    issued = sign_in.sign_in(exchange, proof)
+    token = issued.token
+    actor = Actor(token.user, token.directory, token.realm)
+    given = _given(exchange, actor, token, session.csrf_of(issued.text))
+    return WithCookie(given, sign_in.cookie(exchange, issued))
+
+
+def end(exchange: Exchange) -> Answered:
+    """Signs out."""
+    exchange.write(session.sign_out)
+    return WithCookie(None, sign_in.no_cookie(exchange))
+
+
+def listed(exchange: Exchange) -> Answered:
+    """Sessions that go on: the caller's own, one user's, or everybody's."""
+    actor = exchange.actor
+    directory = exchange.one("directory", actor.directory)
+    user = None if exchange.one("all") == "true" else exchange.one("user", actor.user)
+    going = session.listed(exchange.state, actor, directory, user, exchange.now)
+    if isinstance(going, Denied):
+        return going
+    own = session.of(exchange.state, actor)
+    return Sessions(sessions=[_row(one, own) for one in going])
+
+
+def revoke(exchange: Exchange) -> Answered:
+    """Ends a session at once."""
+    id, directory = exchange.params["id"], exchange.one("directory") or None
+    return exchange.write(lambda transaction: session.revoke(transaction, id, directory))
+
+
+def _given(exchange: Exchange, actor: Actor, own: Token | None, csrf: str) -> SessionGiven:
+    return SessionGiven(
+        user=actor.user,
+        directory=actor.directory,
+        realm=actor.realm,
+        modes=[exchange.services.auth],
+        csrf=csrf,
+        ends=None if own is None else moment(own.created + session.LENGTH),
+        idle_ends=None if own is None else moment(own.expires),
+        administrator=control.may(exchange.state, actor, "grant.put", SERVER, exchange.now),
+    )
+
+
+def _row(token: Token, own: Token | None) -> SessionRow:
+    return SessionRow(
+        id=token.id,
+        user=token.user,
+        directory=token.directory,
+        realm=token.realm,
+        began=moment(token.created),
+        ends=moment(token.created + session.LENGTH),
+        idle_ends=moment(token.expires),
+        own=own is not None and own.id == token.id,
+    )
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/session", "caller.load", load, "who is signed in", gives=SessionGiven),
+    Endpoint(
+        "POST",
+        "/session",
+        "caller.load",
+        create,
+        "sign in to the pages",
+        takes=SignIn,
+        gives=SessionGiven,
+        status=201,
+        public=True,
+        rate_class=LOGINS,
+    ),
+    Endpoint("DELETE", "/session", "caller.load", end, "sign out of the pages"),
+    Endpoint(
+        "GET",
+        "/sessions",
+        "token.list_own",
+        listed,
+        "list sessions of the pages",
+        gives=Sessions,
+        query=(_DIRECTORY, _USER, _ALL),
+    ),
+    Endpoint(
+        "DELETE",
+        "/sessions/{id}",
+        "token.revoke_own",
+        revoke,
+        "end a session of the pages",
+        query=(_DIRECTORY,),
+    ),
+)

@@ -1,0 +1,173 @@
+"""Signing in to the pages: what is believed, and the cookie that comes of it.
+
+| brings                      | becomes a session of                                          |
+|-----------------------------|---------------------------------------------------------------|
+| credentials in the header   | whoever they are of: a token is exchanged once                |
+| a token                     | its user                                                      |
+| user, password and realm    | a user of the realm who signs in with a password there        |
+| a user                      | that user, where the mode is `simple`                         |
+
+Every try counts for the limits of `service.throttle`. Source: security reference, R-54, R-55.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import BadInput, Unknown, WardenError
+from lakewarden.names.canonical import check_user_name
+from lakewarden.registry import registry
+from lakewarden.service import session
+from lakewarden.service.actor import ANONYMOUS, Actor
+from lakewarden.service.password import LONGEST
+from lakewarden.service.realm import DIRECTORY
+from lakewarden.service.state import RealmState
+from lakewarden.service.throttle import Door, Throttle
+from lakewarden.service.token import Issued
+
+SIMPLE: Final = "simple"
+"""The mode in which every caller is whom it says it is."""
+
+
+class NotBelieved(WardenError):
+    """Nobody is signed in; says no more than that."""
+
+
+class TooMany(WardenError):
+    """Too many tries; `seconds` until the next one."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("too many tries to sign in; wait a while")
+        self.seconds = math.ceil(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What somebody signs in with; empty where nothing was said."""
+
+    user: str = ""
+    password: str = ""
+    token: str = ""
+    realm: str = ""
+
+
+def sign_in(exchange: Exchange, proof: Proof) -> Issued:
+    """A new session; the one with which the request came ends.
+
+    Raises `NotBelieved`, `TooMany`, and `BadInput` for a malformed name.
+    """
+    if proof.password:
+        return _by_password(exchange, proof)
+    actor = _believed(exchange, proof)
+    old = _sent(exchange)
+    return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
+
+
+def _believed(exchange: Exchange, proof: Proof) -> Actor:
+    if proof.token:
+        door = Door(exchange.service.store, exchange.address)
+        _wait(door.begin(exchange.now))
+        holder = exchange.services.holder_of(proof.token, exchange.state, exchange.now)
+        if holder is None:
+            raise NotBelieved("the token is not valid")
+        door.succeed()
+        return holder
+    if proof.user and exchange.services.auth == SIMPLE:
+        check_user_name(proof.user)
+        return Actor(proof.user, DIRECTORY, credential=SIMPLE, unproven=SIMPLE)
+    if exchange.actor.credential != ANONYMOUS:
+        return exchange.actor
+    raise NotBelieved("credentials are required")
+
+
+def _by_password(exchange: Exchange, proof: Proof) -> Issued:
+    """A session of a user of a realm whose system keeps passwords."""
+    hashing = exchange.services.passwords
+    found = exchange.state.realms.get(proof.realm)
+    system = None if found is None else registry().shipping(found.realm.model)
+    if hashing is None or found is None or system is None or not system.passwords:
+        raise BadInput("expected a realm whose people sign in with a password", where="realm")
+    passwords = system.load(system.passwords)
+    throttle = Throttle(exchange.service.store, proof.realm, proof.user, exchange.address)
+    _wait(throttle.begin(exchange.now))
+    user = _known(passwords.known, found, proof.user)
+    with exchange.service.reading() as reading:
+        hashed = passwords.password_of(reading, found, user) if user else None
+    # Of whoever has no password the work is done all the same.
+    is_right = hashing.verify(hashed, proof.password[: LONGEST + 1])
+    if not is_right or hashed is None:
+        exchange.write(
+            lambda transaction: passwords.turn_down(
+                transaction, proof.realm, "user.log_in", user or proof.user
+            )
+        )
+        raise NotBelieved("the user or the password is wrong")
+    issued: Issued = exchange.write(
+        lambda transaction: passwords.enter(transaction, proof.realm, user, hashed)
+    )
+    throttle.succeed(exchange.now)
+    return issued
+
+
+def _known(known: object, found: RealmState, name: str) -> str | None:
+    try:
+        return str(known(found, name)) if callable(known) else None
+    except (BadInput, Unknown):
+        return None
+
+
+def _wait(seconds: float | None) -> None:
+    if seconds is not None:
+        raise TooMany(seconds)
+
+
+def cookie(exchange: Exchange, issued: Issued) -> str:
+    """The cookie of a session: sent over TLS only, where the server has it."""
+    return _cookie(exchange, issued.text, session.LENGTH)
+
+
+def no_cookie(exchange: Exchange) -> str:
+    """Takes the cookie away."""
+    return _cookie(exchange, "", 0.0)
+
+
+def _cookie(exchange: Exchange, text: str, seconds: float) -> str:
+    secure = "; Secure" if _is_secure(exchange) else ""
+    kept = f"HttpOnly; SameSite=Strict; Max-Age={seconds:.0f}{secure}"
+    return f"{_name(exchange)}={text}; Path=/; {kept}"
+
+
+def keep_alive(exchange: Exchange) -> None:
+    """Puts off the end of the session with which the caller came, now and then.
+
+    That this cannot be written now is no reason to answer nothing.
+    """
+    token = session.of(exchange.state, exchange.actor)
+    if token is not None and session.kept_alive(token, exchange.now) is not None:
+        try:
+            exchange.write(lambda transaction: session.keep_alive(transaction, token))
+        except WardenError:
+            return
+
+
+def _sent(exchange: Exchange) -> str:
+    """The text of the session that the request carries; empty for none."""
+    pairs = (part.partition("=") for part in exchange.headers.get("cookie", "").split(";"))
+    return next((text.strip() for name, _, text in pairs if name.strip() == _name(exchange)), "")
+
+
+def csrf_of(exchange: Exchange) -> str:
+    """What requests of the session have to say; empty where there is no session."""
+    own = session.of(exchange.state, exchange.actor)
+    return "" if own is None else session.csrf_of(_sent(exchange))
+
+
+def _is_secure(exchange: Exchange) -> bool:
+    return exchange.services.public_url.startswith("https:")
+
+
+def _name(exchange: Exchange) -> str:
+    return session.SECURE_PAGES_COOKIE if _is_secure(exchange) else session.PAGES_COOKIE

@@ -1,0 +1,97 @@
+"""What lies directly in an entity, with how much lies in each: a tree that opens step by step.
+
+Counts and places are of what the caller may know of (`service.visible`): an entity whose
+container is hidden hangs on the nearest one above that is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.names.label import label
+from lakewarden.service.actor import Actor
+from lakewarden.service.entities import named
+from lakewarden.service.state import State
+from lakewarden.service.visible import visible_ids, visible_parents
+
+MAX_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """An entity in its container: how many lie directly in it, and how many below it in all."""
+
+    entity: Entity
+    label: str
+    children: int
+    below: int
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """A page of what lies in an entity; `skip` is where the next page begins, None for no more."""
+
+    children: tuple[Child, ...]
+    total: int
+    skip: int | None
+
+
+def children(  # noqa: PLR0913 — what is listed, from where, for whom
+    state: State,
+    actor: Actor,
+    realm: str,
+    now: float,
+    *,
+    of: str | None = None,
+    type: str | None = None,
+    text: str = "",
+    skip: int = 0,
+    size: int = 100,
+) -> Children:
+    """A page of what lies directly in `of`, or at the top; in the order of places.
+
+    `text` keeps those whose label holds it, in any case. Raises `Unknown` for an entity that is
+    not there or that the caller may not know of, `BadInput` for a page that cannot be.
+    """
+    if not 1 <= size <= MAX_PAGE:
+        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}", where="page.limit")
+    found = state.realm(realm)
+    tree, system = found.matrix.snapshot.coded.tree, found.system
+    ids = visible_ids(state, actor, realm, now)
+    above = -1
+    if of is not None:
+        container = named(found, of)
+        id = tree.find(container)
+        if id is None or id not in ids:
+            raise Unknown("entity", of)
+        above = id
+    parents = visible_parents(tree, ids)
+    rows = np.asarray(ids.to_array(), dtype=np.int64)
+    direct = rows[parents[rows] == above]
+    if type is not None:
+        system.model.check_type(type)
+        direct = direct[tree.types[direct] == tree.codes.get(type, -1)]
+    here = tree.ordered(BitMap(direct.astype(np.uint32)))
+    if text:
+        wanted = text.casefold()
+        here = [id for id in here if wanted in label(tree.entity(id), system.spelling).casefold()]
+    shown = here[skip : skip + size]
+    inner = np.bincount(parents[rows] + 1, minlength=len(tree) + 1)
+    return Children(
+        tuple(
+            Child(
+                tree.entity(id),
+                label(tree.entity(id), system.spelling),
+                int(inner[id + 1]),
+                len(tree.subtree(id) & ids) - 1,
+            )
+            for id in shown
+        ),
+        len(here),
+        skip + size if skip + size < len(here) else None,
+    )

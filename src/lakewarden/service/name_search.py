@@ -1,0 +1,179 @@
+"""Names that hold a text: of entities, people, statements and operations, in every realm.
+
+Only what the caller may know of is found (`service.visible`); a realm in which the caller may
+ask nothing is left out and named. The best names come first: the text itself, then names that
+begin with it, then shorter ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.kernel.tree import Lineage, Tree
+from lakewarden.names.label import label
+from lakewarden.service import cancellation, control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.people import principals
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.statements import listed
+from lakewarden.service.visible import may_ask, visible_ids
+
+KINDS: Final = ("entity", "user", "group", "role", "statement", "operation")
+"""What is searched, in the order of the answer among names that fit alike."""
+
+MAX_CHARACTERS: Final = 200
+MAX_RESULTS: Final = 100
+_EACH: Final = 4_096
+"""Entities between two looks whether anybody still waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A name that fits. `container` is what it lies in, empty at the top."""
+
+    kind: str
+    realm: str
+    type: str
+    name: str
+    label: str
+    container: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The best names, how many fit in all, and the realms in which the caller may ask nothing."""
+
+    results: tuple[Hit, ...]
+    total: int
+    left_out: tuple[str, ...]
+
+
+def name_search(
+    state: State,
+    actor: Actor,
+    text: str,
+    now: float,
+    *,
+    kinds: Sequence[str] = KINDS,
+    realm: str | None = None,
+    size: int = 20,
+) -> Hits:
+    """The names that hold the text, in any case. An empty text fits every name."""
+    if len(text) > MAX_CHARACTERS:
+        raise BadInput(f"expected at most {MAX_CHARACTERS} characters", where="q")
+    for kind in kinds:
+        if kind not in KINDS:
+            raise BadInput(f"expected one of: {', '.join(KINDS)}, got `{kind}`", where="kinds")
+    if not 1 <= size <= MAX_RESULTS:
+        raise BadInput(f"expected 1 to {MAX_RESULTS} results, got {size}", where="page.limit")
+    wanted = text.strip().casefold()
+    names = sorted(state.realms) if realm is None else [state.realm(realm).realm.name]
+    hits: list[Hit] = []
+    left_out = []
+    for name in names:
+        if name == CONTROL and realm is None:
+            continue
+        if not _may_look(state, actor, name, now):
+            left_out.append(name)
+            continue
+        hits += _in_realm(state, actor, name, wanted, set(kinds), now)
+    if realm is None:
+        hits = list(
+            {(hit.kind, hit.name) if _is_person(hit) else hit: hit for hit in hits}.values()
+        )
+    order = {kind: place for place, kind in enumerate(KINDS)}
+    hits.sort(key=lambda hit: (*_fit(hit, wanted), order[hit.kind], hit.name, hit.realm))
+    return Hits(tuple(hits[:size]), len(hits), tuple(left_out))
+
+
+def _may_look(state: State, actor: Actor, realm: str, now: float) -> bool:
+    return control.denied_in(state, actor, "entity.list", realm, now) is None or may_ask(
+        state, actor, realm, now
+    )
+
+
+def _is_person(hit: Hit) -> bool:
+    return hit.kind in ("user", "group")
+
+
+def _fit(hit: Hit, wanted: str) -> tuple[bool, bool, int]:
+    called = hit.label.casefold()
+    return called != wanted, not called.startswith(wanted), len(hit.label)
+
+
+def _in_realm(
+    state: State, actor: Actor, realm: str, wanted: str, kinds: set[str], now: float
+) -> Iterator[Hit]:
+    found = state.realm(realm)
+    if "entity" in kinds:
+        yield from _entities(found, wanted, visible_ids(state, actor, realm, now))
+    if kinds & {"user", "group", "role"}:
+        people = principals(state, actor, realm, now)
+        if isinstance(people, Denied):
+            people = (actor.principal(found.realm, found.system),)
+        yield from _people(found, wanted, kinds, people)
+    if "statement" in kinds:
+        rules = listed(state, actor, realm, now)
+        if not isinstance(rules, Denied):
+            for one in rules:
+                if wanted in (one.title or one.id).casefold() or wanted in one.id.casefold():
+                    yield Hit("statement", realm, "statement", one.id, one.title or one.id)
+    if "operation" in kinds:
+        for operation in found.system.model.operations.values():
+            if wanted in operation.name.casefold() or wanted in operation.title.casefold():
+                yield Hit("operation", realm, "operation", operation.name, operation.title)
+
+
+def _people(
+    found: RealmState, wanted: str, kinds: set[str], people: Iterable[Principal]
+) -> Iterator[Hit]:
+    for one in people:
+        if one.kind in kinds and wanted in one.name.casefold():
+            yield Hit(one.kind, found.realm.name, one.kind, principal_text(one), one.name)
+
+
+def _entities(found: RealmState, wanted: str, visible: Iterable[int]) -> Iterator[Hit]:
+    tree, spelling = found.matrix.snapshot.coded.tree, found.system.spelling
+    folded = _folded(tree)
+    for count, id in enumerate(visible):
+        if not count % _EACH:
+            cancellation.check()
+        if wanted in folded[id]:
+            entity = tree.entity(id)
+            above = int(tree.above[id]) if id not in tree.looped else -1
+            container = label(tree.entity(above), spelling) if above >= 0 else ""
+            yield Hit(
+                "entity",
+                found.realm.name,
+                entity.type,
+                entity_text(entity),
+                label(entity, spelling),
+                container,
+            )
+
+
+def entity_text(entity: Entity) -> str:
+    """The entity as a question names it: its URN, or `type:name`."""
+    return entity.name if entity.name.startswith("urn:li:") else f"{entity.type}:{entity.name}"
+
+
+_FOLDED: WeakKeyDictionary[Lineage, tuple[list[str], list[str]]] = WeakKeyDictionary()
+"""Names without case by numbering, with the list that they were made of."""
+
+
+# COST: folding 100,000 names takes 20 ms; they change with entities only.
+def _folded(tree: Tree) -> list[str]:
+    known = _FOLDED.get(tree.lineage)
+    if known is None or known[0] is not tree.names:
+        known = (tree.names, [name.casefold() for name in tree.names])
+        _FOLDED[tree.lineage] = known
+    return known[1]

@@ -1,0 +1,65 @@
+"""What of a realm a caller may know to be there.
+
+Whoever may list the entities knows all that is stored. Others know what they themselves may see,
+by the operation that their type declares for it; what they may not see is as if it were absent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pyroaring import BitMap
+
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.tree import Ints, Tree
+from lakewarden.service import cancellation, control
+from lakewarden.service.actor import Actor
+from lakewarden.service.state import RealmState, State
+
+SEE = "see"
+"""The way by which one knows of an entity."""
+
+
+def visible_ids(state: State, actor: Actor, realm: str, now: float) -> BitMap:
+    """The ids of the stored entities that the caller may know of."""
+    found = state.realm(realm)
+    if control.denied_in(state, actor, "entity.list", realm, now) is None:
+        return found.matrix.snapshot.coded.tree.stored
+    if not may_ask(state, actor, realm, now):
+        return BitMap()
+    return seen_ids(found, actor, now)
+
+
+def may_ask(state: State, actor: Actor, realm: str, now: float) -> bool:
+    """Whether the caller may ask what the caller itself may do in the realm."""
+    own = actor.is_good_in(state.realm(realm).realm)
+    return own and control.denied_in(state, actor, "decision.ask_own", realm, now) is None
+
+
+def seen_ids(found: RealmState, actor: Actor, now: float) -> BitMap:
+    """The ids of the stored entities that the caller may see by the rules of the realm."""
+    model = found.system.model
+    operations = {model.reaching(SEE, type) for type in model.types} - {None}
+    ids = BitMap()
+    for operation in sorted(one for one in operations if one is not None):
+        cancellation.check()
+        types = [type for type in model.types if model.reaching(SEE, type) == operation]
+        request = actor.request(found.realm, found.system, operation, now=now)
+        for type in types:
+            ids |= listing(found.matrix, request, type=type)
+    return ids
+
+
+def visible_parents(tree: Tree, ids: BitMap) -> Ints:
+    """For each id of the tree the nearest entity above it that is among `ids`; -1 for none.
+
+    Shape: one number per id of the tree; numbers of ids that are not visible have no meaning.
+    """
+    above = tree.above
+    is_visible = np.zeros(len(tree), dtype=bool)
+    is_visible[ids.to_array()] = True
+    parents = above.copy()
+    while True:
+        hidden = (parents >= 0) & ~is_visible[parents]
+        if not hidden.any():
+            return parents
+        parents[hidden] = above[parents[hidden]]

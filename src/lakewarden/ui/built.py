@@ -1,0 +1,77 @@
+"""The built pages, read once: no request walks a folder.
+
+The build writes names with a hash of the content below `assets/`, so these are kept by browsers
+for good. Beside a file may lie the same compressed ahead, as `NAME.br` or `NAME.gz`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Final
+
+TYPES: Final[Mapping[str, str]] = {
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
+    "woff2": "font/woff2",
+}
+"""Media types by the ends of names; nothing else is served."""
+
+INDEX: Final = "index.html"
+_COMPRESSED: Final = {".br": "br", ".gz": "gzip"}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file: its media type, its content, and the same by content codings."""
+
+    media_type: str
+    content: bytes
+    coded: Mapping[str, bytes]
+
+    def coded_for(self, accepted: str) -> tuple[bytes, str]:
+        """The content, and its coding where the reader accepts one; the smallest first."""
+        words = {part.partition(";")[0].strip() for part in accepted.split(",")}
+        for coding in ("br", "gzip"):
+            if coding in words and coding in self.coded:
+                return self.coded[coding], coding
+        return self.content, ""
+
+
+def built_files(folder: Traversable | None = None) -> dict[str, File]:
+    """The files by their paths below `/ui/`; empty where nothing was built."""
+    root = resources.files("lakewarden.ui") / "dist" if folder is None else folder
+    contents: dict[str, bytes] = {}
+    if root.is_dir():
+        _collect(root, "", contents)
+    return {
+        name: File(
+            TYPES[_end(name)],
+            content,
+            {
+                coding: contents[name + end]
+                for end, coding in _COMPRESSED.items()
+                if name + end in contents
+            },
+        )
+        for name, content in contents.items()
+        if _end(name) in TYPES
+    }
+
+
+def _collect(folder: Traversable, above: str, contents: dict[str, bytes]) -> None:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            _collect(entry, f"{above}{entry.name}/", contents)
+        else:
+            contents[above + entry.name] = entry.read_bytes()
+
+
+def _end(name: str) -> str:
+    return name.rpartition(".")[2]

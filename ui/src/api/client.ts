@@ -4,7 +4,8 @@ import createQueryClient from "openapi-react-query";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
-export type Problem = Schemas["Problem"];
+type Told = Pick<Schemas["Problem"], "type" | "title" | "status" | "detail">;
+export type Problem = Told & Partial<Schemas["Problem"]>;
 
 let csrf = "";
 let revision = 0;

@@ -254,6 +254,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** who is signed in */
+        get: operations["get_session"];
+        put?: never;
+        /** sign in to the pages */
+        post: operations["post_session"];
+        /** sign out of the pages */
+        delete: operations["delete_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** list sessions of the pages */
+        get: operations["get_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** end a session of the pages */
+        delete: operations["delete_sessions_by_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/statements": {
         parameters: {
             query?: never;
@@ -321,6 +374,40 @@ export interface paths {
         post?: never;
         /** take an entity away */
         delete: operations["delete_realms_by_realm_entity"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/children": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** list what lies in an entity */
+        get: operations["get_realms_by_realm_children"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** find names */
+        get: operations["get_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -695,7 +782,7 @@ export interface components {
          */
         AccessQuestion: {
             /** @default null */
-            entity: string | null;
+            entity?: string | null;
         };
         /**
          * AccessReview
@@ -720,9 +807,9 @@ export interface components {
         Agreed: {
             files: components["schemas"]["FileSent"][];
             /** @default policy */
-            keeper: string;
+            keeper?: string;
             /** @default false */
-            adopts: boolean;
+            adopts?: boolean;
             revision: number;
             digest: string;
         };
@@ -919,7 +1006,7 @@ export interface components {
          */
         PageGiven: {
             /** @default  */
-            next_token: string;
+            next_token?: string;
         };
         /**
          * AuditVerdict
@@ -931,11 +1018,11 @@ export interface components {
             whole: boolean;
             rows: number;
             /** @default null */
-            row: number | null;
+            row?: number | null;
             /** @default  */
-            what: string;
+            what?: string;
             /** @default [] */
-            doubts: string[];
+            doubts?: string[];
         };
         /**
          * Batch
@@ -953,7 +1040,7 @@ export interface components {
             allow: boolean;
             reason: string;
             /** @default  */
-            error: string;
+            error?: string;
         };
         /**
          * Caller
@@ -966,6 +1053,26 @@ export interface components {
             groups: string[];
             credential: string;
             administrator: boolean;
+        };
+        /**
+         * ChildrenGiven
+         * @description What lies directly in an entity, in the order of places.
+         */
+        ChildrenGiven: {
+            total: number;
+            page: components["schemas"]["PageGiven"];
+            children: components["schemas"]["ChildGiven"][];
+        };
+        /**
+         * ChildGiven
+         * @description An entity in its container: what lies directly in it, and all that lies below it.
+         */
+        ChildGiven: {
+            entity: string;
+            type: string;
+            label: string;
+            children: number;
+            below: number;
         };
         /**
          * Directories
@@ -1025,7 +1132,7 @@ export interface components {
         Owner: {
             principal: string;
             /** @default  */
-            ownership: string;
+            ownership?: string;
         };
         /**
          * EntitySent
@@ -1034,9 +1141,9 @@ export interface components {
         EntitySent: {
             entity: string;
             /** @default null */
-            parent: string | null;
+            parent?: string | null;
             /** @default null */
-            owners: components["schemas"]["Owner"][] | null;
+            owners?: components["schemas"]["Owner"][] | null;
         };
         /**
          * ExplainAcross
@@ -1044,32 +1151,32 @@ export interface components {
          */
         ExplainAcross: {
             /** @default null */
-            entity: string | null;
+            entity?: string | null;
             /** @default {} */
-            targets: {
+            targets?: {
                 [key: string]: string;
             };
             /** @default {} */
-            lists: {
+            lists?: {
                 [key: string]: string[];
             };
             /** @default {} */
-            attributes: {
+            attributes?: {
                 [key: string]: string | boolean | number;
             };
             /** @default [] */
-            subresources: string[];
+            subresources?: string[];
             /** @default null */
-            principal: string | null;
+            principal?: string | null;
             /** @default [] */
-            groups: string[];
+            groups?: string[];
             /** @default [] */
-            roles: string[];
+            roles?: string[];
             operation: string;
             /** @default null */
-            realms: string[] | null;
+            realms?: string[] | null;
             /** @default null */
-            home: string | null;
+            home?: string | null;
         };
         /**
          * ExplanationGiven
@@ -1085,6 +1192,7 @@ export interface components {
             ways: components["schemas"]["WayGiven"][];
             named: components["schemas"]["StatementGiven"][];
             reaching: components["schemas"]["Reached"][];
+            summary: components["schemas"]["WordGiven"][];
         };
         /**
          * StepGiven
@@ -1107,7 +1215,8 @@ export interface components {
          */
         WayGiven: {
             allow: components["schemas"]["NeedGiven"][];
-            lift: string[];
+            lift: components["schemas"]["LiftGiven"][];
+            leave: components["schemas"]["LeaveGiven"][];
             join: string[];
             opens: string[];
             others: number | null;
@@ -1122,6 +1231,22 @@ export interface components {
             can_be_granted_by: string[] | null;
         };
         /**
+         * LiftGiven
+         * @description A DENY in the way, and who may take it away; null: nothing hands such things out here.
+         */
+        LiftGiven: {
+            statement: string;
+            can_be_lifted_by: string[] | null;
+        };
+        /**
+         * LeaveGiven
+         * @description A membership by which a DENY reaches the asker.
+         */
+        LeaveGiven: {
+            member: string;
+            of: string;
+        };
+        /**
          * StatementGiven
          * @description A stored statement.
          */
@@ -1132,23 +1257,23 @@ export interface components {
              * @default allow
              * @enum {unknown}
              */
-            effect: "allow" | "deny";
+            effect?: "allow" | "deny";
             /** @default  */
-            title: string;
+            title?: string;
             /** @default null */
-            on: string | null;
+            on?: string | null;
             /** @default null */
-            matching: string | null;
+            matching?: string | null;
             /** @default null */
-            where: components["schemas"]["Criterion"][] | null;
+            where?: components["schemas"]["Criterion"][] | null;
             /** @default null */
-            constraint: components["schemas"]["Criterion"][] | null;
+            constraint?: components["schemas"]["Criterion"][] | null;
             /** @default null */
-            valid_from: string | null;
+            valid_from?: string | null;
             /** @default null */
-            valid_until: string | null;
+            valid_until?: string | null;
             /** @default true */
-            active: boolean;
+            active?: boolean;
             id: string;
         };
         /**
@@ -1162,7 +1287,7 @@ export interface components {
              * @default EQUALS
              * @enum {unknown}
              */
-            condition: "EQUALS" | "NOT_EQUALS" | "STARTS_WITH";
+            condition?: "EQUALS" | "NOT_EQUALS" | "STARTS_WITH";
         };
         /**
          * Reached
@@ -1171,6 +1296,24 @@ export interface components {
         Reached: {
             statement: string;
             over: string[];
+        };
+        /**
+         * WordGiven
+         * @description A part of a sentence.
+         */
+        WordGiven: {
+            text: string;
+            /** @default null */
+            ref?: components["schemas"]["RefGiven"] | null;
+        };
+        /**
+         * RefGiven
+         * @description What a word names: an entity, a principal, a privilege, an operation or a statement.
+         */
+        RefGiven: {
+            kind: string;
+            name: string;
+            realm: string;
         };
         /**
          * ExplanationsAcross
@@ -1208,9 +1351,9 @@ export interface components {
         FilesSent: {
             files: components["schemas"]["FileSent"][];
             /** @default policy */
-            keeper: string;
+            keeper?: string;
             /** @default false */
-            adopts: boolean;
+            adopts?: boolean;
         };
         /**
          * Findings
@@ -1266,9 +1409,9 @@ export interface components {
         LinkRows: {
             keeper: string;
             /** @default false */
-            prune: boolean;
+            prune?: boolean;
             /** @default [] */
-            links: [
+            links?: [
                 string,
                 string,
                 string,
@@ -1283,7 +1426,7 @@ export interface components {
             one: components["schemas"]["End"];
             other: components["schemas"]["End"];
             /** @default  */
-            keeper: string;
+            keeper?: string;
         };
         /**
          * LinksGiven
@@ -1312,34 +1455,34 @@ export interface components {
          */
         ListAcross: {
             /** @default null */
-            entity: string | null;
+            entity?: string | null;
             /** @default {} */
-            targets: {
+            targets?: {
                 [key: string]: string;
             };
             /** @default {} */
-            lists: {
+            lists?: {
                 [key: string]: string[];
             };
             /** @default {} */
-            attributes: {
+            attributes?: {
                 [key: string]: string | boolean | number;
             };
             /** @default [] */
-            subresources: string[];
+            subresources?: string[];
             /** @default null */
-            principal: string | null;
+            principal?: string | null;
             /** @default [] */
-            groups: string[];
+            groups?: string[];
             /** @default [] */
-            roles: string[];
+            roles?: string[];
             operation: string;
             /** @default null */
-            realms: string[] | null;
+            realms?: string[] | null;
             /** @default 100 */
-            limit: number;
+            limit?: number;
             /** @default null */
-            after: components["schemas"]["Place"][] | null;
+            after?: components["schemas"]["Place"][] | null;
         };
         /**
          * Place
@@ -1356,32 +1499,32 @@ export interface components {
          */
         ListQuestion: {
             /** @default null */
-            entity: string | null;
+            entity?: string | null;
             /** @default {} */
-            targets: {
+            targets?: {
                 [key: string]: string;
             };
             /** @default {} */
-            lists: {
+            lists?: {
                 [key: string]: string[];
             };
             /** @default {} */
-            attributes: {
+            attributes?: {
                 [key: string]: string | boolean | number;
             };
             /** @default [] */
-            subresources: string[];
+            subresources?: string[];
             /** @default null */
-            principal: string | null;
+            principal?: string | null;
             /** @default [] */
-            groups: string[];
+            groups?: string[];
             /** @default [] */
-            roles: string[];
+            roles?: string[];
             operation: string;
             /** @default null */
-            within: string | null;
+            within?: string | null;
             /** @default null */
-            after: string | null;
+            after?: string | null;
             page?: components["schemas"]["PageAsked"];
         };
         /**
@@ -1390,9 +1533,9 @@ export interface components {
          */
         PageAsked: {
             /** @default  */
-            token: string;
+            token?: string;
             /** @default 100 */
-            limit: number;
+            limit?: number;
         };
         /**
          * Listing
@@ -1476,9 +1619,9 @@ export interface components {
         ModelUpgrade: {
             model_text: string;
             /** @default false */
-            apply: boolean;
+            apply?: boolean;
             /** @default false */
-            drop: boolean;
+            drop?: boolean;
         };
         /**
          * NewRealm
@@ -1490,13 +1633,13 @@ export interface components {
             model?: "cdap" | "cdap_parent_write" | "datahub" | "gravitino";
             model_text?: string;
             /** @default main */
-            directory: string;
+            directory?: string;
             /** @default {} */
-            settings: {
+            settings?: {
                 [key: string]: string;
             };
             /** @default {} */
-            spellings: {
+            spellings?: {
                 [key: string]: string;
             };
         };
@@ -1508,17 +1651,17 @@ export interface components {
          */
         NewToken: {
             /** @default null */
-            user: string | null;
+            user?: string | null;
             /** @default null */
-            directory: string | null;
+            directory?: string | null;
             /** @default null */
-            realm: string | null;
+            realm?: string | null;
             /** @default 86400 */
-            seconds: number;
+            seconds?: number;
             /** @default  */
-            title: string;
+            title?: string;
             /** @default true */
-            new: boolean;
+            new?: boolean;
         };
         /**
          * Parts
@@ -1529,27 +1672,27 @@ export interface components {
          */
         Parts: {
             /** @default null */
-            entity: string | null;
+            entity?: string | null;
             /** @default {} */
-            targets: {
+            targets?: {
                 [key: string]: string;
             };
             /** @default {} */
-            lists: {
+            lists?: {
                 [key: string]: string[];
             };
             /** @default {} */
-            attributes: {
+            attributes?: {
                 [key: string]: string | boolean | number;
             };
             /** @default [] */
-            subresources: string[];
+            subresources?: string[];
             /** @default null */
-            principal: string | null;
+            principal?: string | null;
             /** @default [] */
-            groups: string[];
+            groups?: string[];
             /** @default [] */
-            roles: string[];
+            roles?: string[];
         };
         /**
          * PolicyGiven
@@ -1558,13 +1701,13 @@ export interface components {
         PolicyGiven: {
             realm: string;
             /** @default null */
-            model: {
+            model?: {
                 [key: string]: string;
             } | null;
             /** @default [] */
-            roles: string[];
+            roles?: string[];
             /** @default {} */
-            members: {
+            members?: {
                 [key: string]: string[];
             };
             statement: Record<string, never>[];
@@ -1591,27 +1734,27 @@ export interface components {
          */
         Question: {
             /** @default null */
-            entity: string | null;
+            entity?: string | null;
             /** @default {} */
-            targets: {
+            targets?: {
                 [key: string]: string;
             };
             /** @default {} */
-            lists: {
+            lists?: {
                 [key: string]: string[];
             };
             /** @default {} */
-            attributes: {
+            attributes?: {
                 [key: string]: string | boolean | number;
             };
             /** @default [] */
-            subresources: string[];
+            subresources?: string[];
             /** @default null */
-            principal: string | null;
+            principal?: string | null;
             /** @default [] */
-            groups: string[];
+            groups?: string[];
             /** @default [] */
-            roles: string[];
+            roles?: string[];
             operation: string;
         };
         /**
@@ -1678,14 +1821,14 @@ export interface components {
         ReachQuestion: {
             asset: string;
             /** @default null */
-            realm: string | null;
+            realm?: string | null;
             /** @default null */
-            realms: string[] | null;
+            realms?: string[] | null;
             ways?: ("see" | "read" | "change")[];
             /** @default 100 */
-            limit: number;
+            limit?: number;
             /** @default  */
-            token: string;
+            token?: string;
         };
         /**
          * RealmChange
@@ -1716,15 +1859,15 @@ export interface components {
                 [key: string]: string;
             };
             /** @default null */
-            model_digest: string | null;
+            model_digest?: string | null;
             /** @default null */
-            model_text: string | null;
+            model_text?: string | null;
             /** @default null */
-            entities: number | null;
+            entities?: number | null;
             /** @default null */
-            statements: number | null;
+            statements?: number | null;
             /** @default null */
-            spellings: {
+            spellings?: {
                 [key: string]: string;
             } | null;
         };
@@ -1743,20 +1886,20 @@ export interface components {
             model: string;
             model_text?: string;
             /** @default {} */
-            settings: {
+            settings?: {
                 [key: string]: string;
             };
             /** @default false */
-            prune: boolean;
+            prune?: boolean;
             /** @default [] */
-            entities: [
+            entities?: [
                 string,
                 string,
                 string | null,
                 string | null
             ][];
             /** @default [] */
-            relations: [
+            relations?: [
                 string,
                 string,
                 string,
@@ -1764,14 +1907,14 @@ export interface components {
                 string
             ][];
             /** @default [] */
-            attributes: [
+            attributes?: [
                 string,
                 string,
                 string,
                 string
             ][];
             /** @default [] */
-            owners: [
+            owners?: [
                 string,
                 string,
                 string,
@@ -1779,19 +1922,92 @@ export interface components {
                 string
             ][];
             /** @default [] */
-            principals: [
+            principals?: [
                 string,
                 string
             ][];
             /** @default [] */
-            memberships: [
+            memberships?: [
                 string,
                 string,
                 string,
                 string
             ][];
             /** @default [] */
-            statements: Record<string, never>[];
+            statements?: Record<string, never>[];
+        };
+        /**
+         * SearchGiven
+         * @description The best names, how many fit in all, and the realms that were left out.
+         */
+        SearchGiven: {
+            results: components["schemas"]["HitGiven"][];
+            total: number;
+            left_out: string[];
+        };
+        /**
+         * HitGiven
+         * @description A name that fits; `in` is what it lies in, empty at the top.
+         */
+        HitGiven: {
+            kind: string;
+            realm: string;
+            type: string;
+            name: string;
+            label: string;
+            in: string;
+        };
+        /**
+         * SessionGiven
+         * @description Who is signed in, and what the pages need to speak for them.
+         *
+         *         `csrf` is said in the header `Lakewarden-CSRF`; it is empty, and the ends are null, for who
+         *         came with other credentials than a session.
+         */
+        SessionGiven: {
+            user: string;
+            directory: string;
+            realm: string | null;
+            modes: string[];
+            csrf: string;
+            ends: string | null;
+            idle_ends: string | null;
+            administrator: boolean;
+        };
+        /**
+         * Sessions
+         * @description Sessions that go on, the oldest first.
+         */
+        Sessions: {
+            sessions: components["schemas"]["SessionRow"][];
+        };
+        /**
+         * SessionRow
+         * @description A session that goes on; `own`: the one of this request.
+         */
+        SessionRow: {
+            id: string;
+            user: string;
+            directory: string;
+            realm: string | null;
+            began: string;
+            ends: string;
+            idle_ends: string;
+            own: boolean;
+        };
+        /**
+         * SignIn
+         * @description What one signs in with: nothing, where the header brings credentials.
+         */
+        SignIn: {
+            /** @default  */
+            user?: string;
+            /** @default  */
+            password?: string;
+            /** @default  */
+            token?: string;
+            /** @default  */
+            realm?: string;
         };
         /**
          * StatementSent
@@ -1806,25 +2022,25 @@ export interface components {
              * @default allow
              * @enum {unknown}
              */
-            effect: "allow" | "deny";
+            effect?: "allow" | "deny";
             /** @default  */
-            title: string;
+            title?: string;
             /** @default null */
-            on: string | null;
+            on?: string | null;
             /** @default null */
-            matching: string | null;
+            matching?: string | null;
             /** @default null */
-            where: components["schemas"]["Criterion"][] | null;
+            where?: components["schemas"]["Criterion"][] | null;
             /** @default null */
-            constraint: components["schemas"]["Criterion"][] | null;
+            constraint?: components["schemas"]["Criterion"][] | null;
             /** @default null */
-            valid_from: string | null;
+            valid_from?: string | null;
             /** @default null */
-            valid_until: string | null;
+            valid_until?: string | null;
             /** @default true */
-            active: boolean;
+            active?: boolean;
             /** @default  */
-            mark: string;
+            mark?: string;
         };
         /**
          * Statements
@@ -1976,26 +2192,26 @@ export interface components {
          */
         WhoAcross: {
             /** @default null */
-            entity: string | null;
+            entity?: string | null;
             /** @default {} */
-            targets: {
+            targets?: {
                 [key: string]: string;
             };
             /** @default {} */
-            lists: {
+            lists?: {
                 [key: string]: string[];
             };
             /** @default {} */
-            attributes: {
+            attributes?: {
                 [key: string]: string | boolean | number;
             };
             /** @default [] */
-            subresources: string[];
+            subresources?: string[];
             operation: string;
             /** @default null */
-            realms: string[] | null;
+            realms?: string[] | null;
             /** @default null */
-            home: string | null;
+            home?: string | null;
         };
         /**
          * WhoQuestion
@@ -2003,21 +2219,21 @@ export interface components {
          */
         WhoQuestion: {
             /** @default null */
-            entity: string | null;
+            entity?: string | null;
             /** @default {} */
-            targets: {
+            targets?: {
                 [key: string]: string;
             };
             /** @default {} */
-            lists: {
+            lists?: {
                 [key: string]: string[];
             };
             /** @default {} */
-            attributes: {
+            attributes?: {
                 [key: string]: string | boolean | number;
             };
             /** @default [] */
-            subresources: string[];
+            subresources?: string[];
             operation: string;
             page?: components["schemas"]["PageAsked"];
         };
@@ -2031,19 +2247,19 @@ export interface components {
             status: number;
             detail: string;
             /** @default  */
-            request_id: string;
+            request_id?: string;
             /** @default [] */
-            errors: components["schemas"]["Fault"][];
+            errors?: components["schemas"]["Fault"][];
             /** @default  */
-            operation: string;
+            operation?: string;
             /** @default  */
-            object: string;
+            object?: string;
             /** @default null */
-            missing: components["schemas"]["lakewarden.http.admin.bodies.Lacking"] | null;
+            missing?: components["schemas"]["lakewarden.http.admin.bodies.Lacking"] | null;
             /** @default [] */
-            may_grant: string[];
+            may_grant?: string[];
             /** @default [] */
-            allow: string[];
+            allow?: string[];
         };
         /**
          * Fault
@@ -2919,6 +3135,163 @@ export interface operations {
             };
         };
     };
+    get_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_sessions: {
+        parameters: {
+            query?: {
+                /** @description whose people are meant; else the caller's */
+                directory?: string;
+                /** @description only sessions of this user; else the caller's own */
+                user?: string;
+                /** @description `true`: everybody's */
+                all?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sessions"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_sessions_by_id: {
+        parameters: {
+            query?: {
+                /** @description whose people are meant; else the caller's */
+                directory?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_realms_by_realm_statements: {
         parameters: {
             query?: {
@@ -3189,6 +3562,88 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_children: {
+        parameters: {
+            query?: {
+                /** @description what the entities lie in; without it the top */
+                of?: string;
+                /** @description only entities of this type */
+                type?: string;
+                /** @description a text that the name holds, in any case */
+                q?: string;
+                /** @description how many to leave out before the page */
+                "page.skip"?: number;
+                /** @description where to go on: `next_token` of the page before */
+                "page.token"?: string;
+                /** @description how many at most */
+                "page.limit"?: number;
+            };
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChildrenGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_search: {
+        parameters: {
+            query?: {
+                /** @description a text that the name holds, in any case */
+                q?: string;
+                /** @description some of entity, user, group, role, statement, operation, with commas between; without it all */
+                kinds?: string;
+                /** @description only in this realm */
+                realm?: string;
+                /** @description how many at most */
+                "page.limit"?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchGiven"];
+                };
             };
             /** @description why there is no answer */
             default: {

@@ -8,8 +8,7 @@ export const PLACES = {
   o: "/",
   a: "/ask",
   s: "/assets",
-  p: "/policies",
-  m: "/matrix",
+  p: "/people",
   f: "/findings",
   u: "/audit",
 } as const;

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-import { useOffered, useRights } from "../api/rights";
+import { useRights } from "../api/rights";
 import { governed, useReadiness, useRealms, type Realm } from "../api/server";
 import { Icon } from "../parts/icon";
 import { count, t } from "../words";
@@ -11,12 +11,6 @@ import styles from "./rail.module.css";
 export function Rail() {
   const realms = governed(useRealms().data?.realms);
   const server = useRights();
-  const requests = useOffered("/requests");
-  const reviews = useOffered("/reviews");
-  const of = (models: RegExp) => realms.find((realm) => models.test(realm.model));
-  const datahub = of(/^datahub/);
-  const gravitino = of(/^gravitino/);
-  const cdap = of(/^cdap/);
   const first = realms[0];
   const reads = useRights(first?.name ?? "");
   return (
@@ -32,34 +26,18 @@ export function Rail() {
         <Item to="/people" icon="people" text={t("People")} />
       </Group>
       <Group title={t("Rules")}>
-        {datahub && <RealmItem realm={datahub} page="policies" icon="policies" text={t("Policies")} />}
-        {gravitino && (
-          <RealmItem realm={gravitino} page="roles" icon="roles" text={t("Roles and grants")} />
-        )}
-        {cdap && (
-          <RealmItem realm={cdap} page="privileges" icon="privileges" text={t("Privileges")} />
-        )}
         {first && reads.may("statement.list") && (
           <RealmItem realm={first} page="statements" icon="statements" text={t("Statements")} />
-        )}
-        {first && reads.may("subject.search") && (
-          <RealmItem realm={first} page="matrix" icon="matrix" text={t("Matrix")} />
-        )}
-        {first && reads.may("realm.plan") && (
-          <RealmItem realm={first} page="plan" icon="plan" text={t("Plan")} />
         )}
       </Group>
       <Group title={t("Watch")}>
         {reads.may("realm.lint") && <Item to="/findings" icon="findings" text={t("Findings")} />}
-        {requests && <Item to="/requests" icon="requests" text={t("Requests")} />}
-        {reviews && <Item to="/reviews" icon="reviews" text={t("Reviews")} />}
         {(server.may("audit.read") || reads.may("audit.read")) && (
           <Item to="/audit" icon="audit" text={t("Audit")} />
         )}
       </Group>
       <Group title={t("System")}>
         <Item to="/realms" icon="links" text={t("Realms and links")} />
-        <Item to="/playground" icon="playground" text={t("Playground")} />
         <Item to="/settings" icon="settings" text={t("Settings")} />
       </Group>
       <Foot realms={realms} />

@@ -43,6 +43,18 @@ function page<const Path extends string, const Keys extends string>(
 const routes = [
   page("/", () => import("../pages/overview/page")),
   page("/ask", () => import("../pages/ask/may"), "realm", "who", "do", "on"),
+  page("/ask/who", () => import("../pages/ask/who"), "realm", "do", "on"),
+  page("/ask/what", () => import("../pages/ask/what"), "realm", "who", "do", "within"),
+  page("/assets", () => import("../pages/assets/tree"), "realm", "within"),
+  page("/asset", () => import("../pages/assets/asset"), "realm", "e", "tab"),
+  page("/people", () => import("../pages/people/list"), "kind", "q"),
+  page("/principal", () => import("../pages/people/principal"), "realm", "p"),
+  page("/r/$realm/statements", () => import("../pages/statements/list"), "to", "privilege"),
+  page("/r/$realm/statement", () => import("../pages/statements/statement"), "id"),
+  page("/findings", () => import("../pages/findings/page"), "realm", "rule", "severity"),
+  page("/audit", () => import("../pages/audit/page"), "realm"),
+  page("/realms", () => import("../pages/realms/list")),
+  page("/settings", () => import("../pages/settings/page")),
 ] as const;
 
 export const router = createRouter({

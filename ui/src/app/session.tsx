@@ -17,7 +17,7 @@ export function useSession(): Session {
 
 /** The principal that the session's questions are about: `user:NAME`. */
 export function useMe(): string {
-  return useSession().user;
+  return `user:${useSession().user}`;
 }
 
 /** Shows the pages to whoever is signed in, and the log-in page to others. */

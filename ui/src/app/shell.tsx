@@ -125,7 +125,7 @@ function Account() {
                 </Menu.RadioItem>
               ))}
             </Menu.RadioGroup>
-            <Menu.Item className={styles.item} render={<Link to="/settings/tokens" />}>
+            <Menu.Item className={styles.item} render={<Link to="/settings" />}>
               {t("Tokens")}
             </Menu.Item>
             <Menu.Item className={styles.item} onClick={logout}>

@@ -11,12 +11,13 @@ import { Beside, Card, Page } from "../../parts/page";
 import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Segments } from "../../parts/tabs";
-import { count, t } from "../../words";
+import { t } from "../../words";
 import styles from "./ask.module.css";
 import { AskTabs, Examples, QuestionForm } from "./form";
 import { pathOf, type Explanation } from "./path";
 import { PathList, Picture } from "./picture";
 import { RuleTree } from "./rule";
+import { quoted } from "./shell-word";
 import { Ways } from "./ways";
 
 const route = getRouteApi("/ask");
@@ -135,7 +136,7 @@ function Verdict({
         <Card
           title={t("How the rules reach {who}", { who: bare(who) })}
           note={t("{n, plural, one {# statement speaks} other {# statements speak}} here", {
-            n: count(explanation.named.length),
+            n: explanation.named.length,
           })}
         >
           {path.nodes.length > 1 ? (
@@ -170,9 +171,3 @@ function Verdict({
     </>
   );
 }
-
-/** A word as a shell takes it. */
-export function quoted(word: string): string {
-  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-

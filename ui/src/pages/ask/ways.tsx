@@ -36,7 +36,6 @@ export function Ways({ ways, named, realm }: { ways: Way[]; named: Statement[]; 
                 {t("or take")} <Name text={bare(leave.member)} /> {t("out of")}{" "}
                 <b><Name text={bare(leave.of)} /></b>
               </p>
-              <Doers names={leave.can_be_changed_by} />
             </div>
           ))}
           {way.opens.length > 0 && (

@@ -1,0 +1,135 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { $api, problemOf } from "../../api/client";
+import { governed, useRealms } from "../../api/server";
+import { Button } from "../../parts/button";
+import { Filters, SelectField, TextField } from "../../parts/fields";
+import { Icon } from "../../parts/icon";
+import { Name } from "../../parts/name";
+import { Card, Page } from "../../parts/page";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { count, t } from "../../words";
+import styles from "./tree.module.css";
+
+const route = getRouteApi("/assets");
+const PAGE = 100;
+
+/** The assets of a realm as a tree that opens step by step. */
+export default function Assets() {
+  const { realm: chosen } = route.useSearch();
+  const navigate = route.useNavigate();
+  const realms = governed(useRealms().data?.realms);
+  const realm = chosen ?? realms[0]?.name;
+  const [text, setText] = useState("");
+  return (
+    <Page title={t("Assets")}>
+      <Filters>
+        <SelectField
+          label={t("Realm")}
+          value={realm ?? ""}
+          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          onChange={(event) => {
+            void navigate({ search: { realm: event.target.value } });
+          }}
+        />
+        <TextField
+          label={t("Name holds")}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+          }}
+        />
+      </Filters>
+      {realm && (
+        <Card label={t("Tree of {realm}", { realm })}>
+          <ul className={styles.tree}>
+            <Level key={`${realm} ${text}`} realm={realm} text={text} />
+          </ul>
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+function Level({ realm, of, text = "" }: { realm: string; of?: string; text?: string }) {
+  const [size, setSize] = useState(PAGE);
+  const inside = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/children",
+    { params: { path: { realm }, query: { of, q: text || undefined, "page.limit": size } } },
+    { placeholderData: (before) => before },
+  );
+  if (inside.isPending) return <Loading />;
+  if (inside.error)
+    return <ProblemView problem={problemOf(inside.error)} onRetry={() => void inside.refetch()} />;
+  const { children, total } = inside.data;
+  if (total === 0 && of === undefined)
+    return (
+      <Empty title={text ? t("No name at the top holds this.") : t("Nothing here that you may see.")}>
+        {!text && <code>{`lakewarden load ROWS --realm ${realm}`}</code>}
+      </Empty>
+    );
+  return (
+    <>
+      {children.map((child) => (
+        <Item key={child.entity} realm={realm} child={child} />
+      ))}
+      {children.length < total && (
+        <li>
+          <Button
+            look="quiet"
+            onClick={() => {
+              setSize((now) => Math.min(now + 400, 1_000));
+            }}
+          >
+            {t("{n} more", { n: count(total - children.length) })}
+          </Button>
+        </li>
+      )}
+    </>
+  );
+}
+
+interface Child {
+  entity: string;
+  type: string;
+  label: string;
+  children: number;
+  below: number;
+}
+
+function Item({ realm, child }: { realm: string; child: Child }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <li>
+      <div className={styles.row}>
+        {child.children > 0 ? (
+          <button
+            type="button"
+            className={styles.twist}
+            aria-expanded={open}
+            aria-label={t("What lies in {name}", { name: child.label })}
+            onClick={() => {
+              setOpen(!open);
+            }}
+          >
+            <Icon name={open ? "down" : "right"} size={13} />
+          </button>
+        ) : (
+          <span className={styles.twist} />
+        )}
+        <Link to="/asset" search={{ realm, e: child.entity }}>
+          <Name text={child.label} />
+        </Link>
+        <span className={styles.type}>{child.type}</span>
+        {child.below > 0 && <span className={styles.count}>{count(child.below)}</span>}
+      </div>
+      {open && (
+        <ul className={styles.inner}>
+          <Level realm={realm} of={child.entity} />
+        </ul>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,138 @@
+import { Link } from "@tanstack/react-router";
+
+import { $api, problemOf } from "../../api/client";
+import { useRights } from "../../api/rights";
+import { governed, useRealms, type Realm } from "../../api/server";
+import { useMe } from "../../app/session";
+import { Card, Page } from "../../parts/page";
+import { Loading, ProblemView, Empty } from "../../parts/states";
+import { bare, Name } from "../../parts/name";
+import { ago, count, t } from "../../words";
+import { QuestionForm } from "../ask/form";
+import { useNavigate } from "@tanstack/react-router";
+import styles from "./overview.module.css";
+
+/** What there is, what needs a look, and the way to ask. */
+export default function Overview() {
+  const realms = useRealms();
+  const me = useMe();
+  const navigate = useNavigate();
+  const server = useRights();
+  const all = governed(realms.data?.realms);
+  return (
+    <Page title={t("Overview")}>
+      <QuestionForm
+        search={{ who: me }}
+        people
+        onAsk={(question) => {
+          void navigate({ to: "/ask", search: { ...question } });
+        }}
+      />
+      {realms.isPending && <Loading />}
+      {realms.error && (
+        <ProblemView problem={problemOf(realms.error)} onRetry={() => void realms.refetch()} />
+      )}
+      <div className={styles.cards}>
+        <Card title={t("For you")}>
+          <ul className={styles.lines}>
+            <li>
+              <Link to="/ask/what" search={{ who: me }}>
+                {t("What you may do")}
+              </Link>
+            </li>
+            <li>
+              <Link to="/assets">{t("What you can see")}</Link>
+            </li>
+          </ul>
+        </Card>
+        {all.map((realm) => (
+          <RealmCard key={realm.name} realm={realm} />
+        ))}
+      </div>
+      {realms.isSuccess && all.length === 0 && <FirstRun />}
+      {server.may("audit.read") && <Latest />}
+    </Page>
+  );
+}
+
+function RealmCard({ realm }: { realm: Realm }) {
+  const rights = useRights(realm.name);
+  const looks = rights.may("realm.lint");
+  const lint = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/lint",
+    { params: { path: { realm: realm.name }, query: { "page.limit": 1000 } } },
+    { enabled: looks, staleTime: 60_000, retry: false },
+  );
+  const errors = lint.data?.findings.filter((one) => one.severity === "error").length ?? 0;
+  return (
+    <Card title={realm.title || realm.name} note={realm.name}>
+      <ul className={styles.lines}>
+        {realm.entities != null && (
+          <li>
+            <Link to="/assets" search={{ realm: realm.name }}>
+              <b>{count(realm.entities)}</b> {t("assets")}
+            </Link>
+          </li>
+        )}
+        {realm.statements != null && (
+          <li>
+            <Link to="/r/$realm/statements" params={{ realm: realm.name }}>
+              <b>{count(realm.statements)}</b> {t("statements")}
+            </Link>
+          </li>
+        )}
+        {lint.data && (
+          <li>
+            <Link to="/findings" search={{ realm: realm.name }}>
+              <b>{count(lint.data.total)}</b>{" "}
+              {t("findings, {n, plural, =0 {none an error} one {# an error} other {# errors}}", {
+                n: errors,
+              })}
+            </Link>
+          </li>
+        )}
+        {realm.entities == null && (
+          <li>
+            <Link to="/assets" search={{ realm: realm.name }}>
+              {t("Assets that you can see")}
+            </Link>
+          </li>
+        )}
+      </ul>
+    </Card>
+  );
+}
+
+function Latest() {
+  const rows = $api.useQuery("get", "/api/v1/audit", { params: { query: { last: 12 } } });
+  if (!rows.data) return rows.error ? <ProblemView problem={problemOf(rows.error)} /> : <Loading />;
+  return (
+    <div className={styles.latest}>
+      <Card title={t("Latest changes")} note={<Link to="/audit">{t("All")}</Link>}>
+        <ul className={styles.lines}>
+          {[...rows.data.rows].reverse().map((row) => {
+            const event = row.event as Record<string, string | number | undefined>;
+            return (
+              <li key={row.seq}>
+                <Name text={String(event.actor ?? "")} /> <code>{String(event.operation ?? "")}</code>{" "}
+                <Name text={bare(String(event.target ?? ""))} /> · {ago(Number(event.time))}
+              </li>
+            );
+          })}
+        </ul>
+      </Card>
+    </div>
+  );
+}
+
+function FirstRun() {
+  return (
+    <Card title={t("Nothing is loaded yet")}>
+      <Empty title={t("Load the metadata of a system, then ask.")}>
+        <code>{"lakewarden pipeline ingest --help"}</code>
+        <code>{"lakewarden load --help"}</code>
+      </Empty>
+    </Card>
+  );
+}

@@ -19,5 +19,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: "es2023",
   },
-  server: { proxy: { "/api": proxied, "/r/": proxied, "/openapi.json": proxied, "/readyz": proxied } },
+  server: {
+    proxy: { "/api": proxied, "/r/": proxied, "/openapi.json": proxied, "/readyz": proxied },
+  },
 });

@@ -27,9 +27,7 @@ export function suggestOperation(vocabulary: Schemas["Vocabulary"] | undefined) 
       (one) => one.name.includes(wanted) || one.title.toLowerCase().includes(wanted),
     );
     return Promise.resolve(
-      found
-        .slice(0, 40)
-        .map((one) => ({ value: one.name, label: one.title, note: one.name })),
+      found.slice(0, 40).map((one) => ({ value: one.name, label: one.title, note: one.name })),
     );
   };
 }

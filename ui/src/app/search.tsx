@@ -71,9 +71,7 @@ export function Search() {
                   }}
                 >
                   <Name text={hit.label} cut={60} />
-                  <small>
-                    {[hit.type, hit.in, hit.realm].filter(Boolean).join(" · ")}
-                  </small>
+                  <small>{[hit.type, hit.in, hit.realm].filter(Boolean).join(" · ")}</small>
                 </Autocomplete.Item>
               )}
             </Autocomplete.List>

@@ -47,7 +47,12 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
-      <KeySheet open={keysShown} onClose={() => { showKeys(false); }} />
+      <KeySheet
+        open={keysShown}
+        onClose={() => {
+          showKeys(false);
+        }}
+      />
       <ToastRegion />
     </div>
   );

@@ -77,7 +77,11 @@ export function SelectField({
 }
 
 /** A box to tick with its text. */
-export function Check({ label, hint, ...rest }: { label: string; hint?: string } & ComponentProps<"input">) {
+export function Check({
+  label,
+  hint,
+  ...rest
+}: { label: string; hint?: string } & ComponentProps<"input">) {
   return (
     <label className={styles.check}>
       <input type="checkbox" {...rest} />
@@ -89,9 +93,5 @@ export function Check({ label, hint, ...rest }: { label: string; hint?: string }
 
 /** Fields beside each other that wrap: the filters above a list. */
 export function Filters({ children }: { children: ReactNode }) {
-  return (
-    <search className={styles.filters}>
-      {children}
-    </search>
-  );
+  return <search className={styles.filters}>{children}</search>;
 }

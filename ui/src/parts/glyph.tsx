@@ -43,7 +43,15 @@ export const COLOURS: Record<State, string> = {
 };
 
 /** The sign of a decision: disc and tick, octagon and bar, half disc, dot, dashed ring. */
-export function Glyph({ state, size = 17, label }: { state: State; size?: number; label?: string }) {
+export function Glyph({
+  state,
+  size = 17,
+  label,
+}: {
+  state: State;
+  size?: number;
+  label?: string;
+}) {
   return (
     <svg
       width={size}

@@ -4,7 +4,8 @@ import styles from "./name.module.css";
 
 // Characters that would change how the text around them reads, or that cannot be seen.
 // eslint-disable-next-line no-control-regex
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+const UNSEEN =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 const UNSEEN_ALL = new RegExp(UNSEEN, "g");
 
 /**
@@ -15,7 +16,10 @@ export function Name({ text, cut = 80 }: { text: string; cut?: number }) {
   const half = Math.floor(cut / 2);
   const shown = text.length > cut ? `${text.slice(0, half)}…${text.slice(-half + 1)}` : text;
   return (
-    <bdi className={styles.name} title={text.length > cut ? text.replace(UNSEEN_ALL, "□") : undefined}>
+    <bdi
+      className={styles.name}
+      title={text.length > cut ? text.replace(UNSEEN_ALL, "□") : undefined}
+    >
       {UNSEEN.test(shown) ? boxed(shown) : shown}
     </bdi>
   );

@@ -29,7 +29,11 @@ export function Sentence({ words, large = false }: { words: Word[]; large?: bool
 }
 
 function Marked({ word }: { word: Word }) {
-  const inner = word.ref ? <Referred word={word} to={word.ref} /> : <Name text={word.text} cut={400} />;
+  const inner = word.ref ? (
+    <Referred word={word} to={word.ref} />
+  ) : (
+    <Name text={word.text} cut={400} />
+  );
   if (word.mark === "ins") return <ins>{inner}</ins>;
   if (word.mark === "del") return <del>{inner}</del>;
   return inner;

@@ -86,7 +86,15 @@ export function Table<Row>({
           <tbody>
             {before > 0 && <Gap height={before} columns={columns.length} />}
             {shown.map((row) => (
-              <tr key={rowKey(row)} onDoubleClick={onOpen && (() => { onOpen(row); })}>
+              <tr
+                key={rowKey(row)}
+                onDoubleClick={
+                  onOpen &&
+                  (() => {
+                    onOpen(row);
+                  })
+                }
+              >
                 {columns.map((column) => (
                   <td
                     key={column.key}

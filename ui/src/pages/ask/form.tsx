@@ -138,7 +138,9 @@ export function Examples() {
     { params: { path: { realm: realm?.name ?? "" } } },
     { enabled: Boolean(realm), staleTime: 300_000 },
   );
-  const operations = (listed.data?.operations ?? []).filter((one) => /\.(load|read|get)$/.test(one.name));
+  const operations = (listed.data?.operations ?? []).filter((one) =>
+    /\.(load|read|get)$/.test(one.name),
+  );
   return (
     <Card title={t("What can be asked")}>
       <ul className={styles.examples}>

@@ -86,12 +86,25 @@ function Verdict({
   const { allow } = explanation;
   const path = useMemo(() => pathOf(explanation, who, on), [explanation, who, on]);
   const [shape, setShape] = useState<"picture" | "text">("picture");
-  const command = ["lakewarden", "explain", quoted(bare(who)), act, on && quoted(on), "--realm", realm]
+  const command = [
+    "lakewarden",
+    "explain",
+    quoted(bare(who)),
+    act,
+    on && quoted(on),
+    "--realm",
+    realm,
+  ]
     .filter(Boolean)
     .join(" ");
   return (
     <>
-      <section className={styles.verdict} data-allow={allow} aria-label={t("Verdict")} role="status">
+      <section
+        className={styles.verdict}
+        data-allow={allow}
+        aria-label={t("Verdict")}
+        role="status"
+      >
         <p className={styles.big}>
           <Glyph state={allow ? "allow" : "deny"} size={36} />
           {allow ? t("Yes") : t("No")}
@@ -160,7 +173,9 @@ function Verdict({
               </div>
             </>
           ) : (
-            <Empty title={t("No statement that reaches {who} speaks about this.", { who: bare(who) })}>
+            <Empty
+              title={t("No statement that reaches {who} speaks about this.", { who: bare(who) })}
+            >
               <Link to="/ask/who" search={{ realm, do: act, on }}>
                 {t("Who may?")}
               </Link>

@@ -135,7 +135,5 @@ function levels(drawn: Statement[], explanation: Explanation, target: string): s
 function lacking(explanation: Explanation, level: string, target: string): string[] {
   const first = explanation.ways[0];
   if (explanation.allow || !first) return [];
-  return first.allow
-    .filter((need) => (need.on ?? target) === level)
-    .map((need) => need.privilege);
+  return first.allow.filter((need) => (need.on ?? target) === level).map((need) => need.privilege);
 }

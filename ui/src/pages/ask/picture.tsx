@@ -70,7 +70,12 @@ export function Picture({ path, realm, person }: { path: Path; realm: string; pe
           </text>
         ))}
         {path.edges.map((edge) => (
-          <Line key={`${edge.from} ${edge.to}`} edge={edge} from={byId.get(edge.from)} to={byId.get(edge.to)} />
+          <Line
+            key={`${edge.from} ${edge.to}`}
+            edge={edge}
+            from={byId.get(edge.from)}
+            to={byId.get(edge.to)}
+          />
         ))}
         {placed.map((node, number) => (
           <g
@@ -95,7 +100,9 @@ export function Picture({ path, realm, person }: { path: Path; realm: string; pe
           </g>
         ))}
       </svg>
-      {path.folded > 0 && <p className={styles.folded}>{t("{n} more statements", { n: path.folded })}</p>}
+      {path.folded > 0 && (
+        <p className={styles.folded}>{t("{n} more statements", { n: path.folded })}</p>
+      )}
     </div>
   );
 }
@@ -141,13 +148,22 @@ export function lines(node: PathNode): [string, string] {
     return [`${effect} ${privilege}${more > 0 ? ` +${String(more)}` : ""}`, second];
   }
   if (node.kind === "level")
-    return [tail(node.name), node.lacks.length ? t("lacks {what}", { what: node.lacks.join(", ") }) : kindOf(node.name)];
+    return [
+      tail(node.name),
+      node.lacks.length ? t("lacks {what}", { what: node.lacks.join(", ") }) : kindOf(node.name),
+    ];
   return [tail(node.name), kindOf(node.name)];
 }
 
 function spoken(node: PathNode): string {
   const [first, second] = lines(node);
-  const says = { allow: t("allows"), deny: t("denies"), beaten: t("beaten by a DENY"), missing: t("missing"), plain: "" };
+  const says = {
+    allow: t("allows"),
+    deny: t("denies"),
+    beaten: t("beaten by a DENY"),
+    missing: t("missing"),
+    plain: "",
+  };
   return [second, first, says[node.state]].filter(Boolean).join(", ");
 }
 
@@ -169,7 +185,14 @@ function Line({ edge, from, to }: { edge: PathEdge; from?: Placed; to?: Placed }
   const y2 = to.y + HEIGHT / 2;
   const middle = (x1 + to.x) / 2;
   const d = `M${String(x1)} ${String(y1)}C${String(middle)} ${String(y1)} ${String(middle)} ${String(y2)} ${String(to.x)} ${String(y2)}`;
-  return <path className={styles.edge} data-state={edge.state} data-edge={`${edge.from} → ${edge.to}`} d={d} />;
+  return (
+    <path
+      className={styles.edge}
+      data-state={edge.state}
+      data-edge={`${edge.from} → ${edge.to}`}
+      d={d}
+    />
+  );
 }
 
 function xOf(path: Path, column: number): number {
@@ -196,7 +219,9 @@ function place(path: Path): { placed: Placed[]; width: number; height: number } 
   for (let column = path.columns - 1; column >= 0; column -= 1) {
     const here = columns[column] ?? [];
     const order = (node: PathNode) => {
-      const after = path.edges.filter((edge) => edge.from === node.id).map((edge) => rank.get(edge.to) ?? 0);
+      const after = path.edges
+        .filter((edge) => edge.from === node.id)
+        .map((edge) => rank.get(edge.to) ?? 0);
       return after.length ? after.reduce((a, b) => a + b) / after.length : 0;
     };
     if (column < path.columns - 1) here.sort((a, b) => order(a) - order(b));
@@ -210,7 +235,10 @@ function place(path: Path): { placed: Placed[]; width: number; height: number } 
       ...node,
       x: xOf(path, number),
       y: TOP + slot * row + (slot - HEIGHT) / 2,
-      width: number === path.columns - 2 ? STATEMENT_WIDTH : WIDTH + (number === path.columns - 1 ? 40 : 0),
+      width:
+        number === path.columns - 2
+          ? STATEMENT_WIDTH
+          : WIDTH + (number === path.columns - 1 ? 40 : 0),
     }));
   });
   return { placed, width: xOf(path, path.columns - 1) + WIDTH + 42, height: height + TOP };
@@ -247,8 +275,16 @@ export function PathList({ path }: { path: Path }) {
           <Glyph state={GLYPHS[level.state] ?? "none"} />
           <div>
             <p>
-              {kindOf(level.name)} <b><Name text={tail(level.name)} /></b>
-              {level.lacks.length > 0 && <> {t("lacks")} <code>{level.lacks.join(", ")}</code></>}
+              {kindOf(level.name)}{" "}
+              <b>
+                <Name text={tail(level.name)} />
+              </b>
+              {level.lacks.length > 0 && (
+                <>
+                  {" "}
+                  {t("lacks")} <code>{level.lacks.join(", ")}</code>
+                </>
+              )}
             </p>
             {into(level.id).map((id) => {
               const node = byId.get(id);

@@ -24,26 +24,39 @@ export function Ways({ ways, named, realm }: { ways: Way[]; named: Statement[]; 
           ))}
           {way.join.map((group) => (
             <p key={group}>
-              {t("Enter it into")} <b><Name text={bare(group)} /></b>
+              {t("Enter it into")}{" "}
+              <b>
+                <Name text={bare(group)} />
+              </b>
             </p>
           ))}
           {way.lift.map((lift) => (
-            <Lift key={lift.statement} lift={lift} statement={byId.get(lift.statement)} realm={realm} />
+            <Lift
+              key={lift.statement}
+              lift={lift}
+              statement={byId.get(lift.statement)}
+              realm={realm}
+            />
           ))}
           {way.leave.map((leave) => (
             <div key={leave.member + leave.of}>
               <p>
                 {t("or take")} <Name text={bare(leave.member)} /> {t("out of")}{" "}
-                <b><Name text={bare(leave.of)} /></b>
+                <b>
+                  <Name text={bare(leave.of)} />
+                </b>
               </p>
             </div>
           ))}
           {way.opens.length > 0 && (
             <details>
               <summary>
-                {t("This opens {n, plural, one {one more operation} other {# more operations}} too", {
-                  n: way.opens.length,
-                })}
+                {t(
+                  "This opens {n, plural, one {one more operation} other {# more operations}} too",
+                  {
+                    n: way.opens.length,
+                  },
+                )}
               </summary>
               <p className={styles.opens}>{way.opens.join(", ")}</p>
             </details>
@@ -59,10 +72,20 @@ function Need({ need }: { need: Schemas["NeedGiven"] }) {
     <div>
       <p>
         {t("Grant")} <code>{need.privilege}</code>
-        {need.on && <> {t("on")} <b><Name text={need.on} /></b></>}
+        {need.on && (
+          <>
+            {" "}
+            {t("on")}{" "}
+            <b>
+              <Name text={need.on} />
+            </b>
+          </>
+        )}
       </p>
       {need.can_be_granted_by === null ? (
-        <p className={styles.doers}>{t("Nothing hands this out here; an administrator of the realm can.")}</p>
+        <p className={styles.doers}>
+          {t("Nothing hands this out here; an administrator of the realm can.")}
+        </p>
       ) : (
         <Doers names={need.can_be_granted_by} />
       )}
@@ -87,7 +110,15 @@ function Lift({
         <Link to="/r/$realm/statement" params={{ realm }} search={{ id: lift.statement }}>
           <Name text={title} />
         </Link>
-        {statement?.on && <> {t("on")} <b><Name text={statement.on} /></b></>}
+        {statement?.on && (
+          <>
+            {" "}
+            {t("on")}{" "}
+            <b>
+              <Name text={statement.on} />
+            </b>
+          </>
+        )}
       </p>
       <Doers names={lift.can_be_lifted_by} />
     </div>

@@ -67,7 +67,9 @@ function Answer({
   if (asked.error)
     return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
   const { entities, total } = asked.data;
-  const command = ["lakewarden", "list", quoted(bare(who)), quoted(act), "--realm", realm].join(" ");
+  const command = ["lakewarden", "list", quoted(bare(who)), quoted(act), "--realm", realm].join(
+    " ",
+  );
   const more = () => {
     if (entities.length < total) setLimit((now) => Math.min(now + PAGE, 1_000));
   };

@@ -33,7 +33,9 @@ export default function Who() {
         }}
       />
       {!ready && <Examples />}
-      {realm && act && <Answer key={`${realm} ${act} ${on ?? ""}`} realm={realm} act={act} on={on} />}
+      {realm && act && (
+        <Answer key={`${realm} ${act} ${on ?? ""}`} realm={realm} act={act} on={on} />
+      )}
     </Page>
   );
 }

@@ -149,19 +149,30 @@ function Access({ realm, entity }: { realm: string; entity: string }) {
       )}
       <Card
         pad={false}
-        title={t("{n, plural, =0 {Nobody reaches it} one {# person} other {# people}}", { n: total })}
+        title={t("{n, plural, =0 {Nobody reaches it} one {# person} other {# people}}", {
+          n: total,
+        })}
         note={t("a filled disc: may; a dot: may not")}
       >
         {people.length === 0 ? (
           <Empty title={t("No stored rule lets anybody see, read or change it.")} />
         ) : (
-          <div className={styles.frame} tabIndex={0} role="region" aria-label={t("Who can do what")}>
+          <div
+            className={styles.frame}
+            tabIndex={0}
+            role="region"
+            aria-label={t("Who can do what")}
+          >
             <table className={styles.matrix}>
               <thead>
                 <tr>
                   <td />
                   {realms.map((one) => (
-                    <th key={one} scope="colgroup" colSpan={asked.filter((a) => a.realm === one).length}>
+                    <th
+                      key={one}
+                      scope="colgroup"
+                      colSpan={asked.filter((a) => a.realm === one).length}
+                    >
                       {one}
                     </th>
                   ))}
@@ -169,7 +180,11 @@ function Access({ realm, entity }: { realm: string; entity: string }) {
                 <tr>
                   <th scope="col">{t("Person")}</th>
                   {asked.map((path) => (
-                    <th key={path.realm + path.entity + path.way} scope="col" title={path.operation}>
+                    <th
+                      key={path.realm + path.entity + path.way}
+                      scope="col"
+                      title={path.operation}
+                    >
                       {t(path.way)}
                     </th>
                   ))}
@@ -209,7 +224,9 @@ function Access({ realm, entity }: { realm: string; entity: string }) {
                   <th scope="row">{t("People")}</th>
                   {asked.map((path) => (
                     <td key={path.realm + path.entity + path.way}>
-                      {count(people.filter((one) => one.by.some((by) => samePath(by, path))).length)}
+                      {count(
+                        people.filter((one) => one.by.some((by) => samePath(by, path))).length,
+                      )}
                     </td>
                   ))}
                 </tr>
@@ -241,18 +258,12 @@ function Because({ person }: { person: Person }) {
     <>
       {person.by.map((by) => (
         <section key={by.realm + by.entity + by.way} className={styles.because}>
-          <h3>
-            {t("May {way} it in {realm}", { way: by.way, realm: by.realm })}
-          </h3>
+          <h3>{t("May {way} it in {realm}", { way: by.way, realm: by.realm })}</h3>
           {!by.told && <p>{t("You may not see why; auditors of this realm can.")}</p>}
           {by.statements.map((one) => (
             <p key={one.id}>
               <Glyph state="allow" size={14} />{" "}
-              <Link
-                to="/r/$realm/statement"
-                params={{ realm: by.realm }}
-                search={{ id: one.id }}
-              >
+              <Link to="/r/$realm/statement" params={{ realm: by.realm }} search={{ id: one.id }}>
                 <Name text={one.title || one.id} />
               </Link>{" "}
               <code>{one.privileges.join(", ")}</code>
@@ -265,7 +276,12 @@ function Because({ person }: { person: Person }) {
           ))}
           <Link
             to="/ask"
-            search={{ realm: by.realm, who: `user:${person.person}`, do: by.operation, on: by.entity }}
+            search={{
+              realm: by.realm,
+              who: `user:${person.person}`,
+              do: by.operation,
+              on: by.entity,
+            }}
           >
             {t("Explain")}
           </Link>
@@ -289,11 +305,15 @@ function samePath(a: PathName, b: PathName): boolean {
 function disagreement(reach: Reach, realms: string[]): string {
   if (realms.length < 2) return "";
   const readers = realms.map((realm) => {
-    const who = reach.people.filter((one) => one.by.some((by) => by.realm === realm && by.way === "read"));
+    const who = reach.people.filter((one) =>
+      one.by.some((by) => by.realm === realm && by.way === "read"),
+    );
     return [realm, who.length] as const;
   });
   if (new Set(readers.map(([, n]) => n)).size < 2) return "";
-  return readers.map(([realm, n]) => t("{n} can read it in {realm}", { n: count(n), realm })).join("; ");
+  return readers
+    .map(([realm, n]) => t("{n} can read it in {realm}", { n: count(n), realm }))
+    .join("; ");
 }
 
 /** What people call an entity: the last part of its name. */

@@ -66,7 +66,9 @@ function Level({ realm, of, text = "" }: { realm: string; of?: string; text?: st
   const { children, total } = inside.data;
   if (total === 0 && of === undefined)
     return (
-      <Empty title={text ? t("No name at the top holds this.") : t("Nothing here that you may see.")}>
+      <Empty
+        title={text ? t("No name at the top holds this.") : t("Nothing here that you may see.")}
+      >
         {!text && <code>{`lakewarden load ROWS --realm ${realm}`}</code>}
       </Empty>
     );

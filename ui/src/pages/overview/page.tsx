@@ -115,7 +115,8 @@ function Latest() {
             const event = row.event as Record<string, string | number | undefined>;
             return (
               <li key={row.seq}>
-                <Name text={String(event.actor ?? "")} /> <code>{String(event.operation ?? "")}</code>{" "}
+                <Name text={String(event.actor ?? "")} />{" "}
+                <code>{String(event.operation ?? "")}</code>{" "}
                 <Name text={bare(String(event.target ?? ""))} /> · {ago(Number(event.time))}
               </li>
             );

@@ -1,0 +1,143 @@
+import { useState } from "react";
+
+import { $api, api, problemOf, type Schemas } from "../../api/client";
+import { getRouteApi } from "@tanstack/react-router";
+import { useRights } from "../../api/rights";
+import { useRealms } from "../../api/server";
+import { Button } from "../../parts/button";
+import { Drawer } from "../../parts/drawer";
+import { Filters, SelectField } from "../../parts/fields";
+import { Glyph } from "../../parts/glyph";
+import { Name } from "../../parts/name";
+import { Card, Page } from "../../parts/page";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { Table } from "../../parts/table";
+import { say } from "../../parts/toast";
+import { moment, t } from "../../words";
+import styles from "./audit.module.css";
+
+const route = getRouteApi("/audit");
+const STEP = 100;
+type Row = Schemas["AuditRowGiven"];
+
+/** Who did what, the newest first. */
+export default function Audit() {
+  const { realm } = route.useSearch();
+  const navigate = route.useNavigate();
+  const realms = useRealms().data?.realms ?? [];
+  const [size, setSize] = useState(STEP);
+  const [open, setOpen] = useState<Row | null>(null);
+  const trail = $api.useQuery(
+    "get",
+    "/api/v1/audit",
+    { params: { query: { realm, last: size } } },
+    { retry: false, placeholderData: (before) => before },
+  );
+  const rows = [...(trail.data?.rows ?? [])].reverse();
+  return (
+    <Page title={t("Audit")} acts={<Verify />}>
+      <Filters>
+        <SelectField
+          label={t("Realm")}
+          value={realm ?? ""}
+          options={[
+            ["", t("All")],
+            ...realms.map((one) => [one.name, one.title || one.name] as const),
+          ]}
+          onChange={(event) => {
+            void navigate({ search: { realm: event.target.value || undefined } });
+          }}
+        />
+      </Filters>
+      {trail.isPending && <Loading rows={10} />}
+      {trail.error && (
+        <ProblemView problem={problemOf(trail.error)} onRetry={() => void trail.refetch()} />
+      )}
+      {trail.data && rows.length === 0 && <Empty title={t("No row fits.")} />}
+      {rows.length > 0 && (
+        <Card pad={false}>
+          <Table
+            label={t("Audit trail")}
+            rows={rows}
+            rowKey={(row) => String(row.seq)}
+            onEnd={() => {
+              if (rows.length === size) setSize((now) => Math.min(now + STEP, 1_000));
+            }}
+            columns={[
+              {
+                key: "when",
+                title: t("When"),
+                cell: (row) => (
+                  <button
+                    type="button"
+                    className={styles.open}
+                    onClick={() => {
+                      setOpen(row);
+                    }}
+                  >
+                    {moment(Number(told(row).time))}
+                  </button>
+                ),
+              },
+              { key: "who", title: t("Who"), cell: (row) => <Name text={said(row, "actor")} /> },
+              { key: "did", title: t("Did"), cell: (row) => <code>{said(row, "operation")}</code> },
+              {
+                key: "on",
+                title: t("On"),
+                cell: (row) => <Name text={said(row, "target")} cut={56} />,
+              },
+              {
+                key: "outcome",
+                title: t("Outcome"),
+                cell: (row) => (
+                  <>
+                    <Glyph state={said(row, "outcome") === "allow" ? "allow" : "deny"} size={14} />{" "}
+                    {said(row, "outcome")}
+                  </>
+                ),
+              },
+              { key: "realm", title: t("Realm"), minor: true, cell: (row) => said(row, "realm") },
+              {
+                key: "revision",
+                title: t("Revision"),
+                minor: true,
+                number: true,
+                cell: (row) => row.revision,
+              },
+            ]}
+          />
+        </Card>
+      )}
+      <Drawer
+        open={open !== null}
+        onClose={() => {
+          setOpen(null);
+        }}
+        title={open && <code>{said(open, "operation")}</code>}
+      >
+        {open && <pre className={styles.event}>{JSON.stringify(open, null, 2)}</pre>}
+      </Drawer>
+    </Page>
+  );
+}
+
+function told(row: Row): Record<string, unknown> {
+  return row.event;
+}
+
+function said(row: Row, name: string): string {
+  const value = told(row)[name];
+  return typeof value === "string" ? value : "";
+}
+
+function Verify() {
+  const rights = useRights();
+  if (!rights.may("audit.verify")) return null;
+  const verify = async () => {
+    const { data, error } = await api.POST("/api/v1/audit/verify");
+    if (error) say(problemOf(error).detail);
+    else if (data.whole) say(t("The trail is whole: {rows} rows.", { rows: data.rows }));
+    else say(t("Row {row} {what}", { row: data.row ?? 0, what: data.what }));
+  };
+  return <Button onClick={() => void verify()}>{t("Check the chain")}</Button>;
+}

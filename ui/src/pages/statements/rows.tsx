@@ -1,0 +1,121 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { $api, problemOf } from "../../api/client";
+import { Button } from "../../parts/button";
+import { Glyph } from "../../parts/glyph";
+import { bare, Name } from "../../parts/name";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { Table } from "../../parts/table";
+import { count, t } from "../../words";
+
+const SHOWN = 3;
+
+/** The statements of a realm, or those that name somebody. */
+export function StatementRows({
+  realm,
+  to,
+  privilege,
+}: {
+  realm: string;
+  to?: string;
+  privilege?: string;
+}) {
+  const [size, setSize] = useState(100);
+  const rows = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/statements",
+    {
+      params: {
+        path: { realm },
+        query: { to, privilege: privilege || undefined, "page.limit": size },
+      },
+    },
+    { retry: false, placeholderData: (before) => before },
+  );
+  if (rows.isPending) return <Loading rows={8} />;
+  if (rows.error)
+    return <ProblemView problem={problemOf(rows.error)} onRetry={() => void rows.refetch()} />;
+  const { statements, total } = rows.data;
+  if (total === 0) return <Empty title={t("No statement fits.")} />;
+  return (
+    <>
+      <Table
+        label={t("Statements")}
+        rows={statements}
+        total={total}
+        rowKey={(one) => one.id}
+        columns={[
+          {
+            key: "words",
+            title: t("In words"),
+            cell: (one) => (
+              <Link to="/r/$realm/statement" params={{ realm }} search={{ id: one.id }}>
+                <Glyph
+                  state={one.effect === "deny" ? "deny" : "allow"}
+                  size={14}
+                  label={one.effect === "deny" ? t("DENY") : t("ALLOW")}
+                />{" "}
+                <Name text={one.title || one.id} />
+              </Link>
+            ),
+          },
+          { key: "to", title: t("To"), cell: (one) => <Several names={one.to.map(bare)} /> },
+          {
+            key: "what",
+            title: t("Privileges"),
+            minor: true,
+            cell: (one) => (
+              <code>
+                <Several names={one.privileges} />
+              </code>
+            ),
+          },
+          {
+            key: "on",
+            title: t("On"),
+            minor: true,
+            cell: (one) =>
+              one.on ? (
+                <Link to="/asset" search={{ realm, e: one.on }}>
+                  <Name text={one.on} cut={48} />
+                </Link>
+              ) : (
+                <Name
+                  text={
+                    one.matching ?? (one.where ? t("what its conditions name") : t("everything"))
+                  }
+                />
+              ),
+          },
+          {
+            key: "state",
+            title: t("State"),
+            minor: true,
+            cell: (one) => (one.active === false ? t("Inactive") : t("Active")),
+          },
+        ]}
+      />
+      {statements.length < total && size < 1_000 && (
+        <Button
+          look="quiet"
+          onClick={() => {
+            setSize(1_000);
+          }}
+        >
+          {t("Show more of {total}", { total: count(total) })}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Several({ names }: { names: string[] }) {
+  const more = names.length - SHOWN;
+  return (
+    <>
+      <Name text={names.slice(0, SHOWN).join(", ")} cut={90} />
+      {more > 0 && t(" and {n} more", { n: more })}
+    </>
+  );
+}

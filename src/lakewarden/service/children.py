@@ -15,9 +15,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.names.label import label
 from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
 from lakewarden.service.entities import named
 from lakewarden.service.state import State
-from lakewarden.service.visible import visible_ids, visible_parents
+from lakewarden.service.visible import refused_to_look, visible_ids, visible_parents
 
 MAX_PAGE = 1_000
 
@@ -52,7 +53,7 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
     text: str = "",
     skip: int = 0,
     size: int = 100,
-) -> Children:
+) -> Children | Denied:
     """A page of what lies directly in `of`, or at the top; in the order of places.
 
     `text` keeps those whose label holds it, in any case. Raises `Unknown` for an entity that is
@@ -60,6 +61,9 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
     """
     if not 1 <= size <= MAX_PAGE:
         raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}", where="page.limit")
+    refused = refused_to_look(state, actor, realm, now)
+    if refused is not None:
+        return refused
     found = state.realm(realm)
     tree, system = found.matrix.snapshot.coded.tree, found.system
     ids = visible_ids(state, actor, realm, now)

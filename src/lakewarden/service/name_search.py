@@ -18,14 +18,14 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.tree import Lineage, Tree
 from lakewarden.names.label import label
-from lakewarden.service import cancellation, control
+from lakewarden.service import cancellation
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.people import principals
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import listed
-from lakewarden.service.visible import may_ask, visible_ids
+from lakewarden.service.visible import refused_to_look, visible_ids
 
 KINDS: Final = ("entity", "user", "group", "role", "statement", "operation")
 """What is searched, in the order of the answer among names that fit alike."""
@@ -82,7 +82,7 @@ def name_search(
     for name in names:
         if name == CONTROL and realm is None:
             continue
-        if not _may_look(state, actor, name, now):
+        if refused_to_look(state, actor, name, now) is not None:
             left_out.append(name)
             continue
         hits += _in_realm(state, actor, name, wanted, set(kinds), now)
@@ -93,12 +93,6 @@ def name_search(
     order = {kind: place for place, kind in enumerate(KINDS)}
     hits.sort(key=lambda hit: (*_fit(hit, wanted), order[hit.kind], hit.name, hit.realm))
     return Hits(tuple(hits[:size]), len(hits), tuple(left_out))
-
-
-def _may_look(state: State, actor: Actor, realm: str, now: float) -> bool:
-    return control.denied_in(state, actor, "entity.list", realm, now) is None or may_ask(
-        state, actor, realm, now
-    )
 
 
 def _is_person(hit: Hit) -> bool:

@@ -13,6 +13,7 @@ from lakewarden.kernel.listing import listing
 from lakewarden.kernel.tree import Ints, Tree
 from lakewarden.service import cancellation, control
 from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
 from lakewarden.service.state import RealmState, State
 
 SEE = "see"
@@ -24,15 +25,19 @@ def visible_ids(state: State, actor: Actor, realm: str, now: float) -> BitMap:
     found = state.realm(realm)
     if control.denied_in(state, actor, "entity.list", realm, now) is None:
         return found.matrix.snapshot.coded.tree.stored
-    if not may_ask(state, actor, realm, now):
+    if refused_to_look(state, actor, realm, now) is not None:
         return BitMap()
     return seen_ids(found, actor, now)
 
 
-def may_ask(state: State, actor: Actor, realm: str, now: float) -> bool:
-    """Whether the caller may ask what the caller itself may do in the realm."""
-    own = actor.is_good_in(state.realm(realm).realm)
-    return own and control.denied_in(state, actor, "decision.ask_own", realm, now) is None
+def refused_to_look(state: State, actor: Actor, realm: str, now: float) -> Denied | None:
+    """Why the caller may know of nothing in the realm; None: of something, perhaps."""
+    if control.denied_in(state, actor, "entity.list", realm, now) is None:
+        return None
+    refused = control.denied_in(state, actor, "decision.ask_own", realm, now)
+    if refused is None and not actor.is_good_in(state.realm(realm).realm):
+        return Denied("decision.ask_own", control.realm(realm))
+    return refused
 
 
 def seen_ids(found: RealmState, actor: Actor, now: float) -> BitMap:

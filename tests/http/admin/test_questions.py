@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.http.admin.api import Api
@@ -102,12 +104,18 @@ def test_an_explanation_names_the_statements_and_how_they_reach_the_asker(lake: 
     assert {"statement": "read", "over": ["role:lk:readers"]} in found["reaching"]
 
 
+def label_of(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
 def test_a_hidden_entity_is_explained_like_one_that_is_not_there(lake: Api) -> None:
     for verb in ("check", "explain"):
         answers = []
         for name in (HIDDEN, "table:lk:sales.raw.nothing"):
             body = {"operation": "table.load", "entity": name}
-            answers.append(lake.must("POST", f"{Q}/{verb}", body, user="eve"))
+            answer = lake.must("POST", f"{Q}/{verb}", body, user="eve")
+            said = json.dumps(answer).replace(name, "NAME").replace(label_of(name), "LABEL")
+            answers.append(json.loads(said))
         assert answers[0] == answers[1]
         assert answers[0]["reason"] == "denied"
 

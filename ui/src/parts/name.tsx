@@ -3,10 +3,8 @@ import { Fragment } from "react";
 import styles from "./name.module.css";
 
 // Characters that would change how the text around them reads, or that cannot be seen.
-// eslint-disable-next-line no-control-regex
-const UNSEEN =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
-const UNSEEN_ALL = new RegExp(UNSEEN, "g");
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const UNSEEN_ALL = new RegExp(UNSEEN, "gu");
 
 /**
  * A name as it is stored: in an isolate of its own, unseen characters as boxes with their code,

@@ -358,16 +358,37 @@ class StatementSent(StatementParts, Body, kw_only=True, forbid_unknown_fields=Tr
     mark: Annotated[str, Meta(max_length=MAX_KEEPER, pattern=READABLE)] = ""
 
 
+class RefGiven(Given, kw_only=True):
+    """What a word names: an entity, a principal, a privilege, an operation or a statement."""
+
+    kind: str
+    name: str
+    realm: str
+
+
+class WordGiven(Given, kw_only=True):
+    """A part of a sentence."""
+
+    text: str
+    ref: RefGiven | None = None
+
+
 class StatementGiven(StatementParts, Given, kw_only=True):
     """A stored statement."""
 
     id: str
 
 
+class StatementRow(StatementGiven, kw_only=True):
+    """A stored statement, and what it says in a sentence."""
+
+    words: list[WordGiven]
+
+
 class Statements(Paged, kw_only=True):
     """The statements of a realm, by id."""
 
-    statements: list[StatementGiven]
+    statements: list[StatementRow]
 
 
 # Entities
@@ -587,21 +608,6 @@ class NeedGiven(Given, kw_only=True):
     privilege: str
     on: str | None
     can_be_granted_by: list[str] | None
-
-
-class RefGiven(Given, kw_only=True):
-    """What a word names: an entity, a principal, a privilege, an operation or a statement."""
-
-    kind: str
-    name: str
-    realm: str
-
-
-class WordGiven(Given, kw_only=True):
-    """A part of a sentence."""
-
-    text: str
-    ref: RefGiven | None = None
 
 
 class LiftGiven(Given, kw_only=True):

@@ -16,6 +16,7 @@ from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.words import ENTITY, NAME
 from lakewarden.http.exchange import Exchange
 from lakewarden.service.children import children
+from lakewarden.service.control import Denied
 from lakewarden.service.name_search import KINDS, name_search
 
 _OF = Parameter("of", "what the entities lie in; without it the top", pattern=ENTITY)
@@ -44,6 +45,8 @@ def within(exchange: Exchange) -> Answered:
         skip=number(exchange, "page.skip", 0) if place is None else place,
         size=size,
     )
+    if isinstance(page, Denied):
+        return page
     return ChildrenGiven(
         children=[
             ChildGiven(

@@ -27,16 +27,15 @@ from lakewarden.http.admin.bodies import (
     Question,
     Questions,
     Reached,
-    RefGiven,
     StepGiven,
     Users,
     Vocabulary,
     WayGiven,
     WhoQuestion,
-    WordGiven,
 )
 from lakewarden.http.admin.endpoint import Answered, Endpoint, cut, place_of, token_after
 from lakewarden.http.admin.problem import written
+from lakewarden.http.admin.sentences import words_given
 from lakewarden.http.admin.statements import given
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.advice import Way
@@ -49,7 +48,6 @@ from lakewarden.service import control, questions
 from lakewarden.service.control import Denied
 from lakewarden.service.question_text import Words
 from lakewarden.service.questions import Reasons
-from lakewarden.service.sentence import Ref, Word
 
 _BATCH_BYTES = 4 * 1024 * 1024
 
@@ -192,19 +190,8 @@ def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationGiven:
             Reached(statement=id, over=[principal_text(one) for one in chain])
             for id, chain in sorted(reasons.reaching.items())
         ],
-        summary=word_rows(reasons.summary),
+        summary=words_given(reasons.summary),
     )
-
-
-def word_rows(words: Sequence[Word]) -> list[WordGiven]:
-    """A sentence as the API gives it."""
-    return [
-        WordGiven(text=one.text, ref=None if one.ref is None else _ref(one.ref)) for one in words
-    ]
-
-
-def _ref(ref: Ref) -> RefGiven:
-    return RefGiven(kind=ref.kind, name=ref.name, realm=ref.realm)
 
 
 def _step(step: Step) -> StepGiven:

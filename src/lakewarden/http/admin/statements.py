@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
-from lakewarden.http.admin.bodies import StatementGiven, Statements, StatementSent
+from lakewarden.http.admin.bodies import StatementGiven, StatementRow, Statements, StatementSent
 from lakewarden.http.admin.endpoint import (
     PAGED,
     Answered,
@@ -15,15 +16,18 @@ from lakewarden.http.admin.endpoint import (
     cut_of,
     moment_or_none,
 )
+from lakewarden.http.admin.sentences import words_given
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.service import statements
 from lakewarden.service.control import Denied
+from lakewarden.service.sentence import Sentences
 
 _TO = Parameter("to", "only statements that name this principal, `kind:name`")
 _PRIVILEGE = Parameter("privilege", "only statements of this privilege")
+_Q = Parameter("q", "only statements whose title or id holds this text, in any case")
 _MARK = Parameter("mark", "who keeps the statement, where somebody does")
 
 
@@ -34,6 +38,7 @@ def listed(exchange: Exchange) -> Answered:
     if isinstance(found, Denied):
         return found
     to, privilege = exchange.one("to"), exchange.one("privilege")
+    wanted = exchange.one("q").casefold()
     system = exchange.state.realm(name).system
     person = system.principal(to) if to else None
     word = system.model.privilege(privilege).name if privilege else None
@@ -41,10 +46,12 @@ def listed(exchange: Exchange) -> Answered:
         one
         for one in found
         if (person is None or person in one.principals)
+        and wanted in f"{one.title} {one.id}".casefold()
         and (word is None or word in {system.model.privilege(p).name for p in one.privileges})
     ]
-    shown, page = cut_of(exchange, chosen, lambda one: one.id, to, privilege)
-    return Statements(statements=[given(one) for one in shown], total=len(chosen), page=page)
+    shown, page = cut_of(exchange, chosen, lambda one: one.id, to, privilege, wanted)
+    rows = [_row(exchange, one) for one in shown]
+    return Statements(statements=rows, total=len(chosen), page=page)
 
 
 def load(exchange: Exchange) -> Answered:
@@ -55,7 +62,7 @@ def load(exchange: Exchange) -> Answered:
         return found
     for one in found:
         if one.id == id:
-            return given(one)
+            return _row(exchange, one)
     raise Unknown("statement", id)
 
 
@@ -83,6 +90,12 @@ def remove(exchange: Exchange) -> Answered:
     return exchange.write(lambda transaction: statements.remove(transaction, name, id, mark))
 
 
+def _row(exchange: Exchange, statement: Statement) -> StatementRow:
+    sentences = Sentences(exchange.state.realm(exchange.params["realm"]))
+    words = words_given(sentences.statement(statement))
+    return StatementRow(**structs.asdict(given(statement)), words=words)
+
+
 def given(statement: Statement) -> StatementGiven:
     """The statement as the API shows it."""
     table = write_statement(statement)
@@ -102,7 +115,7 @@ ENDPOINTS = (
         listed,
         "list statements",
         gives=Statements,
-        query=(_TO, _PRIVILEGE, *PAGED),
+        query=(_TO, _PRIVILEGE, _Q, *PAGED),
     ),
     Endpoint(
         "GET",
@@ -110,7 +123,7 @@ ENDPOINTS = (
         "statement.list",
         load,
         "look at a statement",
-        gives=StatementGiven,
+        gives=StatementRow,
         encoded_slash=True,
     ),
     Endpoint(

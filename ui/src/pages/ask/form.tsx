@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 
 import { $api } from "../../api/client";
 import { governed, useRealms } from "../../api/server";
@@ -40,23 +40,22 @@ export function AskTabs({ search }: { search: Question }) {
 }
 
 /** The question as a sentence with a field for each of its words. */
-export function QuestionForm({
-  search,
-  people = false,
-  things = true,
-  onAsk,
-}: {
+export function QuestionForm(props: FormProps) {
+  const { realm, who, do: act, on } = props.search;
+  // What was asked elsewhere, by a link or the back button, takes the place of the draft.
+  return <Form key={[realm, who, act, on].join("\n")} {...props} />;
+}
+
+interface FormProps {
   search: Question;
   people?: boolean;
   things?: boolean;
   onAsk: (question: Question) => void;
-}) {
+}
+
+function Form({ search, people = false, things = true, onAsk }: FormProps) {
   const realms = governed(useRealms().data?.realms);
   const [draft, setDraft] = useState(search);
-  const { realm: asked, who: askedWho, do: askedAct, on: askedOn } = search;
-  useEffect(() => {
-    setDraft({ realm: asked, who: askedWho, do: askedAct, on: askedOn });
-  }, [asked, askedWho, askedAct, askedOn]);
   const realm = draft.realm ?? realms[0]?.name ?? "";
   const vocabulary = $api.useQuery(
     "get",

@@ -75,11 +75,12 @@ export function pathOf(explanation: Explanation, person: string, target: string)
   for (const one of drawn) {
     const state = denying.has(one.id) ? "deny" : deniedAt.has(one.id) ? "beaten" : "allow";
     let from = person;
-    (reaching.get(one.id) ?? []).forEach((over, place) => {
+    const chain = reaching.get(one.id) ?? [];
+    chain.forEach((over, place) => {
       if (over === person) return;
       add({
         id: over,
-        column: place + 1,
+        column: statements - chain.length + place,
         kind: "through",
         state: "plain",
         name: over,

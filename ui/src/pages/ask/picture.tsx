@@ -7,10 +7,10 @@ import { t } from "../../words";
 import type { Path, PathEdge, PathNode } from "./path";
 import styles from "./picture.module.css";
 
-const WIDTH = 146;
-const STATEMENT_WIDTH = 208;
+const WIDTH = 122;
+const STATEMENT_WIDTH = 196;
 const HEIGHT = 46;
-const GAP_X = 40;
+const GAP_X = 34;
 const GAP_Y = 16;
 const TOP = 24;
 
@@ -58,8 +58,7 @@ export function Picture({ path, realm, person }: { path: Path; realm: string; pe
       <svg
         ref={frame}
         viewBox={`0 0 ${String(width)} ${String(height)}`}
-        width={width}
-        height={height}
+        style={{ maxWidth: width }}
         role="group"
         aria-label={t("How the rules reach {person}", { person: bare(person) })}
         onKeyDown={walk}

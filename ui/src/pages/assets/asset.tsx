@@ -71,7 +71,7 @@ function Known({ realm, entity, tab }: { realm: string; entity: string; tab: str
     >
       {stored.data && <Facts stored={stored.data} realm={realm} />}
       <Tabs label={t("About this asset")}>
-        <Link to="/asset" search={{ realm, e: entity, tab: "access" }} activeOptions={exact}>
+        <Link to="/asset" search={{ realm, e: entity }} activeOptions={exact}>
           {t("Who can do what")}
         </Link>
         <Link to="/asset" search={{ realm, e: entity, tab: "inside" }} activeOptions={exact}>

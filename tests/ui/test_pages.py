@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pages(tmp_path: Path, folder: Path) -> Api:
+def pages(tmp_path: Path, folder: Path) -> Iterator[Api]:
     settings = load(None, {"database": f"sqlite:///{tmp_path}/store"}, {})
     dialects = [one for one in all_dialects(settings) if one.name != "ui"]
     with Api(tmp_path, app=Application(settings, [*dialects, Pages(built_files(folder))])) as api:

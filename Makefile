@@ -22,7 +22,7 @@ THEIR_TESTS := $(foreach package,$(COVERED),tests/$(package) src/lakewarden/$(pa
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --hypothesis-seed=$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
+.PHONY: help setup demo ui test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
 .PHONY: bench-pipeline mutation lock clean
 
 help: ## Print this list
@@ -35,7 +35,11 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	PYTHON='$(PYTHON)' scripts/setup.sh $@
 
 demo: setup ## Build a sample estate and serve it (ARGS=--once: ask a few questions and stop)
+	@$(BIN)/python scripts/build_pages.py --once || echo 'demo: it goes on without the pages' >&2
 	$(BIN)/lakewarden demo $(ARGS)
+
+ui: setup ## Build the web pages, which the server then serves at /ui/
+	@$(BIN)/python scripts/build_pages.py
 
 test test-fast coverage: SEED ?= 1
 test-nightly: SEED ?= $(FRESH_SEED)

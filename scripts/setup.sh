@@ -65,7 +65,7 @@ if ! "$venv/bin/python" -m pip install --quiet --use-pep517 --require-hashes -r 
     exit 1
 fi
 say "installing lakewarden itself"
-"$venv/bin/python" -m pip install --quiet --no-deps -e .
+LAKEWARDEN_NO_PAGES=1 "$venv/bin/python" -m pip install --quiet --no-deps -e .
 say "checking what was installed"
 "$venv/bin/python" -m pip check >/dev/null || {
     "$venv/bin/python" -m pip check >&2

@@ -1,6 +1,8 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { compressed } from "./compress";
 
+const built = "../src/lakewarden/ui/dist";
 const server = process.env.LAKEWARDEN_URL ?? "http://127.0.0.1:8787";
 const token = process.env.LAKEWARDEN_TOKEN;
 const proxied = {
@@ -10,9 +12,9 @@ const proxied = {
 
 export default defineConfig({
   base: "/ui/",
-  plugins: [react()],
+  plugins: [react(), compressed(built)],
   build: {
-    outDir: "../src/lakewarden/ui/dist",
+    outDir: built,
     emptyOutDir: true,
     // Inlined assets and the preload shim would break the content security policy.
     assetsInlineLimit: 0,

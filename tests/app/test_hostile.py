@@ -492,4 +492,5 @@ def test_a_path_is_split_before_it_is_decoded_or_refused(raw: bytes) -> None:
 def test_no_path_makes_it_fail(asked: Asked, raw: bytes, method: str) -> None:
     answer = _ask(asked, method, b"/" + raw, token=ROOT)
     assert answer.status < 500, answer
-    assert isinstance(json.loads(answer.body), (dict, str))
+    if raw.strip(b"/"):  # the top leads to the pages
+        assert isinstance(json.loads(answer.body), (dict, str))

@@ -81,7 +81,7 @@ class Pages:
         )
 
     def _to_pages(self, exchange: Exchange) -> Reply:
-        return Reply(302, headers={"Location": "/ui/", **HEADERS})
+        return Reply(302, b"", HTML, {"Location": "/ui/", **HEADERS})
 
     def _file(self, exchange: Exchange) -> Reply:
         name = exchange.params.get("path", "")

@@ -46,6 +46,7 @@ UNDESCRIBED = {
         "PUT /realms/{realm}/statements/{id}",
         "GET /realms/{realm}/entities",
         "GET /realms/{realm}/entity",
+        "GET /realms/{realm}/children",
         "PUT /realms/{realm}/entity",
         "DELETE /realms/{realm}/entity",
         "PUT /realms/{realm}/principals",

@@ -2010,6 +2010,37 @@ export interface components {
             realm?: string;
         };
         /**
+         * StatementRow
+         * @description A stored statement, and what it says in a sentence.
+         */
+        StatementRow: {
+            privileges: string[];
+            to: string[];
+            /**
+             * @default allow
+             * @enum {unknown}
+             */
+            effect?: "allow" | "deny";
+            /** @default  */
+            title?: string;
+            /** @default null */
+            on?: string | null;
+            /** @default null */
+            matching?: string | null;
+            /** @default null */
+            where?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            constraint?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            valid_from?: string | null;
+            /** @default null */
+            valid_until?: string | null;
+            /** @default true */
+            active?: boolean;
+            id: string;
+            words: components["schemas"]["WordGiven"][];
+        };
+        /**
          * StatementSent
          * @description A statement to be stored.
          *
@@ -2049,7 +2080,7 @@ export interface components {
         Statements: {
             total: number;
             page: components["schemas"]["PageGiven"];
-            statements: components["schemas"]["StatementGiven"][];
+            statements: components["schemas"]["StatementRow"][];
         };
         /**
          * TokenIssued
@@ -3299,6 +3330,8 @@ export interface operations {
                 to?: string;
                 /** @description only statements of this privilege */
                 privilege?: string;
+                /** @description only statements whose title or id holds this text, in any case */
+                q?: string;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
@@ -3350,7 +3383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StatementGiven"];
+                    "application/json": components["schemas"]["StatementRow"];
                 };
             };
             /** @description why there is no answer */

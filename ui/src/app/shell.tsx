@@ -73,12 +73,14 @@ function useHeadingFocus(): void {
 
 function RailDrawer() {
   const path = useLocation({ select: (location) => location.href });
-  const [open, setOpen] = useState(false);
-  useEffect(() => {
-    setOpen(false);
-  }, [path]);
+  const [openedAt, setOpenedAt] = useState<string | null>(null);
   return (
-    <Dialog.Root open={open} onOpenChange={setOpen}>
+    <Dialog.Root
+      open={openedAt === path}
+      onOpenChange={(open) => {
+        setOpenedAt(open ? path : null);
+      }}
+    >
       <Dialog.Trigger className={styles.burger} aria-label={t("Menu")}>
         <Icon name="menu" />
       </Dialog.Trigger>
@@ -148,11 +150,10 @@ function Banners() {
   const readiness = useReadiness();
   const realms = useRealms();
   const newest = useSyncExternalStore(newestRevision.subscribe, newestRevision.get);
-  const [shown, setShown] = useState(newest);
   const path = useLocation({ select: (location) => location.href });
-  useEffect(() => {
-    setShown(newestRevision.get());
-  }, [path]);
+  const [read, setRead] = useState({ path, revision: newest });
+  if (read.path !== path) setRead({ path, revision: newest });
+  const shown = read.revision;
   return (
     <div className={styles.banners}>
       {readiness.weak.map((text) => (

@@ -5,9 +5,11 @@ import { $api, problemOf } from "../../api/client";
 import { Button } from "../../parts/button";
 import { Glyph } from "../../parts/glyph";
 import { bare, Name } from "../../parts/name";
+import { plain } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { count, t } from "../../words";
+import styles from "./rows.module.css";
 
 const SHOWN = 3;
 
@@ -57,6 +59,7 @@ export function StatementRows({
                   label={one.effect === "deny" ? t("DENY") : t("ALLOW")}
                 />{" "}
                 <Name text={one.title || one.id} />
+                {one.words && <span className={styles.words}>{plain(one.words)}</span>}
               </Link>
             ),
           },

@@ -70,7 +70,13 @@ def build() -> None:
     environment = {**os.environ, "PATH": path, "NODE_ENV": "production"}
     npm = _npm(node)
     if not _has_packages():
-        options = ["--ignore-scripts", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"]
+        options = [
+            "--ignore-scripts",
+            "--include=dev",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+        ]
         _run([*npm, "ci", *options], environment)
         _packages_stamp().write_text(_lock())
     _run([*npm, "run", "--silent", "build"], environment)

@@ -9,8 +9,9 @@ from socket import socket
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakewarden.cli.admin_target import done, opened, operator
+from lakewarden.cli.link import read_links
 from lakewarden.cli.outcome import note, show
-from lakewarden.sample import parts
+from lakewarden.sample import LINKS, parts
 from lakewarden.sample.part import SamplePart
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def database(folder: Path) -> str:
 
 
 def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
-    """Loads the ingested directories into the store; new tokens of `PEOPLE`, by name.
+    """Loads the ingested directories and the links into the store; new tokens of `PEOPLE`, by name.
 
     Each realm becomes one revision; one that is the same already, none.
     """
@@ -53,7 +54,22 @@ def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
             rows = sum(count.new + count.changed for count in brought.gap.counts.values())
             said = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"
             show(f"    {name}: {said}")
+        _bring_links(service)
         return {person: _token(service, person) for person in PEOPLE}
+
+
+def _bring_links(service: DecisionService) -> None:
+    from lakewarden.service import links
+
+    linked = read_links(LINKS)
+    pairs, keeper = [(one, other) for one, other, _ in linked], linked[0][2]
+    gap = done(
+        service.write(
+            operator(service),
+            lambda transaction: links.bring(transaction, pairs, keeper, prune=True),
+        )
+    )
+    show(f"    links: {f'{gap.new:,} new' if gap.new else 'as they were'}")
 
 
 def _token(service: DecisionService, person: str) -> str:
@@ -92,6 +108,7 @@ def serve(listening: Listening, tokens: Mapping[str, str]) -> None:
     from lakewarden.app import server
     from lakewarden.app.address import address_of
     from lakewarden.app.preflight import preflight
+    from lakewarden.ui.built import is_built
 
     settings, sock = listening
     settings, remarks = preflight(settings)
@@ -99,18 +116,23 @@ def serve(listening: Listening, tokens: Mapping[str, str]) -> None:
         note(remark)
 
     def listens() -> None:
-        show(*calls(address_of(settings), tokens))
+        show(*calls(address_of(settings), tokens, has_pages=is_built()))
         sys.stdout.flush()
 
     server.run(settings, sock, listens)
 
 
-def calls(base: str, tokens: Mapping[str, str]) -> list[str]:
-    """Where the server is, the tokens, and one call for each system."""
+def calls(base: str, tokens: Mapping[str, str], *, has_pages: bool) -> list[str]:
+    """Where pages and server are, the tokens, and one call for each system."""
     as_ana = "-H 'Authorization: Bearer '$ANA"
     post = f"curl -s {as_ana} -H 'Content-Type: application/json' {base}/access/v1/evaluation -d"
     return [
         "",
+        *(
+            [f"The pages: {base}/ui/", f"  sign in as {' or '.join(PEOPLE)}", ""]
+            if has_pages
+            else []
+        ),
         f"lakewarden listens on {base}",
         f"  {base}/openapi.json  {base}/.well-known/authzen-configuration  {base}/metrics",
         "Tokens, good for a day:",

@@ -42,7 +42,7 @@ def add(
     """
     if (file is None) == (one is None or other is None):
         raise BadInput("give two entities, or --file FILE")
-    found = _read(file) if file is not None else [(_end(str(one)), _end(str(other)), "")]
+    found = read_links(file) if file is not None else [(_end(str(one)), _end(str(other)), "")]
     _put(found, at)
     return YES
 
@@ -214,7 +214,7 @@ def _end(text: str) -> tuple[str, str]:
 
 
 def _toml(found: Sequence[Any]) -> str:
-    """The links as `_read` reads them."""
+    """The links as `read_links` reads them."""
     parts = []
     for one in found:
         ends = ", ".join(_quoted(_told(one[name])) for name in ("one", "other"))
@@ -227,7 +227,8 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _read(file: Path) -> list[Linked]:
+def read_links(file: Path) -> list[Linked]:
+    """The links of a file as `link list --format toml` writes them. Raises `BadInput`."""
     try:
         section = Section(tomllib.loads(file.read_text("utf-8")), str(file))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -16,6 +16,9 @@ from lakewarden.sample.part import SamplePart
 DATA: Final = Path(__file__).with_name("data")
 """The folder of the export files."""
 
+LINKS: Final = DATA / "links.toml"
+"""Which tables are one asset in several systems, as the rules of `links.toml` beside this say."""
+
 
 def parts() -> dict[str, SamplePart]:
     """What each system adds, by the systems' names."""

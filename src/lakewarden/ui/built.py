@@ -24,6 +24,7 @@ TYPES: Final[Mapping[str, str]] = {
 """Media types by the ends of names; nothing else is served."""
 
 INDEX: Final = "index.html"
+_FOLDER: Final[Traversable] = resources.files("lakewarden.ui") / "dist"
 _COMPRESSED: Final = {".br": "br", ".gz": "gzip"}
 
 
@@ -44,9 +45,14 @@ class File:
         return self.content, ""
 
 
+def is_built() -> bool:
+    """Whether this installation has pages."""
+    return (_FOLDER / INDEX).is_file()
+
+
 def built_files(folder: Traversable | None = None) -> dict[str, File]:
     """The files by their paths below `/ui/`; empty where nothing was built."""
-    root = resources.files("lakewarden.ui") / "dist" if folder is None else folder
+    root = _FOLDER if folder is None else folder
     contents: dict[str, bytes] = {}
     if root.is_dir():
         _collect(root, "", contents)

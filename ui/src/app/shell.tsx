@@ -108,7 +108,7 @@ function Account() {
   return (
     <Menu.Root>
       <Menu.Trigger className={styles.avatar} aria-label={t("Account of {name}", { name })}>
-        {name.slice(0, 2).toUpperCase()}
+        <span aria-hidden="true">{name.slice(0, 2).toUpperCase()}</span>
       </Menu.Trigger>
       <Menu.Portal>
         <Menu.Positioner align="end" sideOffset={6} className={styles.layer}>

@@ -1,0 +1,47 @@
+"""The sample estate behind a server, and a browser before it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakewarden.ui.built import is_built
+from tests.app.serving import Served, server
+from tests.sample.estate import estate
+from tests.ui.browser import AXE, chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+__all__ = ["estate"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium here: scripts/install-test-tools.sh installs Debian's")
+    if not (is_built() and AXE.is_file()):
+        pytest.skip("the pages are not built: make ui")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
+def served(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The sample estate; who writes to it does so under names of its own."""
+    folder = tmp_path_factory.mktemp("pages")
+    for file in estate.glob("lakewarden.db*"):
+        shutil.copy(file, folder / file.name.replace("lakewarden.db", "store.db"))
+    environment = {"LAKEWARDEN_DATAHUB__VIEW": "true"}
+    with server(folder, environment=environment) as running:
+        yield running

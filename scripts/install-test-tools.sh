@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that the tests find what they start and what the environment does not bring: curl, a
-# MariaDB server, and the clients of the originals. Installs bare programs only (no service is set
+# MariaDB server, Chromium, the clients of the originals, and the built pages. Installs bare programs only (no service is set
 # up or started), and does nothing where they are there already. Where they cannot be installed it
 # says so and succeeds: the tests that need them are skipped, or say so.
 #
@@ -29,10 +29,13 @@ packages=
 has curl || packages="curl ca-certificates"
 has mariadbd mariadb-install-db my_print_defaults ||
     packages="$packages mariadb-server-core mariadb-client-core"
+has chromium || has chromium-browser || has google-chrome || packages="$packages chromium"
 if [ -n "$packages" ]; then
     # shellcheck disable=SC2086 # a word for each package
     install_packages $packages
 fi
+
+"${PYTHON:-python3}" "$here/build_pages.py" || echo "tests of the pages are skipped" >&2
 
 for client in datahub gravitino; do
     "$here/$client-client.sh" >/dev/null ||

@@ -48,6 +48,7 @@ class Tab:
     page: Page
     address: str
     faults: list[str] = field(default_factory=list)
+    pending: set[Request] = field(default_factory=set)
 
     def open(self, path: str, **search: str) -> None:
         """Goes to a page, and waits for what it asks the server for."""
@@ -57,8 +58,11 @@ class Tab:
 
     def settle(self) -> None:
         """Waits until nothing is under way."""
-        self.page.wait_for_load_state("networkidle")
         self.page.locator("main h1").first.wait_for()
+        still = 0
+        while still < 3:
+            self.page.wait_for_timeout(30)
+            still = 0 if self.pending else still + 1
 
     def sign_in(self, user: str, to: str = "/ui/") -> None:
         """As who needs a name only."""
@@ -89,6 +93,7 @@ class Tab:
         ]
 
     def _asked(self, request: Request) -> None:
+        self.pending.add(request)
         path = urlsplit(request.url).path
         is_ours = request.url.startswith(self.address)
         is_described = _BESIDE.match(path) or any(one.match(path) for one in _DESCRIBED)
@@ -110,6 +115,8 @@ def tab(browser: Browser, address: str, **context: Any) -> Iterator[Tab]:
         found = Tab(page, address)
         page.add_init_script(_WATCH)
         page.on("request", found._asked)
+        page.on("requestfinished", lambda request: found.pending.discard(request))
+        page.on("requestfailed", lambda request: found.pending.discard(request))
         page.on("console", found._said)
         page.on("pageerror", lambda error: found.faults.append(f"fails with {error}"))
         page.on("dialog", lambda dialog: found.faults.append(f"opens {dialog.message}"))

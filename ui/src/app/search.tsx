@@ -35,6 +35,7 @@ export function Search() {
       items={hits}
       value={text}
       mode="none"
+      autoHighlight
       onValueChange={(value, details) => {
         if (details.reason !== "item-press") setText(value);
       }}

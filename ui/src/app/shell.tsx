@@ -107,8 +107,9 @@ function Account() {
   const name = bare(session.user);
   return (
     <Menu.Root>
-      <Menu.Trigger className={styles.avatar} aria-label={t("Account of {name}", { name })}>
-        <span aria-hidden="true">{name.slice(0, 2).toUpperCase()}</span>
+      <Menu.Trigger className={styles.avatar}>
+        {name.slice(0, 2).toUpperCase()}
+        <span className="visually-hidden"> {t("Account of {name}", { name })}</span>
       </Menu.Trigger>
       <Menu.Portal>
         <Menu.Positioner align="end" sideOffset={6} className={styles.layer}>

@@ -106,6 +106,9 @@ export function Picture({ path, realm, person }: { path: Path; realm: string; pe
   );
 }
 
+/** Where the lines begin that have a glyph before them. */
+const LEFT = 30;
+
 const GLYPHS: Record<PathNode["state"], State | null> = {
   allow: "allow",
   deny: "deny",
@@ -116,9 +119,8 @@ const GLYPHS: Record<PathNode["state"], State | null> = {
 
 function Content({ node }: { node: Placed }) {
   const glyph = node.kind === "statement" || node.kind === "level" ? GLYPHS[node.state] : null;
-  const left = glyph ? 30 : 10;
-  const room = Math.floor((node.width - left - 8) / 7);
-  const [first, second] = lines(node);
+  const left = glyph ? LEFT : 10;
+  const [first, second] = shown(node);
   return (
     <>
       {glyph && (
@@ -127,10 +129,10 @@ function Content({ node }: { node: Placed }) {
         </g>
       )}
       <text className={styles.first} x={left} y={19}>
-        {short(first, room)}
-      </text>
+        {first}
+      </text>{" "}
       <text className={styles.second} x={left} y={35}>
-        {short(second, room + 2)}
+        {second}
       </text>
     </>
   );
@@ -154,8 +156,17 @@ export function lines(node: PathNode): [string, string] {
   return [tail(node.name), kindOf(node.name)];
 }
 
-function spoken(node: PathNode): string {
+/** The two lines, cut in their middle where the box has no room. */
+function shown(node: Placed): [string, string] {
   const [first, second] = lines(node);
+  const left = node.kind === "statement" || node.kind === "level" ? LEFT : 10;
+  const room = Math.floor((node.width - left - 8) / 7);
+  return [short(first, room), short(second, room + 2)];
+}
+
+/** What is seen, what the colour says, and what was cut. */
+function spoken(node: Placed): string {
+  const seen = shown(node);
   const says = {
     allow: t("allows"),
     deny: t("denies"),
@@ -163,7 +174,8 @@ function spoken(node: PathNode): string {
     missing: t("missing"),
     plain: "",
   };
-  return [second, first, says[node.state]].filter(Boolean).join(", ");
+  const whole = lines(node).filter((line, at) => line !== seen[at]);
+  return [seen.join(" "), says[node.state], ...whole].filter(Boolean).join(", ");
 }
 
 function tail(name: string): string {

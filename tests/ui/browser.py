@@ -100,6 +100,9 @@ class Tab:
         if not (request.url.startswith("data:") or (is_ours and is_described)):
             self.faults.append(f"asks {request.url}")
 
+    def _answered(self, request: Request) -> None:
+        self.pending.discard(request)
+
     def _said(self, message: ConsoleMessage) -> None:
         # A refusal is an answer of the server that the page shows; the browser lists it too.
         if message.type == "error" and "Failed to load resource" not in message.text:
@@ -115,8 +118,8 @@ def tab(browser: Browser, address: str, **context: Any) -> Iterator[Tab]:
         found = Tab(page, address)
         page.add_init_script(_WATCH)
         page.on("request", found._asked)
-        page.on("requestfinished", lambda request: found.pending.discard(request))
-        page.on("requestfailed", lambda request: found.pending.discard(request))
+        page.on("requestfinished", found._answered)
+        page.on("requestfailed", found._answered)
         page.on("console", found._said)
         page.on("pageerror", lambda error: found.faults.append(f"fails with {error}"))
         page.on("dialog", lambda dialog: found.faults.append(f"opens {dialog.message}"))

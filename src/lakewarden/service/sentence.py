@@ -14,13 +14,29 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.explain import Explanation
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, USER, Principal
 from lakewarden.kernel.request import Reason, Request
-from lakewarden.kernel.statement import Effect, Matching, On, Statement
+from lakewarden.kernel.statement import (
+    Condition,
+    Criterion,
+    Effect,
+    Matching,
+    On,
+    Owners,
+    Statement,
+    Where,
+)
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.names.label import urn_label
 from lakewarden.service.state import RealmState
 
 _SHOWN: Final = 4
 """Names in a row; of more only the number is said."""
+
+_URN: Final = "urn:li:"
+_CONDITIONS: Final = {
+    Condition.EQUALS: "is",
+    Condition.NOT_EQUALS: "is not",
+    Condition.STARTS_WITH: "starts with",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +72,7 @@ class Sentences:
         """The entity by the name that people call it."""
         if entity == NO_RESOURCE:
             return Word(self._system.model.title)
-        is_urn = entity.name.startswith("urn:li:")
+        is_urn = entity.name.startswith(_URN)
         text = entity.name if is_urn else f"{entity.type}:{entity.name}"
         called = urn_label(entity.name) if is_urn else entity.name.rpartition(":")[2]
         return Word(called, Ref("entity", text, self._realm))
@@ -87,7 +103,9 @@ class Sentences:
         named = sorted(statement.principals)
         words = [self.principal(one) for one in named[:_SHOWN]]
         if statement.owners is not None:
-            words.append(Word("owners of the resource"))
+            words.append(Word(_owners(statement.owners)))
+        if not words:
+            return [Word("nobody")]
         return _row(words, len(named) - min(len(named), _SHOWN))
 
     def _on(self, statement: Statement) -> list[Word]:
@@ -98,8 +116,42 @@ class Sentences:
                 return [Word(f" on {entity.type} "), self.entity(entity)]
             case Matching(type=type, parts=parts):
                 return [Word(f" on every {type} like {'.'.join(parts)}")]
+            case Where(criteria=criteria) if criteria:
+                return self._where(criteria)
             case _:
-                return [Word(" on what its conditions name")]
+                declared = self._system.model.privileges
+                is_about_assets = any(declared[name].on for name in statement.privileges)
+                return [Word(" on everything")] if is_about_assets else []
+
+    def _where(self, criteria: Sequence[Criterion]) -> list[Word]:
+        """The type first, as `every dataset`; the other criteria behind it."""
+        fields = self._system.model.fields
+        types = [
+            one
+            for one in criteria
+            if fields[one.field].origin == ("type",) and one.condition is Condition.EQUALS
+        ]
+        words = [Word(" on ")]
+        if types:
+            words += [Word("every "), *_row([Word(one) for one in types[0].values], 0, " or ")]
+        else:
+            words.append(Word("everything"))
+        others = [one for one in criteria if one not in types[:1]]
+        for place, one in enumerate(others):
+            words.append(Word(" and " if place else " whose "))
+            words += self._criterion(one)
+        return words
+
+    def _criterion(self, criterion: Criterion) -> list[Word]:
+        field = criterion.field.lower().replace("_", " ")
+        shown = [self._value(value) for value in criterion.values[:_SHOWN]]
+        values = _row(shown, len(criterion.values) - len(shown), " or ") or [Word("nothing")]
+        return [Word(f"{field} {_CONDITIONS[criterion.condition]} "), *values]
+
+    def _value(self, text: str) -> Word:
+        if not text.startswith(_URN):
+            return Word(text)
+        return Word(urn_label(text) or text, Ref("entity", text, self._realm))
 
     def answer(
         self, request: Request, found: Explanation, named: Sequence[Statement]
@@ -167,18 +219,30 @@ def _called(principal: Principal) -> str:
     if principal == ANY_GROUP:
         return "every group"
     if principal.kind == USER:
-        return principal.name
+        return urn_label(principal.name) if principal.name.startswith(_URN) else principal.name
     name = principal.name.rpartition(":")[2]
     return f"{'members of' if principal.kind == GROUP else f'the {principal.kind}'} {name}"
 
 
-def _row(words: Sequence[Word], more: int) -> list[Word]:
+def _owners(owners: Owners) -> str:
+    if owners.types is None:
+        return "owners of the resource"
+    types = " or ".join(sorted(map(_type_label, owners.types)))
+    return f"owners of the resource as {types}" if types else "owners of no type"
+
+
+def _type_label(text: str) -> str:
+    label = urn_label(text) if text.startswith(_URN) else text
+    return label.removeprefix("__system__").replace("_", " ")
+
+
+def _row(words: Sequence[Word], more: int, last: str = " and ") -> list[Word]:
     """Words in a row: `a, b and c`."""
     row: list[Word] = []
     for place, word in enumerate(words):
         if place:
-            row.append(Word(" and " if place == len(words) - 1 and not more else ", "))
+            row.append(Word(last if place == len(words) - 1 and not more else ", "))
         row.append(word)
     if more:
-        row.append(Word(f" and {more} more"))
+        row.append(Word(f"{last}{more} more"))
     return row

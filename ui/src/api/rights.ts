@@ -1,4 +1,6 @@
-import { $api } from "./client";
+import { queryOptions } from "@tanstack/react-query";
+
+import { $api, callDialect } from "./client";
 
 const SERVER = "server:lakewarden";
 
@@ -16,6 +18,24 @@ export function useRights(realm?: string): { may: (operation: string) => boolean
   );
   const operations = new Set(held.data?.operations ?? []);
   return { may: (operation) => operations.has(operation), known: held.isSuccess };
+}
+
+interface Me {
+  data?: { me?: { platformPrivileges?: { managePolicies?: boolean } } };
+}
+
+/** Whether the caller may manage the policies of a realm of DataHub, as its own frontend asks. */
+export function managesPolicies(realm: string) {
+  return queryOptions({
+    queryKey: ["manages policies", realm],
+    queryFn: async ({ signal }) => {
+      const query = "{ me { platformPrivileges { managePolicies } } }";
+      const answer = await callDialect<Me>(realm, "POST", "/api/graphql", { query }, signal);
+      return answer.data?.me?.platformPrivileges?.managePolicies ?? false;
+    },
+    staleTime: 60_000,
+    retry: false,
+  });
 }
 
 /** Whether the server offers a path of its API; the pages hide what it does not. */

@@ -1,7 +1,8 @@
 import { Link } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
-import { useRights } from "../api/rights";
+import { managesPolicies, useRights } from "../api/rights";
 import { governed, useReadiness, useRealms, type Realm } from "../api/server";
 import { Icon } from "../parts/icon";
 import { count, t } from "../words";
@@ -26,6 +27,11 @@ export function Rail() {
         <Item to="/people" icon="people" text={t("People")} />
       </Group>
       <Group title={t("Rules")}>
+        {realms
+          .filter((realm) => realm.model === "datahub")
+          .map((realm) => (
+            <Policies key={realm.name} realm={realm} />
+          ))}
         {first && reads.may("statement.list") && (
           <RealmItem realm={first} page="statements" icon="statements" text={t("Statements")} />
         )}
@@ -70,6 +76,13 @@ function Item({ to, icon, text, exact = false }: ItemProps) {
       </Link>
     </li>
   );
+}
+
+/** DataHub's policies, for those who may manage them. */
+function Policies({ realm }: { realm: Realm }) {
+  const asked = useQuery(managesPolicies(realm.name));
+  if (!asked.data) return null;
+  return <RealmItem realm={realm} page="policies" icon="policies" text={t("Policies")} />;
 }
 
 function RealmItem({

@@ -51,6 +51,13 @@ const routes = [
   page("/principal", () => import("../pages/people/principal"), "realm", "p"),
   page("/r/$realm/statements", () => import("../pages/statements/list"), "to", "privilege"),
   page("/r/$realm/statement", () => import("../pages/statements/statement"), "id"),
+  page("/r/$realm/policies", () => import("../pages/policies/list"), "q", "state"),
+  page("/r/$realm/policy", () => import("../pages/policies/page"), "urn"),
+  page(
+    "/r/$realm/policy/new",
+    async () => ({ default: (await import("../pages/policies/page")).NewPolicy }),
+    "from",
+  ),
   page("/findings", () => import("../pages/findings/page"), "realm", "rule", "severity"),
   page("/audit", () => import("../pages/audit/page"), "realm"),
   page("/realms", () => import("../pages/realms/list")),

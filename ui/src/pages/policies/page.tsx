@@ -1,0 +1,294 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useBlocker, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { $api, problemOf, type Problem } from "../../api/client";
+import { Button, buttonClass } from "../../parts/button";
+import { Confirm } from "../../parts/drawer";
+import { Name } from "../../parts/name";
+import { Card, Page, Tag } from "../../parts/page";
+import { Sentence } from "../../parts/sentence";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { say } from "../../parts/toast";
+import { t } from "../../words";
+import { Editor } from "./editor";
+import styles from "./policies.module.css";
+import { EMPTY, policy, remove, save, type PolicyInfo } from "./policy";
+
+const one = getRouteApi("/r/$realm/policy");
+const fresh = getRouteApi("/r/$realm/policy/new");
+
+/** A policy that is stored. */
+export default function PolicyPage() {
+  const { realm } = one.useParams();
+  const { urn = "" } = one.useSearch();
+  const stored = useQuery(policy(realm, urn));
+  if (!urn)
+    return <Frame realm={realm} title={t("Policy")} fault={t("The address names no policy.")} />;
+  if (stored.error)
+    return <Frame realm={realm} title={t("Policy")} problem={problemOf(stored.error)} />;
+  if (!stored.data) return <Frame realm={realm} title={t("Policy")} />;
+  return <Draft key={urn} realm={realm} urn={urn} stored={stored.data} />;
+}
+
+/** A policy that is being written, empty or as a copy. */
+export function NewPolicy() {
+  const { realm } = fresh.useParams();
+  const { from = "" } = fresh.useSearch();
+  const stored = useQuery(policy(realm, from));
+  if (from && stored.error)
+    return <Frame realm={realm} title={t("New policy")} problem={problemOf(stored.error)} />;
+  if (from && !stored.data) return <Frame realm={realm} title={t("New policy")} />;
+  const base = stored.data ? copied(stored.data) : EMPTY;
+  return <Draft key={from} realm={realm} urn="" stored={base} />;
+}
+
+function copied(info: PolicyInfo): PolicyInfo {
+  const name = t("Copy of {name}", { name: info.displayName });
+  return { ...info, displayName: name, state: "INACTIVE", editable: true };
+}
+
+function Frame({
+  realm,
+  title,
+  problem,
+  fault,
+}: {
+  realm: string;
+  title: string;
+  problem?: Problem;
+  fault?: string;
+}) {
+  return (
+    <Page title={title} where={<Back realm={realm} />}>
+      {problem ? (
+        <ProblemView problem={problem} />
+      ) : fault ? (
+        <Empty title={fault} />
+      ) : (
+        <Loading rows={8} />
+      )}
+    </Page>
+  );
+}
+
+function Back({ realm }: { realm: string }) {
+  return (
+    <Link to="/r/$realm/policies" params={{ realm }}>
+      {t("Policies of {realm}", { realm })}
+    </Link>
+  );
+}
+
+function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: PolicyInfo }) {
+  const key = `policy ${realm} ${urn}`;
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [info, setInfo] = useState<PolicyInfo>(() => kept(key) ?? stored);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [busy, setBusy] = useState(false);
+  const locked = stored.editable === false;
+  const dirty = JSON.stringify(info) !== JSON.stringify(stored);
+  const change = (next: PolicyInfo) => {
+    setInfo(next);
+    sessionStorage.setItem(key, JSON.stringify(next));
+  };
+  const discard = () => {
+    setInfo(stored);
+    setProblem(null);
+    sessionStorage.removeItem(key);
+  };
+  const store = async (next: PolicyInfo, said: string) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const to = await save(realm, urn, next);
+      sessionStorage.removeItem(key);
+      await queries.invalidateQueries();
+      say(said);
+      if (urn) setInfo(next);
+      else
+        await navigate({
+          to: "/r/$realm/policy",
+          params: { realm },
+          search: { urn: to },
+          ignoreBlocker: true,
+        });
+    } catch (failure) {
+      setProblem(problemOf(failure));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const leave = useBlocker({
+    shouldBlockFn: () => dirty && !locked,
+    enableBeforeUnload: false,
+    withResolver: true,
+  });
+  const title = info.displayName || (urn ? urn : t("New policy"));
+  const isActive = stored.state === "ACTIVE";
+  return (
+    <Page
+      title={title}
+      heading={<Name text={title} />}
+      where={<Back realm={realm} />}
+      tags={
+        <>
+          <Tag state={isActive ? "allow" : undefined}>{isActive ? t("Active") : t("Inactive")}</Tag>
+          {locked && <Tag>{t("locked")}</Tag>}
+        </>
+      }
+      acts={
+        urn && (
+          <>
+            <Link
+              className={buttonClass()}
+              to="/r/$realm/policy/new"
+              params={{ realm }}
+              search={{ from: urn }}
+            >
+              {t("Copy")}
+            </Link>
+            {!locked && (
+              <>
+                <Button
+                  disabled={busy || dirty}
+                  onClick={() =>
+                    void store(
+                      { ...stored, state: isActive ? "INACTIVE" : "ACTIVE" },
+                      isActive ? t("Policy is inactive now") : t("Policy is active now"),
+                    )
+                  }
+                >
+                  {isActive ? t("Deactivate") : t("Activate")}
+                </Button>
+                <Remove realm={realm} urn={urn} name={title} />
+              </>
+            )}
+          </>
+        )
+      }
+    >
+      {locked && (
+        <p role="note">
+          {t(
+            "This policy comes with DataHub and is locked, so that nobody locks themselves out. Copy it to change the copy.",
+          )}
+        </p>
+      )}
+      <div className={styles.stack}>
+        {urn && <InWords realm={realm} urn={urn} />}
+        <Editor
+          realm={realm}
+          info={info}
+          isNew={!urn}
+          onChange={change}
+          disabled={locked || busy}
+        />
+      </div>
+      {!locked && (
+        <div className={styles.foot}>
+          <Button
+            look="main"
+            disabled={busy || !info.displayName.trim() || (!dirty && urn !== "")}
+            onClick={() => void store(info, t("Policy saved"))}
+          >
+            {urn ? t("Save") : t("Save as inactive policy")}
+          </Button>
+          <Button disabled={!dirty || busy} onClick={discard}>
+            {t("Discard changes")}
+          </Button>
+          {dirty && <span>{t("Not saved yet")}</span>}
+        </div>
+      )}
+      {problem && <ProblemView problem={problem} />}
+      <Confirm
+        open={leave.status === "blocked"}
+        title={t("Leave without saving?")}
+        act={t("Leave")}
+        onAct={() => {
+          leave.proceed?.();
+        }}
+        onClose={() => {
+          leave.reset?.();
+        }}
+      >
+        <p>{t("What you changed stays in this tab, and is there when you come back.")}</p>
+      </Confirm>
+    </Page>
+  );
+}
+
+/** What was typed before, in this tab. */
+function kept(key: string): PolicyInfo | null {
+  try {
+    return JSON.parse(sessionStorage.getItem(key) ?? "null") as PolicyInfo | null;
+  } catch {
+    return null;
+  }
+}
+
+/** The stored policy as one sentence; absent where the caller may not read statements. */
+function InWords({ realm, urn }: { realm: string; urn: string }) {
+  const stored = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/statements/{id}",
+    { params: { path: { realm, id: urn } } },
+    { retry: false },
+  );
+  const words = stored.data?.words;
+  if (!words?.length) return null;
+  return (
+    <Card title={t("As it is stored")}>
+      <Sentence words={words} large />
+    </Card>
+  );
+}
+
+function Remove({ realm, urn, name }: { realm: string; urn: string; name: string }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const act = async () => {
+    try {
+      await remove(realm, urn);
+    } catch (failure) {
+      setProblem(problemOf(failure));
+      return;
+    }
+    sessionStorage.removeItem(`policy ${realm} ${urn}`);
+    await queries.invalidateQueries({ queryKey: ["policies"] });
+    say(t("Policy removed"));
+    await navigate({ to: "/r/$realm/policies", params: { realm }, ignoreBlocker: true });
+  };
+  return (
+    <>
+      <Button
+        look="danger"
+        onClick={() => {
+          setProblem(null);
+          setOpen(true);
+        }}
+      >
+        {t("Remove")}
+      </Button>
+      <Confirm
+        open={open}
+        title={t("Remove {name}?", { name })}
+        act={t("Remove policy")}
+        onAct={() => void act()}
+        onClose={() => {
+          setOpen(false);
+        }}
+      >
+        <p>
+          {t(
+            "What only this policy gives is lost with the next request. Deactivate it to keep it.",
+          )}
+        </p>
+        {problem && <ProblemView problem={problem} />}
+      </Confirm>
+    </>
+  );
+}

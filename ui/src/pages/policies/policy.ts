@@ -1,0 +1,214 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import { callDialect, type Problem } from "../../api/client";
+
+/** A criterion of a filter, as DataHub stores it; members that are not named here stay. */
+export interface Criterion {
+  field: string;
+  condition?: string;
+  values: string[];
+  [other: string]: unknown;
+}
+
+/** Criteria joined by *and*. */
+export interface Match {
+  criteria?: Criterion[];
+  [other: string]: unknown;
+}
+
+export interface Actors {
+  users?: string[];
+  groups?: string[];
+  roles?: string[];
+  allUsers?: boolean;
+  allGroups?: boolean;
+  resourceOwners?: boolean;
+  resourceOwnersTypes?: string[] | null;
+  [other: string]: unknown;
+}
+
+export interface Resources {
+  type?: string | null;
+  resources?: string[] | null;
+  allResources?: boolean;
+  filter?: Match | null;
+  privilegeConstraints?: Match | null;
+  [other: string]: unknown;
+}
+
+/**
+ * The aspect `dataHubPolicyInfo`. The editor changes members of what was stored, so that a save
+ * keeps what it does not show.
+ */
+export interface PolicyInfo {
+  displayName: string;
+  description?: string;
+  type: string;
+  state: string;
+  privileges: string[];
+  actors?: Actors;
+  resources?: Resources | null;
+  editable?: boolean;
+  [other: string]: unknown;
+}
+
+/** A row of the list. */
+export interface Listed {
+  urn: string;
+  name: string;
+  description?: string;
+  type: string;
+  state: string;
+  editable: boolean;
+  privileges: string[];
+  actors: Actors;
+}
+
+export const CONDITIONS = ["EQUALS", "NOT_EQUALS", "STARTS_WITH"] as const;
+export const FIELDS = [
+  "TYPE",
+  "URN",
+  "TAG",
+  "DOMAIN",
+  "CONTAINER",
+  "GLOSSARY",
+  "OWNER",
+  "GROUP_MEMBERSHIP",
+  "DATA_PLATFORM_INSTANCE",
+  "STRUCTURED_PROPERTY",
+] as const;
+
+/** The kinds of those who may be named, and how DataHub spells them. */
+export const ACTOR_URNS = {
+  users: "urn:li:corpuser:",
+  groups: "urn:li:corpGroup:",
+  roles: "urn:li:dataHubRole:",
+} as const;
+
+export const EMPTY: PolicyInfo = {
+  displayName: "",
+  description: "",
+  type: "METADATA",
+  state: "INACTIVE",
+  privileges: [],
+  actors: {
+    users: [],
+    groups: [],
+    roles: [],
+    allUsers: false,
+    allGroups: false,
+    resourceOwners: false,
+  },
+  resources: { allResources: true },
+  editable: true,
+};
+
+interface Answer<Data> {
+  data?: Data | null;
+  errors?: { message: string; extensions?: { code?: number } }[];
+}
+
+/** One GraphQL document to DataHub's own endpoint of the realm. Throws a `Problem`. */
+export async function graphql<Data>(
+  realm: string,
+  query: string,
+  variables: Record<string, unknown>,
+  signal?: AbortSignal,
+): Promise<Data> {
+  const body = { query, variables };
+  const answer = await callDialect<Answer<Data>>(realm, "POST", "/api/graphql", body, signal);
+  const failure = answer.errors?.[0];
+  if (failure || !answer.data) {
+    const detail = failure?.message ?? "the server gave no answer";
+    const status = failure?.extensions?.code ?? 0;
+    throw { type: "about:blank", title: detail, status, detail } satisfies Problem;
+  }
+  return answer.data;
+}
+
+const LIST = `query ($input: ListPoliciesInput!) {
+  listPolicies(input: $input) {
+    total
+    policies {
+      urn name description type state editable privileges
+      actors { users groups roles allUsers allGroups resourceOwners resourceOwnersTypes }
+    }
+  }
+}`;
+
+/** The policies with some words in name or description, and in a state. */
+export function policies(realm: string, q: string, state: string, most: number) {
+  return queryOptions({
+    queryKey: ["policies", realm, q, state, most],
+    queryFn: async ({ signal }) => {
+      const orFilters = state ? [{ and: [{ field: "state", values: [state] }] }] : undefined;
+      const input = { start: 0, count: most, query: q || undefined, orFilters };
+      const data = await graphql<{ listPolicies: { total: number; policies: Listed[] } }>(
+        realm,
+        LIST,
+        { input },
+        signal,
+      );
+      return data.listPolicies;
+    },
+    placeholderData: (before) => before,
+    retry: false,
+  });
+}
+
+interface Stored {
+  dataHubPolicyInfo?: { value: PolicyInfo };
+}
+
+const path = (urn: string) => `/openapi/v3/entity/dataHubPolicy/${encodeURIComponent(urn)}`;
+
+/** A policy, whole. */
+export function policy(realm: string, urn: string) {
+  return queryOptions({
+    queryKey: ["policy", realm, urn],
+    queryFn: async ({ signal }) => {
+      const at = `${path(urn)}?aspects=dataHubPolicyInfo`;
+      const stored = await callDialect<Stored>(realm, "GET", at, undefined, signal);
+      const found = stored.dataHubPolicyInfo?.value;
+      if (!found) {
+        const detail = "no policy that you may see has this URN";
+        throw { type: "about:blank", title: detail, status: 404, detail } satisfies Problem;
+      }
+      return found;
+    },
+    enabled: urn !== "",
+    retry: false,
+    staleTime: 0,
+  });
+}
+
+/** Stores a policy; a new one gets a URN, which is returned. Throws a `Problem`. */
+export async function save(realm: string, urn: string, info: PolicyInfo): Promise<string> {
+  const to = urn || `urn:li:dataHubPolicy:${crypto.randomUUID()}`;
+  const value = { ...info, lastUpdatedTimestamp: Date.now() };
+  const at = `${path(to)}/dataHubPolicyInfo?createEntityIfNotExists=false`;
+  await callDialect<unknown>(realm, "POST", at, { value });
+  return to;
+}
+
+/** Takes a policy away; one that came with the system does not come back. */
+export async function remove(realm: string, urn: string): Promise<void> {
+  await graphql(realm, "mutation ($urn: String!) { deletePolicy(urn: $urn) }", { urn });
+}
+
+/** `urn:li:corpuser:ana` is `ana`. */
+export function called(urn: string): string {
+  return urn.startsWith("urn:li:") ? urn.split(":").slice(3).join(":") : urn;
+}
+
+/** How many are named, or that it is all of them. */
+export function whom(actors: Actors | undefined): string[] {
+  if (!actors) return [];
+  const named = (["users", "groups", "roles"] as const).flatMap((kind) => actors[kind] ?? []);
+  return [
+    ...(actors.allUsers ? ["all users"] : []),
+    ...(actors.allGroups ? ["all groups"] : []),
+    ...(actors.resourceOwners ? ["owners"] : []),
+    ...named.map(called),
+  ];
+}

@@ -171,4 +171,4 @@ def test_a_path_that_somebody_has_is_claimed_by_no_other_package(
     names = [one.name for one in dialects.all_dialects()]
     assert ("shelf" in names) is not claimed
     assert ("shelf" in known.problems) is claimed
-    assert names[-2:] == ["authzen", "admin"]
+    assert names[-3:] == ["authzen", "admin", "ui"]

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["estate"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, without a window."""
+    """Chromium, without a window.
+
+    It has an event loop of its own in this thread as long as it is there, beside which no other
+    can run; so it ends with the module, before tests that have theirs.
+    """
     path = chromium()
     if path is None:
         pytest.skip("no Chromium here: scripts/install-test-tools.sh installs Debian's")

@@ -27,7 +27,9 @@ DENIED = {
 }
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "view", ["light", "narrow", pytest.param("dark", marks=pytest.mark.nightly)]
+)
 def test_every_page_opens_for_everybody(browser: Browser, served: Served, view: str) -> None:
     with tab(browser, served.address, **VIEWS[view]) as admin:
         admin.sign_in("admin")
@@ -41,7 +43,7 @@ def test_every_page_opens_for_everybody(browser: Browser, served: Served, view: 
         assert not any(found.values()), found
 
 
-@pytest.mark.parametrize("person", ["ana", "hugo", "nobody-knows"])
+@pytest.mark.parametrize("person", ["ana", pytest.param("nobody", marks=pytest.mark.nightly)])
 def test_every_page_opens_without_rights(browser: Browser, served: Served, person: str) -> None:
     with tab(browser, served.address) as found:
         found.sign_in(person)
@@ -50,6 +52,7 @@ def test_every_page_opens_without_rights(browser: Browser, served: Served, perso
             found.check()
 
 
+@pytest.mark.nightly
 def test_text_of_twice_the_size_fits(browser: Browser, served: Served) -> None:
     with tab(browser, served.address, viewport={"width": 1280, "height": 900}) as found:
         found.sign_in("admin")

@@ -16,7 +16,7 @@ from lakewarden.sample.part import SamplePart
 DATA: Final = Path(__file__).with_name("data")
 """The folder of the export files."""
 
-LINKS: Final = DATA / "links.toml"
+LINKS: Final = DATA.with_name("linked.toml")
 """Which tables are one asset in several systems, as the rules of `links.toml` beside this say."""
 
 

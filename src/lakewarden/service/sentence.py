@@ -144,14 +144,16 @@ class Sentences:
 
     def _criterion(self, criterion: Criterion) -> list[Word]:
         field = criterion.field.lower().replace("_", " ")
-        shown = [self._value(value) for value in criterion.values[:_SHOWN]]
+        is_prefix = criterion.condition is Condition.STARTS_WITH
+        named = criterion.values[:_SHOWN]
+        shown = [Word(value) if is_prefix else self._value(value) for value in named]
         values = _row(shown, len(criterion.values) - len(shown), " or ") or [Word("nothing")]
         return [Word(f"{field} {_CONDITIONS[criterion.condition]} "), *values]
 
     def _value(self, text: str) -> Word:
         if not text.startswith(_URN):
             return Word(text)
-        return Word(urn_label(text) or text, Ref("entity", text, self._realm))
+        return Word(urn_label(text), Ref("entity", text, self._realm))
 
     def answer(
         self, request: Request, found: Explanation, named: Sequence[Statement]

@@ -84,17 +84,18 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
   const key = `policy ${realm} ${urn}`;
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [info, setInfo] = useState<PolicyInfo>(() => kept(key) ?? stored);
+  const [draft, setDraft] = useState<PolicyInfo | null>(() => kept(key));
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const locked = stored.editable === false;
-  const dirty = JSON.stringify(info) !== JSON.stringify(stored);
+  const info = draft ?? stored;
+  const dirty = draft !== null && JSON.stringify(draft) !== JSON.stringify(stored);
   const change = (next: PolicyInfo) => {
-    setInfo(next);
+    setDraft(next);
     sessionStorage.setItem(key, JSON.stringify(next));
   };
   const discard = () => {
-    setInfo(stored);
+    setDraft(null);
     setProblem(null);
     sessionStorage.removeItem(key);
   };
@@ -106,7 +107,7 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
       sessionStorage.removeItem(key);
       await queries.invalidateQueries();
       say(said);
-      if (urn) setInfo(next);
+      if (urn) setDraft(null);
       else
         await navigate({
           to: "/r/$realm/policy",
@@ -136,37 +137,31 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
         <>
           <Tag state={isActive ? "allow" : undefined}>{isActive ? t("Active") : t("Inactive")}</Tag>
           {locked && <Tag>{t("locked")}</Tag>}
+          {dirty && <Tag state="partial">{t("not saved yet")}</Tag>}
         </>
       }
       acts={
-        urn && (
-          <>
-            <Link
-              className={buttonClass()}
-              to="/r/$realm/policy/new"
-              params={{ realm }}
-              search={{ from: urn }}
-            >
-              {t("Copy")}
-            </Link>
-            {!locked && (
-              <>
-                <Button
-                  disabled={busy || dirty}
-                  onClick={() =>
-                    void store(
-                      { ...stored, state: isActive ? "INACTIVE" : "ACTIVE" },
-                      isActive ? t("Policy is inactive now") : t("Policy is active now"),
-                    )
-                  }
-                >
-                  {isActive ? t("Deactivate") : t("Activate")}
+        <>
+          {urn && (
+            <Switches realm={realm} urn={urn} stored={stored} busy={busy || dirty} store={store} />
+          )}
+          {!locked && (
+            <>
+              {dirty && urn && (
+                <Button disabled={busy} onClick={discard}>
+                  {t("Discard changes")}
                 </Button>
-                <Remove realm={realm} urn={urn} name={title} />
-              </>
-            )}
-          </>
-        )
+              )}
+              <Button
+                look="main"
+                disabled={busy || !info.displayName.trim() || (!dirty && urn !== "")}
+                onClick={() => void store(info, t("Policy saved"))}
+              >
+                {urn ? t("Save") : t("Save as inactive policy")}
+              </Button>
+            </>
+          )}
+        </>
       }
     >
       {locked && (
@@ -176,6 +171,7 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
           )}
         </p>
       )}
+      {problem && <ProblemView problem={problem} />}
       <div className={styles.stack}>
         {urn && <InWords realm={realm} urn={urn} />}
         <Editor
@@ -186,22 +182,6 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
           disabled={locked || busy}
         />
       </div>
-      {!locked && (
-        <div className={styles.foot}>
-          <Button
-            look="main"
-            disabled={busy || !info.displayName.trim() || (!dirty && urn !== "")}
-            onClick={() => void store(info, t("Policy saved"))}
-          >
-            {urn ? t("Save") : t("Save as inactive policy")}
-          </Button>
-          <Button disabled={!dirty || busy} onClick={discard}>
-            {t("Discard changes")}
-          </Button>
-          {dirty && <span>{t("Not saved yet")}</span>}
-        </div>
-      )}
-      {problem && <ProblemView problem={problem} />}
       <Confirm
         open={leave.status === "blocked"}
         title={t("Leave without saving?")}
@@ -216,6 +196,51 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
         <p>{t("What you changed stays in this tab, and is there when you come back.")}</p>
       </Confirm>
     </Page>
+  );
+}
+
+/** What is done with a stored policy as a whole. */
+function Switches({
+  realm,
+  urn,
+  stored,
+  busy,
+  store,
+}: {
+  realm: string;
+  urn: string;
+  stored: PolicyInfo;
+  busy: boolean;
+  store: (info: PolicyInfo, said: string) => Promise<void>;
+}) {
+  const isActive = stored.state === "ACTIVE";
+  return (
+    <>
+      <Link
+        className={buttonClass()}
+        to="/r/$realm/policy/new"
+        params={{ realm }}
+        search={{ from: urn }}
+      >
+        {t("Copy")}
+      </Link>
+      {stored.editable !== false && (
+        <>
+          <Button
+            disabled={busy}
+            onClick={() =>
+              void store(
+                { ...stored, state: isActive ? "INACTIVE" : "ACTIVE" },
+                isActive ? t("Policy is inactive now") : t("Policy is active now"),
+              )
+            }
+          >
+            {isActive ? t("Deactivate") : t("Activate")}
+          </Button>
+          <Remove realm={realm} urn={urn} name={stored.displayName || urn} />
+        </>
+      )}
+    </>
   );
 }
 

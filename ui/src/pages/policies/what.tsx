@@ -42,7 +42,7 @@ export function What({
       (one.title.toLowerCase().includes(wanted) || one.name.toLowerCase().includes(wanted)),
   );
   return (
-    <fieldset className={styles.fieldset} disabled={disabled}>
+    <fieldset className={styles.fieldset}>
       <legend>
         {t("{n, plural, =0 {No privilege} one {# privilege} other {# privileges}}", {
           n: held.length,
@@ -71,6 +71,7 @@ export function What({
                   : t("not known to this version")
             }
             checked={held.includes(one.name)}
+            disabled={disabled}
             onChange={(event) => {
               onChange(
                 event.target.checked

@@ -34,6 +34,18 @@ def test_what_is_posted_is_answered_and_read(wire: Wire, below: str) -> None:
     assert set(told) == {"value", "systemMetadata", "auditStamp"}
 
 
+@pytest.mark.parametrize("type", ["dataHubPolicy", "datahubpolicy"])
+def test_a_type_is_read_in_any_case_of_letters(wire: Wire, type: str) -> None:
+    # The original's description of itself has them in lower case.
+    urn = "urn:li:dataHubPolicy:shelf"
+    name = {"displayName": "Shelf", "type": "PLATFORM", "state": "ACTIVE", "privileges": []}
+    place = f"/openapi/v3/entity/{type}"
+    wire.good("POST", f"{place}/{urn}/dataHubPolicyInfo", {"value": {**name, "actors": {}}})
+    assert wire.good("GET", f"{place}/{urn}")["urn"] == urn
+    assert urn in [one["urn"] for one in wire.good("GET", f"{place}?count=100")["entities"]]
+    assert wire.bad("GET", f"/openapi/v3/entity/chart/{urn}") == 400
+
+
 def test_a_batch_is_all_or_nothing(wire: Wire) -> None:
     wire.grant("one", "CREATE_ENTITY", "EDIT_ENTITY_TAGS", to="ana", URN=[ORDERS])
     sent = [item(ORDERS, globalTags=TAGS), item(STOCK, globalTags=TAGS)]

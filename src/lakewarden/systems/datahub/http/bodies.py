@@ -38,8 +38,13 @@ def fields(exchange: Exchange) -> Fields:
 
 
 def entity(urn: str, type: str = "") -> Entity:
-    """The stored thing that a URN names. Raises `BadInput`."""
-    found = datahub.parse(type, urn)
+    """The stored thing that a URN names, of a type in any case of letters. Raises `BadInput`.
+
+    SOURCE: the original's registry keeps its entity types by their names in lower case.
+    """
+    found = datahub.parse("", urn)
+    if type and found.type.lower() != type.lower():
+        found = datahub.parse(type, urn)  # which says what it expected
     if not found.name or found.name == "platform":
         raise BadInput("expected a URN")
     return found

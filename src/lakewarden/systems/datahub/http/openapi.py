@@ -45,10 +45,17 @@ _ASPECT: Final = f"{_ENTITY}/{{aspect}}"
 _URN: Final = "urn"
 
 
+def _declared_type(exchange: Exchange) -> str:
+    """The type of the path as the model spells it, or as it is where the model has none."""
+    named = exchange.params["type"]
+    types = exchange.state.realm(exchange.realm).system.model.types
+    return next((type for type in types if type.lower() == named.lower()), named)
+
+
 def load_all(exchange: Exchange) -> Reply:
     """A page of the entities of a type that the caller may read, or of those with some words."""
     count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
-    type, query = exchange.params["type"], exchange.one("query", "*")
+    type, query = _declared_type(exchange), exchange.one("query", "*")
     if query.strip(" *"):
         page, place = read_page(exchange, (type,), query, count, exchange.one("scrollId"))
         return _shown(exchange, page.entities, page.total, place)

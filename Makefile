@@ -22,7 +22,7 @@ THEIR_TESTS := $(foreach package,$(COVERED),tests/$(package) src/lakewarden/$(pa
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --hypothesis-seed=$(SEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui ui-types test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
+.PHONY: help setup demo ui ui-types page-pictures test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
 .PHONY: bench-pipeline mutation lock clean
 
 help: ## Print this list
@@ -40,6 +40,9 @@ demo: setup ## Build a sample estate and serve it (ARGS=--once: ask a few questi
 
 ui: setup ## Build the web pages, which the server then serves at /ui/
 	@$(BIN)/python scripts/build_pages.py
+
+page-pictures: ui ## Draw the pictures of docs/pages.md anew
+	@DRAW_PAGES=1 $(BIN)/python -m pytest -q tests/ui/test_drawn.py
 
 ui-types: ui ## Write the types of the API anew, which the pages are compiled against
 	@$(BIN)/python scripts/describe-api.py ui/openapi.json

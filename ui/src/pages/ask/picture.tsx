@@ -217,7 +217,7 @@ function headingsOf(path: Path): { text: string; column: number }[] {
   const headings = [{ text: t("person"), column: 0 }];
   if (path.columns > 3) headings.push({ text: t("acts as"), column: 1 });
   headings.push({ text: t("statements"), column: path.columns - 2 });
-  headings.push({ text: t("what the act needs, from the top"), column: path.columns - 1 });
+  headings.push({ text: t("what it needs"), column: path.columns - 1 });
   return headings;
 }
 

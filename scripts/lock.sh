@@ -2,6 +2,9 @@
 # Rewrites requirements/dev.txt from pyproject.toml: every version pinned, every file hashed,
 # every platform in one file, and no index named. Pins that still fit are kept; pass
 # `--upgrade` (or `--upgrade-package NAME`) to move them.
+#
+# Extras stay in the pins: for a requirement of `coverage[toml]` pip would look at newer releases
+# than a pin of `coverage` alone, and stop at the first, which has no hash here.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,7 +16,7 @@ if [ -z "$uv" ]; then
 fi
 
 "$uv" pip compile pyproject.toml --extra dev --extra bench \
-    --universal --python-version 3.11 --generate-hashes \
+    --universal --python-version 3.11 --generate-hashes --no-strip-extras \
     --custom-compile-command "make lock" --quiet --output-file requirements/dev.txt "$@"
 
 # A requirements file that names an index would bind everybody to the one used here.

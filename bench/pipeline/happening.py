@@ -22,7 +22,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.pipeline.aiming import Aiming
-from lakewarden.cli.policy_file import written
 from lakewarden.kernel.change import (
     Change,
     EntityAdded,
@@ -41,6 +40,7 @@ from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.index.index import Index, open_index, snapshot
 from lakewarden.pipeline.stream.feed import UNTIL
 from lakewarden.service.effect import encode
+from lakewarden.service.policy_text import written
 
 USAGE: Final = "usage.parquet"
 POLICY: Final = "policy.toml"

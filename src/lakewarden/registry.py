@@ -28,7 +28,7 @@ GROUP: Final = "lakewarden.systems"
 
 PARTS: Final = (
     *("settings", "dialect", "first_start", "extractor", "sample"),
-    *("search", "dbt", "owner_rules", "passwords"),
+    *("search", "dbt", "owner_rules", "passwords", "policies"),
 )
 """The parts of a system that are one reference each."""
 
@@ -52,6 +52,8 @@ class SystemDefinition:
     - `dbt`: a `lakewarden.pipeline.ingest.dbt_file.DbtReader`
     - `owner_rules`: a `lakewarden.pipeline.ingest.owner_rules.OwnerRulesReader`
     - `passwords`: a module with the passwords of users (`lakewarden.cli.user_password`)
+    - `policies`: a function of a policy's name, its value as the system writes it, the model and
+      the place for errors, that returns the statement that it states, as a file has it
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
 
@@ -77,6 +79,7 @@ class SystemDefinition:
     dbt: str = ""
     owner_rules: str = ""
     passwords: str = ""
+    policies: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()
     internal_users: frozenset[str] = frozenset()

@@ -9,6 +9,7 @@ import pytest
 
 from lakewarden.cli import policy_file
 from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.service import policy_text
 from tests.cli.policies import AS_YAML, POLICY, furnish, write
 from tests.cli.stores import Admin
 
@@ -158,9 +159,9 @@ TABLES: list[dict[str, object]] = [
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("form", ["toml", "yaml"])
 def test_what_is_written_is_read_back(
-    tmp_path: Path, table: dict[str, object], form: policy_file.Form
+    tmp_path: Path, table: dict[str, object], form: policy_text.Form
 ) -> None:
-    text = policy_file.written(table, form)
+    text = policy_text.written(table, form)
     expected = table if table["statement"] or form == "yaml" else {"realm": "x"}
     assert policy_file.read(Path(write(tmp_path, text, f"x.{form}"))) == expected
 

@@ -10,7 +10,7 @@ import pytest
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import audit_reading, realms
 from lakewarden.service.audit_check import Report
-from lakewarden.service.audit_reading import Part
+from lakewarden.service.audit_reading import Filter, Part
 from lakewarden.service.control import Denied
 from lakewarden.service.realm import Realm
 from lakewarden.testing.world_draft import NOW
@@ -45,7 +45,8 @@ def test_a_page_goes_on_to_the_end_and_the_last_rows_are_found_from_there(tmp_pa
 def test_who_may_not_read_is_told_so(tmp_path: Path) -> None:
     with opened(tmp_path) as service, service.reading() as reading:
         assert isinstance(audit_reading.read(reading, service.state, EVE, NOW), Denied)
-        assert isinstance(audit_reading.read(reading, service.state, EVE, NOW, realm=LAKE), Denied)
+        refused = audit_reading.read(reading, service.state, EVE, NOW, wanted=Filter(realm=LAKE))
+        assert isinstance(refused, Denied)
         assert isinstance(audit_reading.verify(reading, service.state, EVE, NOW), Denied)
         verdict = audit_reading.verify(reading, service.state, ADMIN, NOW)
         assert isinstance(verdict, Report)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
 
@@ -180,6 +180,10 @@ def _moment(text: str | None, where: str) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
+_KEPT: Final = ("seq", "revision", "digest", "seal", "event")
+"""The members of a row that are the trail itself."""
+
+
 def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[str, Any]]:
     """The rows of the trail, or the last of them; in order."""
     remote = at.remote()
@@ -189,7 +193,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
         query |= {"last": str(last)} if last else {}
         while True:
             part = remote.ask("GET", "/audit", query=query)
-            yield from part["rows"]
+            yield from ({key: row[key] for key in _KEPT} for row in part["rows"])
             token = part["page"]["next_token"]
             if not token or last:
                 return
@@ -207,7 +211,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
                         service.state,
                         actor,
                         service.clock(),
-                        realm=realm,
+                        wanted=audit_reading.Filter(realm=realm),
                         size=last or PAGE,
                         after=after,
                         last=last,

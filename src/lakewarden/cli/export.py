@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import NOWHERE, At, RealmName
 from lakewarden.cli.outcome import YES, note
 from lakewarden.cli.policy_at import Policies
-from lakewarden.cli.policy_file import Form, written
+from lakewarden.service.policy_text import Form, written
 
 
 def export(

@@ -1,40 +1,16 @@
-"""Files of policy, TOML or YAML, as plain tables; and tables as such files.
-
-YAML is read by the few rules of its 1.2 core: `on` and `no` are words, a key stands once, and
-nothing refers to anything else in the file.
-"""
+"""Policy files on a disk: found and read."""
 
 from __future__ import annotations
 
-import json
-import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-from lakewarden.service.toml_text import key as toml_key
-from lakewarden.service.toml_text import lines, quoted
+from lakewarden.service.policy_text import SUFFIXES, parse
 
-Form = Literal["toml", "yaml"]
-
-SUFFIXES: Final[Mapping[str, Form]] = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 LARGEST: Final = 64 * 1024 * 1024
 """Bytes that a file may have."""
-
-_CORE: Final = (
-    ("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), "tf"),
-    ("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""]),
-    ("tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9]+$"), "-+0123456789"),
-    ("tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+\.[0-9]+$"), "-+0123456789"),
-    (
-        "tag:yaml.org,2002:timestamp",
-        re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+ ?(?:Z|[-+][0-9:]+)$"),
-        "0123456789",
-    ),
-)
-_KEYS: Final = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"})
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
@@ -64,104 +40,4 @@ def read(path: Path) -> object:
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
         raise BadInput("not UTF-8", where=str(path)) from None
-    return _toml(text, str(path)) if form == "toml" else _yaml(text, str(path))
-
-
-def _toml(text: str, where: str) -> object:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(str(error).lower(), where=where) from None
-
-
-def _yaml(text: str, where: str) -> object:
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # theirs has none
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                mark = event.start_mark
-                raise yaml.MarkedYAMLError(None, None, "anchors and aliases are not taken", mark)
-            return super().compose_node(parent, index)
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen: set[object] = set()
-            for key, _ in node.value:
-                if key.tag not in _KEYS:
-                    raise yaml.MarkedYAMLError(
-                        None, None, "expected text for a key", key.start_mark
-                    )
-                if key.value in seen or key.tag.endswith(":merge"):
-                    said = f"the key `{key.value}` is there twice"
-                    raise yaml.MarkedYAMLError(None, None, said, key.start_mark)
-                seen.add(key.value)
-            return super().construct_mapping(node, deep)
-
-    Loader.yaml_implicit_resolvers = {}
-    for tag, pattern, first in _CORE:
-        Loader.add_implicit_resolver(tag, pattern, list(first))
-    try:
-        found = yaml.load(text, Loader)  # noqa: S506 — a safe loader, made stricter
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        at = where if mark is None else f"{where}: line {mark.line + 1}"
-        raise BadInput(str(error.problem or "malformed").lower(), where=at) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadInput(str(error).splitlines()[0].lower(), where=where) from None
-    return {} if found is None else found
-
-
-def written(table: Mapping[str, object], form: Form) -> str:
-    """The table as a file."""
-    return "".join(_as_toml(table) if form == "toml" else _as_yaml(table, 0))
-
-
-def _as_toml(table: Mapping[str, object]) -> Iterator[str]:
-    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-    statements = table.get("statement", ())
-    assert isinstance(statements, Sequence)  # noqa: S101 — INVARIANT: a policy's statements
-    yield from lines({k: v for k, v in table.items() if k not in inner and k != "statement"})
-    for key, value in inner.items():
-        yield f"\n[{toml_key(key)}]\n"
-        yield from lines(value)
-    for statement in statements:
-        yield "\n[[statement]]\n"
-        yield from lines(statement)
-
-
-def _as_yaml(value: object, depth: int) -> Iterator[str]:
-    indent = "  " * depth
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _entry(f"{indent}{_word(str(key))}:", inner, depth)
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            if isinstance(one, Mapping) and one:
-                lines = "".join(_as_yaml(one, depth + 1))
-                yield f"{indent}- {lines[len(indent) + 2 :]}"
-            else:
-                yield f"{indent}- {_scalar(one)}\n"
-
-
-def _entry(start: str, value: object, depth: int) -> Iterator[str]:
-    if isinstance(value, (Mapping, list, tuple)) and value:
-        yield f"{start}\n"
-        yield from _as_yaml(value, depth + 1)
-    else:
-        yield f"{start} {_scalar(value)}\n"
-
-
-def _scalar(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "{}"
-    if isinstance(value, (list, tuple)):
-        return "[]"
-    return _word(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _word(text: str) -> str:
-    """A word as it is where every reader of YAML takes it for one; else in quotes."""
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_./-]*", text) is not None
-    reserved = text.lower() in {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-    return text if plain and not reserved else quoted(text)
+    return parse(text, form, str(path))

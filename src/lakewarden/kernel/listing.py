@@ -169,7 +169,7 @@ def _counted(matrix: Matrix, plan: Plan, subject: Subject, request: Request) -> 
     return total
 
 
-def page(
+def page(  # noqa: PLR0913 — what is listed, and which part of it
     matrix: Matrix,
     request: Request,
     size: int,
@@ -177,31 +177,40 @@ def page(
     within: Entity | None = None,
     type: str | None = None,
     *,
+    skip: int = 0,
     each: Each = iter,
 ) -> Page:
-    """The next `size` entities of the listing that come after `after` in canonical order.
+    """The next `size` entities of the listing, behind `after` and `skip` more, in their order.
 
     `each` as in `listing`. Raises `BadInput` for a size below 1.
     """
-    return page_of(matrix, listing(matrix, request, within, type, each=each), size, after)
+    ids = listing(matrix, request, within, type, each=each)
+    return page_of(matrix, ids, size, after, skip)
 
 
-def page_of(matrix: Matrix, ids: BitMap, size: int, after: Entity | None = None) -> Page:
-    """The next `size` of the entities with these ids that come after `after`. Errors as `page`."""
+def page_of(
+    matrix: Matrix, ids: BitMap, size: int, after: Entity | None = None, skip: int = 0
+) -> Page:
+    """The next `size` of the entities with these ids, behind `after` and `skip` more.
+
+    Errors as `page`.
+    """
     if size < 1:
         raise BadInput("page size must be at least 1")
-    chosen = _following(matrix, ids, after, size + 1)
+    chosen = _following(matrix, ids, after, size + 1, skip)
     tree = matrix.snapshot.coded.tree
     entities = tuple(tree.entity(id) for id in chosen[:size])
     return Page(entities, len(ids), entities[-1] if len(chosen) > size else None)
 
 
-def _following(matrix: Matrix, ids: BitMap, after: Entity | None, count: int) -> list[int]:
+def _following(
+    matrix: Matrix, ids: BitMap, after: Entity | None, count: int, skip: int
+) -> list[int]:
     tree = matrix.snapshot.coded.tree
     start = None if after is None else tree.find(after)
     if ids & tree.displaced or (after is not None and (start is None or start in tree.displaced)):
-        return _following_by_key(matrix, ids, after, count)
-    rank = 0 if start is None else ids.rank(start)
+        return _following_by_key(matrix, ids, after, count + skip)[skip:]
+    rank = skip + (0 if start is None else ids.rank(start))
     return list(ids[rank : rank + count])
 
 

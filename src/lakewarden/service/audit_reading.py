@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
+from lakewarden.service.audit import AuditRow
 from lakewarden.service.audit_check import Anchor, Report, examine
 from lakewarden.service.audit_seal import UNSEALED, Seals
 from lakewarden.service.control import SERVER, Denied
+from lakewarden.service.effect import canonical
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import State
 
 MAX_PAGE: Final = 1_000
 _MOST_LOOKED_AT = 20_000
-"""Rows that one page looks at, to find those of a realm."""
+"""Rows that one page looks at, to find those that are wanted."""
+
+_PIECE = 500
+"""So many rows are read at once where the trail is read backwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +46,60 @@ class Part:
     after: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows are wanted; what is empty or None does not matter.
+
+    `realm`: what was done in it, or to it. `operation` and `target` are beginnings. `since` and
+    `until` are seconds since the epoch. `text` may be anywhere in the row, in any case.
+    """
+
+    realm: str | None = None
+    actor: str = ""
+    operation: str = ""
+    outcome: str = ""
+    target: str = ""
+    request_id: str = ""
+    since: float = -math.inf
+    until: float = math.inf
+    text: str = ""
+
+    def keeps(self, event: Mapping[str, Any]) -> bool:
+        """Whether an event is among them."""
+        return (
+            (self.realm is None or _concerns(event, self.realm))
+            and self.actor in ("", event.get("actor"))
+            and str(event.get("operation", "")).startswith(self.operation)
+            and self.outcome in ("", event.get("outcome"))
+            and str(event.get("target", "")).startswith(self.target)
+            and self.request_id in ("", event.get("request_id"))
+            and self.since <= event.get("time", 0.0) < self.until
+            and (not self.text or self.text.casefold() in canonical(event).casefold())
+        )
+
+
+ALL: Final = Filter()
+
+
 def read(  # noqa: PLR0913 — what is read, from where, for whom
     reading: Reading,
     state: State,
     actor: Actor,
     now: float,
     *,
-    realm: str | None = None,
+    wanted: Filter = ALL,
     size: int = 100,
     after: int | None = None,
     last: int | None = None,
+    newest_first: bool = False,
 ) -> Part | Denied:
     """A page of the trail behind the row `after`, or from the `last` rows on.
 
-    With `realm` only what was done in it, or to it. Raises `BadInput` for a size beyond
-    `MAX_PAGE`.
+    With `newest_first` it goes backwards, and `after` is the row that the page is before. A page
+    may be empty and still go on: only so many rows are looked at. Raises `BadInput` for a size
+    beyond `MAX_PAGE`.
     """
+    realm = wanted.realm
     target = SERVER if realm is None else control.realm(realm)
     refused = control.denied(state, actor, "audit.read", target, now)
     if refused is not None:
@@ -64,21 +108,45 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
         if not 1 <= number <= MAX_PAGE:
             raise BadInput(f"expected 1 to {MAX_PAGE} rows, got {number}")
     head = reading.audit_head().seq
+    if newest_first:
+        return _backwards(reading, wanted, size, head + 1 if after is None else after)
     start = max(0, head - last) if last is not None and after is None else after or 0
     entries: list[Entry] = []
     at = start
     for row in reading.audit(start, _MOST_LOOKED_AT):
         at = row.seq
-        entry = Entry(row.seq, row.revision, row.digest, json.loads(row.body), row.seal)
-        if realm is None or _concerns(entry, realm):
+        entry = _entry(row)
+        if wanted.keeps(entry.event):
             entries.append(entry)
             if len(entries) == size:
                 break
     return Part(tuple(entries), at if at < head else None)
 
 
-def _concerns(entry: Entry, realm: str) -> bool:
-    return entry.event.get("realm") == realm or entry.event.get("target") == f"realm:{realm}"
+def _backwards(reading: Reading, wanted: Filter, size: int, before: int) -> Part:
+    """The last rows before one, the newest first; looked for a piece at a time."""
+    entries: list[Entry] = []
+    least = max(0, before - 1 - _MOST_LOOKED_AT)
+    at = before
+    while at > least + 1:
+        start = max(least, at - 1 - _PIECE)
+        for row in reversed(list(reading.audit(start, at - 1 - start))):
+            at = row.seq
+            entry = _entry(row)
+            if wanted.keeps(entry.event):
+                entries.append(entry)
+                if len(entries) == size:
+                    return Part(tuple(entries), at if at > 1 else None)
+        at = start + 1
+    return Part(tuple(entries), at if at > 1 else None)
+
+
+def _entry(row: AuditRow) -> Entry:
+    return Entry(row.seq, row.revision, row.digest, json.loads(row.body), row.seal)
+
+
+def _concerns(event: Mapping[str, Any], realm: str) -> bool:
+    return event.get("realm") == realm or event.get("target") == f"realm:{realm}"
 
 
 def verify(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Conflict
 from lakewarden.kernel.explain import explain
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect
@@ -231,8 +232,12 @@ def is_powerful(state: State, directory_name: str, person: Principal) -> bool:
 
 def administrators(state: State, now: float) -> frozenset[Principal]:
     """The stored users who may hand out rights over lakewarden."""
-    asked = Request(Principal(USER, ""), "grant.put", SERVER, now)
-    return who(state.realm(CONTROL).matrix, asked)
+    return administrators_of(state.realm(CONTROL).matrix, now)
+
+
+def administrators_of(matrix: Matrix, now: float) -> frozenset[Principal]:
+    """As `administrators`, of a matrix of the control realm."""
+    return who(matrix, Request(Principal(USER, ""), "grant.put", SERVER, now))
 
 
 def keep_an_administrator(transaction: WriteTransaction, before: Collection[Principal]) -> None:

@@ -13,8 +13,10 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.listing import Page, page_of
 from lakewarden.kernel.relations import OwnerRow
+from lakewarden.names.label import label
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
+from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import Effect
 from lakewarden.service.realm import CONTROL
@@ -43,10 +45,15 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
     *,
     type: str | None = None,
     within: str | None = None,
+    text: str = "",
     size: int = MAX_PAGE,
     after: str | None = None,
+    skip: int = 0,
 ) -> Page | Denied:
-    """A page of what is stored in a realm, in the order of places."""
+    """A page of what is stored in a realm, in the order of places.
+
+    `text` keeps those whose label holds it, in any case; `skip` leaves out so many at first.
+    """
     refused = control.denied_in(state, actor, "entity.list", realm, now)
     if refused is not None:
         return refused
@@ -62,8 +69,15 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
         number = snapshot.coded.tree.find(system.entity(within))
         above = BitMap() if number is None else BitMap([number])
         ids = ids & (snapshot.coded.tree.below(above) - above)
+    if text:
+        wanted, tree = text.casefold(), snapshot.coded.tree
+        ids = BitMap(
+            id
+            for id in checked(ids)
+            if wanted in label(tree.entity(id), system.spelling).casefold()
+        )
     start = None if after is None else system.entity(after)
-    return page_of(found.matrix, ids, size, start)
+    return page_of(found.matrix, ids, size, start, skip)
 
 
 def load(state: State, actor: Actor, realm: str, text: str, now: float) -> Stored | Denied:

@@ -1,23 +1,109 @@
-"""The policy advisor, asked about a stored realm."""
+"""The policy advisor, asked about a stored realm; and findings that somebody dismissed for a time.
+
+A dismissal hides nothing: it is shown with its finding, whose reason and end it says. It belongs
+to a finding as it stands: when the rule says something else of the same, it counts no more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from lakewarden.analysis.lint.finding import Finding, Rule
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.names.canonical import check_text
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.state import State
+from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.ports import Reading
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.write_transaction import WriteTransaction
+
+MAX_REASON: Final = 1_000
+MAX_DAYS: Final = 366
+
+
+@dataclass(frozen=True, slots=True)
+class Dismissal:
+    """Why a finding is left as it is, who said so, and until when (seconds since the epoch)."""
+
+    reason: str
+    by: str
+    until: float
 
 
 def linted(
-    state: State, actor: Actor, realm: str, now: float, rules: Sequence[Rule]
+    state: State,
+    actor: Actor,
+    realm: str,
+    now: float,
+    rules: Sequence[Rule],
+    tried: Callable[[RealmState], Matrix] | None = None,
 ) -> tuple[Finding, ...] | Denied:
-    """What the rules find in a realm, for whoever may read it. Raises `Unknown`."""
+    """What the rules find in a realm, for whoever may read it; with `tried`, in what that makes.
+
+    Raises `Unknown`, and what `tried` raises.
+    """
     refused = control.denied_in(state, actor, "realm.lint", realm, now)
     if refused is not None:
         return refused
-    return lint(realm, LintContext(state.realm(realm).matrix.snapshot), rules)
+    found = state.realm(realm)
+    matrix = found.matrix if tried is None else tried(found)
+    return lint(realm, LintContext(matrix.snapshot), rules)
+
+
+def dismissals(
+    reading: Reading, realm: str, findings: Iterable[Finding], now: float
+) -> dict[str, Dismissal]:
+    """By fingerprint, those of the findings that are dismissed now."""
+    about = {_about(one.fingerprint): one.fingerprint for one in findings}
+    found: dict[str, Dismissal] = {}
+    for id, body in reading.documents(realm, list(about)).items():
+        until = body.get("until")
+        if isinstance(until, (int, float)) and now < until:
+            said = Dismissal(str(body.get("reason", "")), str(body.get("by", "")), float(until))
+            found[about[str(id)]] = said
+    return found
+
+
+def dismiss(
+    transaction: WriteTransaction, realm: str, fingerprint: str, reason: str, until: float
+) -> Denied | None:
+    """Dismisses a finding until a moment. Raises `BadInput` for one without reason or end."""
+    refused = control.refused_in(transaction, "realm.alter", realm, finding=fingerprint)
+    if refused is not None:
+        return refused
+    transaction.realm(realm)
+    check_text(reason, "the reason")
+    if not reason.strip() or len(reason) > MAX_REASON:
+        raise BadInput(f"expected a reason of 1 to {MAX_REASON} characters", where="body.reason")
+    latest = transaction.now + MAX_DAYS * 86_400
+    if not math.isfinite(until) or not transaction.now < until <= latest:
+        raise BadInput(
+            f"expected a moment that is to come, within {MAX_DAYS} days", where="body.until"
+        )
+    body = {"reason": reason, "by": transaction.actor.recorded, "until": until}
+    transaction.change(realm, DocumentChanged(_about(fingerprint), body))
+    return None
+
+
+def undismiss(transaction: WriteTransaction, realm: str, fingerprint: str) -> Denied | None:
+    """Ends a dismissal; one that is not there is over already."""
+    refused = control.refused_in(transaction, "realm.alter", realm, finding=fingerprint)
+    if refused is not None:
+        return refused
+    transaction.realm(realm)
+    transaction.change(realm, DocumentChanged(_about(fingerprint), None))
+    return None
+
+
+def _about(fingerprint: str) -> str:
+    """What the document of a dismissal is about. No statement's id begins like this."""
+    return f"{IMPLIED_ID}dismissed:{fingerprint}"

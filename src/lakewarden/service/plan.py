@@ -121,7 +121,7 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
         if refused is not None:
             return refused
         found = transaction.realm(realm)
-        if revision > transaction.store.revision or _moved_on(transaction.store, found, revision):
+        if is_changed_since(transaction.store, found, revision):
             raise Conflict(
                 f"realm `{realm}` or its people have changed since revision {revision}, for which"
                 " the plan was made; plan again"
@@ -149,7 +149,13 @@ def _in_turn(effects: Sequence[Effect]) -> Iterator[Sequence[Effect]]:
     yield from filter(None, (effects[:first], effects[first:]))
 
 
-def _moved_on(reading: Reading, realm: RealmState, revision: int) -> bool:
+def is_changed_since(reading: Reading, realm: RealmState, revision: int) -> bool:
+    """Whether what decides in a realm, its people among it, has changed since a revision.
+
+    So it has when that revision is not there yet, or too long ago to tell.
+    """
+    if revision > reading.revision:
+        return True
     scopes = {realm.realm.name, people_of(realm.realm.directory)}
     try:
         rows = reading.feed(revision)

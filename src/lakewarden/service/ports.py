@@ -152,6 +152,23 @@ class Reading(Protocol):
         """The end of the audit trail."""
         ...
 
+    def history(
+        self, scope: str, kinds: Sequence[str], about: Sequence[str], limit: int, before: int
+    ) -> Sequence[FeedRow]:
+        """What the feed still has of some kinds about some things, the newest first.
+
+        `about` are texts, one of which the row's key holds. Only of revisions below `before`.
+        """
+        ...
+
+    def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
+        """The rows of the audit trail that belong to these revisions, in order."""
+        ...
+
+    def usage(self, realm: str, since: str) -> Iterator[tuple[str, str, str, Entity, int]]:
+        """The counts of a realm from a day on: (day, user, operation, entity, count), by day."""
+        ...
+
 
 class Writing(Reading, Protocol):
     """One transaction that writes. Nothing of it is to be seen before `commit`."""

@@ -261,6 +261,17 @@ class Preparation:
     def audit_head(self) -> Head:
         return self._reading.audit_head()
 
+    def history(
+        self, scope: str, kinds: Sequence[str], about: Sequence[str], limit: int, before: int
+    ) -> Sequence[FeedRow]:
+        return self._reading.history(scope, kinds, about, limit, before)
+
+    def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
+        return self._reading.audit_of(revisions)
+
+    def usage(self, realm: str, since: str) -> Iterator[tuple[str, str, str, Entity, int]]:
+        return self._reading.usage(realm, since)
+
 
 def _order(row: ValueRow) -> tuple[int, str]:
     """The newest first, those of one time by their marks."""

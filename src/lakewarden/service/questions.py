@@ -215,13 +215,18 @@ def batch(
     return answers
 
 
-def listing(asked: Asked, size: int, after: str | None = None, within: str | None = None) -> Page:
-    """A page of the entities on which the operation is allowed, in the order of their places."""
+def listing(
+    asked: Asked, size: int, after: str | None = None, within: str | None = None, skip: int = 0
+) -> Page:
+    """A page of the entities on which the operation is allowed, in the order of their places.
+
+    It begins `skip` entities behind `after`.
+    """
     _check_size(size)
     system = asked.realm.system
     start = None if after is None else system.entity(after)
     below = None if within is None else system.entity(within)
-    return page(asked.realm.matrix, asked.request, size, start, below, each=checked)
+    return page(asked.realm.matrix, asked.request, size, start, below, skip=skip, each=checked)
 
 
 def _check_size(size: int) -> None:

@@ -6,7 +6,7 @@ to it. `plain` is the sentence as text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -213,6 +213,27 @@ class Sentences:
         if more:
             words.append(Word(f", and {more} more"))
         return [*words, Word(".")]
+
+
+def act_words(event: Mapping[str, object]) -> list[Word]:
+    """An event of the audit trail: who did what on what, and what came of it."""
+    outcome = {"allow": "", "deny": " was refused", "error": " failed at"}
+    verb = outcome.get(str(event.get("outcome", "")), "")
+    words = [Word(str(event.get("actor", "") or "somebody")), Word(verb)]
+    operation, realm = str(event.get("operation", "")), str(event.get("realm", ""))
+    words += [Word(" "), Word(operation, Ref("operation", operation, realm))]
+    details = event.get("details")
+    statement = details.get("statement") if isinstance(details, Mapping) else None
+    if isinstance(statement, str) and statement:
+        words += [Word(" of "), Word(statement, Ref("statement", statement, _realm_of(event)))]
+    target = str(event.get("target", ""))
+    return [*words, Word(f" on {target}")] if target else words
+
+
+def _realm_of(event: Mapping[str, object]) -> str:
+    target = str(event.get("target", ""))
+    named = target.removeprefix("realm:") if target.startswith("realm:") else ""
+    return named or str(event.get("realm", ""))
 
 
 def _called(principal: Principal) -> str:

@@ -194,6 +194,31 @@ class SqlReading:
         counter = self._counter()
         return Head(counter.audit_seq, counter.audit_digest)
 
+    def history(
+        self, scope: str, kinds: Sequence[str], about: Sequence[str], limit: int, before: int
+    ) -> Sequence[FeedRow]:
+        revisions, changes = schema.revisions.c, schema.changes.c
+        query = (
+            sa.select(
+                *(revisions.revision, changes.seq, sa.literal(scope)),
+                *(changes.kind, changes.key, changes.op, changes.row),
+            )
+            .where(revisions.revision < before, changes.write == revisions.write)
+            .where(changes.scope == self._scope(scope), changes.kind.in_(kinds))
+            .where(sa.or_(*(changes.key.contains(one, autoescape=True) for one in about)))
+            .order_by(revisions.revision.desc(), changes.seq.desc())
+            .limit(limit)
+        )
+        return [FeedRow(*row) for row in self._each(query)]
+
+    def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
+        table = schema.audit
+        query = sa.select(table).where(table.c.revision.in_(revisions)).order_by(table.c.seq)
+        return [
+            AuditRow(seq, revision, unescaped(body), digest, seal)
+            for seq, revision, body, digest, seal in self._each(query)
+        ]
+
     def usage(self, realm: str, since: str) -> Iterator[tuple[str, str, str, Entity, int]]:
         """The counts of a realm from a day on: (day, user, operation, entity, count), by day."""
         of = schema.usage.c

@@ -85,7 +85,8 @@ class Api:
         request = self._client.request(method, path, params=query, headers=headers, **content)
         reply = self._runner.run(request)
         self._client.cookies.clear()  # what a request carries is said by the test
-        is_json = reply.content and "json" in reply.headers.get("content-type", "")
+        form = reply.headers.get("content-type", "").partition(";")[0]
+        is_json = reply.content and form.endswith(("/json", "+json"))
         read = reply.json() if is_json else reply.text or None
         return Answer(reply.status_code, read, reply.headers)
 

@@ -60,6 +60,9 @@ UNDESCRIBED = {
         "POST /realms/{realm}/access",
         "POST /realms/{realm}/explain",
         "POST /realms/{realm}/load",
+        "POST /realms/{realm}/preview",
+        "POST /realms/{realm}/lint",
+        "GET /realms/{realm}/usage",
         "GET /links",
         "PUT /links",
         "DELETE /links",
@@ -76,6 +79,12 @@ UNDESCRIBED = {
         "DELETE /directories/{directory}/memberships",
         "POST /tokens",
     ),
+    "that a rule is one there is": ("GET /realms/{realm}/lint",),
+    "which moments there are, and which are to come": (
+        "GET /audit",
+        "PUT /realms/{realm}/lint/dismissals/{fingerprint}",
+    ),
+    "that just one of three is named": ("GET /realms/{realm}/history",),
     "what a policy file holds": ("POST /realms/{realm}/plan", "POST /realms/{realm}/apply"),
 }
 """By what a JSON schema cannot say: the routes that refuse, for it, what their schema lets pass."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
 from lakewarden.analysis.lint.catalogue import RULES
 from tests.http.admin.api import Api
-from tests.http.admin.conftest import state
+from tests.http.admin.conftest import TABLE, state
 
 PATH = "/realms/gravitino/lint"
 
@@ -44,3 +47,58 @@ def test_it_is_for_whoever_may_read_the_realm(lake: Api) -> None:
     refused = lake.ask("GET", PATH, user="ben")
     assert refused.status == 403
     assert refused.body["operation"] == "realm.lint"
+
+
+def _findings(api: Api, **query: str) -> list[dict[str, Any]]:
+    answer: dict[str, list[dict[str, Any]]] = api.must("GET", PATH, query=query)
+    return answer["findings"]
+
+
+def test_findings_are_narrowed(lake: Api) -> None:
+    everything = _findings(lake)
+    one = everything[0]
+    assert one in _findings(lake, rule=one["rule"])
+    assert {row["rule"] for row in _findings(lake, rule=one["rule"])} == {one["rule"]}
+    assert {row["severity"] for row in _findings(lake, severity=one["severity"])} == {
+        one["severity"]
+    }
+    assert {row["name"] for row in _findings(lake, kind=one["kind"], name=one["name"])} == {
+        one["name"]
+    }
+    assert lake.ask("GET", "/realms/gravitino/lint", query={"rule": "none"}).status == 400
+
+
+def test_a_finding_is_dismissed_for_a_time_and_says_so(lake: Api) -> None:
+    one = _findings(lake)[0]
+    path = f"/realms/gravitino/lint/dismissals/{one['fingerprint']}"
+    until = datetime.fromtimestamp(lake.service.clock(), UTC) + timedelta(days=10)
+    body = {"reason": "known, until the move", "until": until.isoformat()}
+    assert lake.ask("PUT", path, body, user="ana").status == 403
+    lake.must("PUT", path, body)
+    (row,) = _findings(lake, dismissed="true")
+    assert (row["fingerprint"], row["dismissed"]["by"]) == (one["fingerprint"], "admin")
+    assert one not in _findings(lake, dismissed="false")
+    assert len(_findings(lake)) == len(_findings(lake, dismissed="false")) + 1
+    lake.must("DELETE", path)
+    assert _findings(lake, dismissed="true") == []
+    for wrong in ({**body, "reason": " "}, {**body, "until": "2001-01-01T00:00:00Z"}):
+        assert lake.ask("PUT", path, wrong).status == 400
+    assert lake.ask("PUT", path[:-1], body).status == 400
+
+
+def test_a_finding_that_a_removal_mends_brings_the_draft(lake: Api) -> None:
+    body = {"privileges": ["SELECT_TABLE"], "to": ["role:lk:readers"], "on": TABLE}
+    lake.must("PUT", "/realms/gravitino/statements/twin", body)
+    (row,) = _findings(lake, rule="duplicate-statement")
+    shown = lake.must("POST", "/realms/gravitino/preview", row["edit"])
+    assert row["fingerprint"] in {one["fingerprint"] for one in shown["lint_gone"]}
+    assert shown["access"]["lost"] == 0
+
+
+def test_a_draft_is_looked_at(lake: Api) -> None:
+    body = {"privileges": ["SELECT_TABLE"], "to": ["role:lk:readers"], "on": TABLE}
+    draft = {"put": [{"id": "twin", **body}]}
+    found = lake.must("POST", "/realms/gravitino/lint", draft)["findings"]
+    assert "duplicate-statement" in {one["rule"] for one in found}
+    assert _findings(lake, rule="duplicate-statement") == []
+    assert lake.ask("POST", "/realms/gravitino/lint", draft, user="ana").status == 403

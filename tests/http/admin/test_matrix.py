@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,6 +29,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "SignIn": {"user": "guest"},
     "NewToken": {"user": "guest", "title": "x"},
     "StatementSent": {"privileges": ["MANAGE_USERS"], "to": ["user:guest"], "on": "metalake:lk"},
+    "Drafted": {"members": {"add": [{"member": "user:guest", "of": "group:guests"}]}},
+    "DismissalSent": {
+        "reason": "known",
+        "until": (datetime.now(UTC) + timedelta(days=10)).isoformat(),
+    },
     "EntitySent": {"entity": "metalake:lk"},
     "Question": {"operation": "table.load", "entity": TABLE, "principal": "guest"},
     "Questions": {"questions": [{"operation": "table.load", "principal": "guest"}]},
@@ -48,7 +54,13 @@ BODIES: dict[str, dict[str, Any]] = {
     "ReachQuestion": {"asset": TABLE, "realm": "gravitino"},
     "Rows": {"model": "gravitino", "entities": [["metalake", "lk", None, None]]},
 }
-PARAMS = {"realm": "gravitino", "directory": "main", "name": "guest", "id": "x"}
+PARAMS = {
+    "fingerprint": "0" * 32,
+    "realm": "gravitino",
+    "directory": "main",
+    "name": "guest",
+    "id": "x",
+}
 QUERIES = {
     "entity": "metalake:lk",
     "principal": "user:guest",
@@ -116,6 +128,8 @@ def query_of(one: Endpoint) -> dict[str, str]:
     names = {parameter.name for parameter in one.query}
     if one.path.endswith("/children"):
         names.discard("of")  # an entity there, not a group
+    if one.path.endswith("/history"):
+        names = {"entity"}  # one of three
     return {name: value for name, value in QUERIES.items() if name in names}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -50,7 +51,8 @@ class Rule:
     """One rule. `id` names its function, its page and its test.
 
     `why` tells what comes of it, `mend` what to do in general, `misses` what it does not find.
-    `applies` says of which models the rule speaks at all.
+    `applies` says of which models the rule speaks at all. `is_mended_by_removal`: without the
+    statement that is found, nothing is lost that it is for.
     """
 
     id: str
@@ -62,9 +64,10 @@ class Rule:
     find: Find
     applies: Callable[[Model], bool] = every_model
     misses: str = ""
+    is_mended_by_removal: bool = False
 
 
-def rule(
+def rule(  # noqa: PLR0913 — what there is to say of a rule
     *,
     title: str,
     severity: Severity,
@@ -73,12 +76,15 @@ def rule(
     source: str,
     applies: Callable[[Model], bool] = every_model,
     misses: str = "",
+    is_mended_by_removal: bool = False,
 ) -> Callable[[Find], Rule]:
     """Declares the function below it to be a rule, whose id is the name of the function."""
 
     def declare(find: Find) -> Rule:
         id = find.__name__.replace("_", "-")
-        return Rule(id, title, severity, why, mend, source, find, applies, misses)
+        return Rule(
+            *(id, title, severity, why, mend, source, find, applies, misses, is_mended_by_removal)
+        )
 
     return declare
 
@@ -93,3 +99,9 @@ class Finding:
     place: Place
     says: str
     fix: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the finding as long as the same rule says the same of the same."""
+        text = "\0".join((self.realm, self.rule.id, *self.place, self.says))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

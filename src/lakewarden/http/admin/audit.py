@@ -1,52 +1,246 @@
-"""The audit trail."""
+"""What happened: the audit trail, the history of one thing, and what was used."""
 
 from __future__ import annotations
 
-from lakewarden.http.admin.bodies import AuditPart, AuditRowGiven, AuditVerdict
+from datetime import datetime
+from math import inf
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.http.admin.bodies import (
+    AuditPart,
+    AuditRowGiven,
+    AuditVerdict,
+    Given,
+    PageGiven,
+    WordGiven,
+)
 from lakewarden.http.admin.endpoint import (
-    PAGED,
+    CONTINUED,
     Answered,
     Endpoint,
     Parameter,
+    moment_or_none,
     number,
     place_of,
+    seconds,
     token_after,
 )
+from lakewarden.http.admin.sentences import words_given
 from lakewarden.http.admin.words import REALM
-from lakewarden.http.exchange import Exchange
-from lakewarden.service import audit_reading
+from lakewarden.http.exchange import Exchange, Reply
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service import audit_reading, history, usage_report
+from lakewarden.service.audit_reading import Entry, Filter
 from lakewarden.service.audit_seal import Seals
 from lakewarden.service.control import Denied
+from lakewarden.service.sentence import act_words
+
+
+class HappenedGiven(Given, kw_only=True):
+    """One change of one thing. `was` and `now` are null where it was, or is, not there.
+
+    `at` is null and `by` empty where the audit trail does not say. `first`: the change feed does
+    not know what was before.
+    """
+
+    revision: int
+    kind: str
+    at: datetime | None
+    by: str
+    operation: str
+    was: Any
+    now: Any
+    first: bool
+    words: list[WordGiven]
+
+
+class HistoryGiven(Given, kw_only=True):
+    """What happened to one thing, the newest first."""
+
+    rows: list[HappenedGiven]
+    page: PageGiven
+
+
+class UsageRowGiven(Given, kw_only=True):
+    """How many acts there were of a key, and the day of the last."""
+
+    key: str
+    acts: int
+    last: str
+
+
+class UsageGiven(Given, kw_only=True):
+    """What was done: days in order, all else the most used first; `total` counts the acts."""
+
+    rows: list[UsageRowGiven]
+    total: int
+
 
 _REALM = Parameter("realm", "only what was done in this realm, or to it", pattern=REALM)
 _LAST = Parameter("last", "begin so many rows before the end", "integer", least=0, most=1_000)
+_NEWEST = "newest"
+_ORDER = Parameter("order", "in which order; without it the oldest first", choices=(_NEWEST,))
+_FILTERS = (
+    _REALM,
+    Parameter("actor", "only what this user did"),
+    Parameter("operation", "only operations that begin so"),
+    Parameter("outcome", "only what came out so", choices=("allow", "deny", "error")),
+    Parameter("target", "only targets that begin so, such as `realm:lake`"),
+    Parameter("from", "only from this moment on (RFC 3339)"),
+    Parameter("until", "only before this moment (RFC 3339)"),
+    Parameter("request_id", "only what this request did"),
+    Parameter("q", "only rows that hold this text, in any case"),
+)
+_ABOUT = (
+    Parameter("statement", "the id of a statement or policy"),
+    Parameter("entity", "which entity, `type:name` or a URN"),
+    Parameter("principal", "which principal, `kind:name`"),
+)
+_USAGE = (
+    Parameter("by", "what is counted together", choices=usage_report.BY),
+    Parameter("days", "of how many days", "integer", least=1, most=usage_report.MAX_DAYS),
+    Parameter("principal", "only what this user did"),
+    Parameter("entity", "only what was done on this entity"),
+    Parameter("operation", "only this operation"),
+)
+_NDJSON: Final = "application/x-ndjson"
+_EXPORTED: Final = 100_000
+"""So many rows are exported at once."""
 
 
 def read(exchange: Exchange) -> Answered:
-    """A page of the trail, the oldest first."""
-    realm = exchange.one("realm") or None
-    after = place_of(exchange.one("page.token"), int, exchange.path, realm)
+    """A page of the trail; with `Accept: application/x-ndjson` all rows, one in a line."""
+    wanted = _filter(exchange)
+    if _NDJSON in exchange.headers.get("accept", ""):
+        return _exported(exchange, wanted)
+    order = exchange.one("order")
+    question = (exchange.path, wanted, order)
+    after = place_of(exchange.one("page.token"), int, *question)
     last = number(exchange, "last", 0) if "last" in exchange.query else None
+    if last is not None and order:
+        raise BadInput("expected either `last` or `order`", where="last")
     with exchange.service.reading() as reading:
         found = audit_reading.read(
             reading,
             exchange.state,
             exchange.actor,
             exchange.now,
-            realm=realm,
+            wanted=wanted,
             size=number(exchange, "page.limit", 100),
             after=after,
             last=last,
+            newest_first=order == _NEWEST,
         )
     if isinstance(found, Denied):
         return found
-    rows = [
-        AuditRowGiven(
-            seq=row.seq, revision=row.revision, digest=row.digest, event=row.event, seal=row.seal
+    rows = [_row(row) for row in found.entries]
+    return AuditPart(rows=rows, page=token_after(found.after, *question))
+
+
+def _exported(exchange: Exchange, wanted: Filter) -> Denied | Reply:
+    """Every row that is wanted, from the oldest on; a last line tells where more go on."""
+    lines: list[bytes] = []
+    after: int | None = 0
+    with exchange.service.reading() as reading:
+        while after is not None and len(lines) < _EXPORTED:
+            found = audit_reading.read(
+                reading,
+                exchange.state,
+                exchange.actor,
+                exchange.now,
+                wanted=wanted,
+                size=audit_reading.MAX_PAGE,
+                after=after,
+            )
+            if isinstance(found, Denied):
+                return found
+            lines += [msgspec.json.encode(_row(row)) for row in found.entries]
+            after = found.after
+    if after is not None:
+        lines.append(msgspec.json.encode({"goes_on_after": after}))
+    return Reply(200, b"".join(line + b"\n" for line in lines), _NDJSON)
+
+
+def _row(row: Entry) -> AuditRowGiven:
+    return AuditRowGiven(
+        seq=row.seq,
+        revision=row.revision,
+        digest=row.digest,
+        event=row.event,
+        seal=row.seal,
+        words=words_given(act_words(row.event)),
+    )
+
+
+def _filter(exchange: Exchange) -> Filter:
+    return Filter(
+        realm=exchange.one("realm") or None,
+        actor=exchange.one("actor"),
+        operation=exchange.one("operation"),
+        outcome=exchange.one("outcome"),
+        target=exchange.one("target"),
+        request_id=exchange.one("request_id"),
+        since=seconds(exchange, "from", -inf),
+        until=seconds(exchange, "until", inf),
+        text=exchange.one("q"),
+    )
+
+
+def happened(exchange: Exchange) -> Answered:
+    """What happened to one statement, entity or principal."""
+    names = {one.name: exchange.one(one.name) for one in _ABOUT}
+    question = (exchange.path, *names.values())
+    with exchange.service.reading() as reading:
+        page = history.history(
+            reading,
+            exchange.state,
+            exchange.actor,
+            exchange.params["realm"],
+            exchange.now,
+            **names,
+            size=number(exchange, "page.limit", 100),
+            before=place_of(exchange.one("page.token"), int, *question),
         )
-        for row in found.entries
+    if isinstance(page, Denied):
+        return page
+    rows = [
+        HappenedGiven(
+            revision=row.revision,
+            kind=row.kind,
+            at=moment_or_none(row.at),
+            by=row.by,
+            operation=row.operation,
+            was=row.was,
+            now=row.now,
+            first=row.is_first,
+            words=words_given(row.words),
+        )
+        for row in page.rows
     ]
-    return AuditPart(rows=rows, page=token_after(found.after, exchange.path, realm))
+    return HistoryGiven(rows=rows, page=token_after(page.before, *question))
+
+
+def used(exchange: Exchange) -> Answered:
+    """What was done in a realm."""
+    with exchange.service.reading() as reading:
+        found = usage_report.usage(
+            reading,
+            exchange.state,
+            exchange.actor,
+            exchange.params["realm"],
+            exchange.now,
+            by=exchange.one("by", "day"),
+            days=number(exchange, "days", 30),
+            principal=exchange.one("principal"),
+            entity=exchange.one("entity"),
+            operation=exchange.one("operation"),
+        )
+    if isinstance(found, Denied):
+        return found
+    rows = [UsageRowGiven(key=one.key, acts=one.acts, last=one.last) for one in found]
+    return UsageGiven(rows=rows, total=sum(one.acts for one in found))
 
 
 def verify(exchange: Exchange) -> Answered:
@@ -69,7 +263,25 @@ ENDPOINTS = (
         read,
         "read the audit trail",
         gives=AuditPart,
-        query=(_REALM, _LAST, *PAGED),
+        query=(*_FILTERS, _ORDER, _LAST, *CONTINUED),
+    ),
+    Endpoint(
+        "GET",
+        "/realms/{realm}/history",
+        "audit.read",
+        happened,
+        "what happened to one thing, the newest first",
+        gives=HistoryGiven,
+        query=(*_ABOUT, *CONTINUED),
+    ),
+    Endpoint(
+        "GET",
+        "/realms/{realm}/usage",
+        "usage.read",
+        used,
+        "what was done in a realm",
+        gives=UsageGiven,
+        query=_USAGE,
     ),
     Endpoint(
         "POST",

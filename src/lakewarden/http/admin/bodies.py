@@ -39,9 +39,10 @@ class Given(Struct):
 
 
 class PageAsked(Body, kw_only=True):
-    """Which part of a list is wanted."""
+    """Which part of a list is wanted; without a token, `skip` says how many come before it."""
 
     token: str = ""
+    skip: Annotated[int, Meta(ge=0)] = 0
     limit: Annotated[int, described(minimum=1, maximum=1_000)] = 100
 
 
@@ -379,10 +380,39 @@ class StatementGiven(StatementParts, Given, kw_only=True):
     id: str
 
 
+class ReachGiven(Given, kw_only=True):
+    """How many stored users a statement is about, and how many stored entities."""
+
+    users: int
+    entities: int
+
+
+class ChangedGiven(Given, kw_only=True):
+    """When something was changed last, by whom, and at which revision."""
+
+    at: datetime
+    by: str
+    revision: int
+
+
 class StatementRow(StatementGiven, kw_only=True):
-    """A stored statement, and what it says in a sentence."""
+    """A stored statement, and what it says in a sentence.
+
+    `mark` says who keeps it, empty for nobody. `reach` and `changed` are there where `fields`
+    asks for them; `changed` is not where the change feed no longer knows. With `reaching`,
+    `source` is the entity that the statement is on, `direct` tells whether that is the entity
+    asked about, and `beaten_by` are DENYs that go before it there. A member that would say
+    nothing (an empty list, `editable` true, `direct` false) is left out.
+    """
 
     words: list[WordGiven]
+    mark: str = ""
+    editable: bool = True
+    reach: ReachGiven | None = None
+    changed: ChangedGiven | None = None
+    source: str | None = None
+    direct: bool = False
+    beaten_by: list[str] = field(default_factory=list)
 
 
 class Statements(Paged, kw_only=True):
@@ -688,17 +718,18 @@ class Vocabulary(Given, kw_only=True):
 
 
 class AuditRowGiven(Given, kw_only=True):
-    """One row of the audit trail."""
+    """One row of the audit trail, and what it says in a sentence."""
 
     seq: int
     revision: int
     digest: str
     seal: str
     event: dict[str, Any]
+    words: list[WordGiven]
 
 
 class AuditPart(Given, kw_only=True):
-    """Rows of the audit trail in the order of their numbers."""
+    """Rows of the audit trail, in the order that was asked for."""
 
     rows: list[AuditRowGiven]
     page: PageGiven

@@ -18,6 +18,7 @@ from lakewarden.http.admin import (
     openapi,
     people,
     policy,
+    preview,
     problem,
     questions,
     realms,
@@ -42,6 +43,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *audit.ENDPOINTS,
     *loading.ENDPOINTS,
     *policy.ENDPOINTS,
+    *preview.ENDPOINTS,
     *lint.ENDPOINTS,
 )
 """Every endpoint there is."""

@@ -40,8 +40,8 @@ class WithCookie:
     cookie: str
 
 
-Answered = Given | Denied | WithCookie | None
-"""What a handler answers: a body, a no, or that it is done."""
+Answered = Given | Denied | WithCookie | Reply | None
+"""What a handler answers: a body, a no, a whole reply, or that it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,18 @@ class Parameter:
         return {"type": self.kind, **{k: v for k, v in limits.items() if v not in ([], "", None)}}
 
 
-PAGED: Final = (
+SKIP: Final = Parameter(
+    "page.skip", "how many to leave out before the page, without a token", "integer", least=0
+)
+
+CONTINUED: Final = (
     Parameter("page.token", "where to go on: `next_token` of the page before"),
     Parameter("page.limit", "how many at most", "integer", least=1, most=1_000),
 )
+"""A list that is read from its beginning on."""
+
+PAGED: Final = (*CONTINUED, SKIP)
+"""A list of which any part can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +144,8 @@ class Endpoint:
             cookies, answer = (answer.cookie,), answer.given
         if isinstance(answer, Denied):
             return problem.denied(exchange, answer)
+        if isinstance(answer, Reply):
+            return answer
         if answer is None:
             return Reply(204, cookies=cookies)
         return Reply(self.status, msgspec.json.encode(answer), JSON, cookies=cookies)
@@ -192,6 +202,20 @@ def moment_or_none(seconds: float | None) -> datetime | None:
     return None if seconds is None else moment(seconds)
 
 
+def seconds(exchange: Exchange, name: str, otherwise: float) -> float:
+    """A query parameter that is a moment, in seconds since the epoch; raises `BadInput`."""
+    if name not in exchange.query:
+        return otherwise
+    try:
+        found = datetime.fromisoformat(exchange.one(name))
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        said = "expected a moment with its offset, like 2026-11-24T18:00:00Z"
+        raise BadInput(said, where=name)
+    return found.timestamp()
+
+
 # Pages
 
 
@@ -231,13 +255,21 @@ def _digest(question: tuple[object, ...]) -> str:
 
 
 def cut(
-    found: Sequence[T], key: Callable[[T], str], token: str, limit: int, *question: object
+    found: Sequence[T],
+    key: Callable[[T], str],
+    token: str,
+    limit: int,
+    *question: object,
+    skip: int = 0,
 ) -> tuple[Sequence[T], PageGiven]:
-    """A page of a list that is ordered by `key`, and where it goes on. Raises `BadInput`."""
+    """A page of a list that is ordered by `key`, and where it goes on. Raises `BadInput`.
+
+    `skip` counts where there is no token.
+    """
     if not 1 <= limit <= 1_000:
         raise BadInput(f"expected 1 to 1000 per page, got {limit}", where="page.limit")
     after = place_of(token, str, *question)
-    rest = found if after is None else [one for one in found if key(one) > after]
+    rest = found[skip:] if after is None else [one for one in found if key(one) > after]
     shown = rest[:limit]
     more = len(rest) > limit
     return shown, token_after(key(shown[-1]) if more else None, *question)
@@ -247,5 +279,5 @@ def cut_of(
     exchange: Exchange, found: Sequence[T], key: Callable[[T], str], *question: object
 ) -> tuple[Sequence[T], PageGiven]:
     """As `cut`, with token and limit of the query."""
-    limit = number(exchange, "page.limit", 100)
-    return cut(found, key, exchange.one("page.token"), limit, exchange.path, *question)
+    limit, skip = number(exchange, "page.limit", 100), number(exchange, "page.skip", 0)
+    return cut(found, key, exchange.one("page.token"), limit, exchange.path, *question, skip=skip)

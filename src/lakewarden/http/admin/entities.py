@@ -22,6 +22,7 @@ from lakewarden.service.entities import Stored
 
 _TYPE = Parameter("type", "only entities of this type")
 _WITHIN = Parameter("within", "only what lies below this entity", pattern=ENTITY)
+_Q = Parameter("q", "only entities whose label holds this text, in any case")
 _ENTITY = Parameter("entity", "which one, `type:name` or a URN", required=True, pattern=ENTITY)
 
 
@@ -29,7 +30,9 @@ def listed(exchange: Exchange) -> Answered:
     """The entities of a realm, in the order of their places."""
     name, type = exchange.params["realm"], exchange.one("type") or None
     within = exchange.one("within") or None
-    question = (exchange.path, type, within)
+    text = exchange.one("q")
+    question = (exchange.path, type, within, text)
+    place = place_of(exchange.one("page.token"), str, *question)
     found = entities.listed(
         exchange.state,
         exchange.actor,
@@ -37,8 +40,10 @@ def listed(exchange: Exchange) -> Answered:
         exchange.now,
         type=type,
         within=within,
+        text=text,
         size=number(exchange, "page.limit", 100),
-        after=place_of(exchange.one("page.token"), str, *question),
+        after=place,
+        skip=number(exchange, "page.skip", 0) if place is None else 0,
     )
     if isinstance(found, Denied):
         return found
@@ -102,7 +107,7 @@ ENDPOINTS = (
         listed,
         "list entities",
         gives=Entities,
-        query=(_TYPE, _WITHIN, *PAGED),
+        query=(_TYPE, _WITHIN, _Q, *PAGED),
     ),
     Endpoint(
         "GET", _ONE, "entity.load", load, "look at an entity", gives=EntityGiven, query=(_ENTITY,)

@@ -24,7 +24,6 @@ _TYPE = Parameter("type", "only entities of this type")
 _Q = Parameter("q", "a text that the name holds, in any case")
 _KINDS = Parameter("kinds", f"some of {', '.join(KINDS)}, with commas between; without it all")
 _REALM = Parameter("realm", "only in this realm", pattern=NAME)
-_SKIP = Parameter("page.skip", "how many to leave out before the page", "integer", least=0)
 _LIMIT = Parameter("page.limit", "how many at most", "integer", least=1, most=100)
 
 
@@ -100,7 +99,7 @@ ENDPOINTS = (
         within,
         "list what lies in an entity",
         gives=ChildrenGiven,
-        query=(_OF, _TYPE, _Q, _SKIP, *PAGED),
+        query=(_OF, _TYPE, _Q, *PAGED),
     ),
     Endpoint(
         "GET",

@@ -1,18 +1,72 @@
-"""The policy advisor over the API: every rule, asked about one realm."""
+"""The policy advisor over the API: every rule, asked about one realm as it is or as it would be."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from msgspec import Meta, field
+
+from lakewarden.analysis.lint import catalogue
 from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding, Severity
-from lakewarden.http.admin.bodies import Given, Paged
-from lakewarden.http.admin.endpoint import PAGED, Answered, Endpoint, cut_of
+from lakewarden.http.admin.bodies import Body, Given, Paged
+from lakewarden.http.admin.endpoint import (
+    PAGED,
+    Answered,
+    Endpoint,
+    Parameter,
+    cut_of,
+    moment,
+)
+from lakewarden.http.admin.words import FINGERPRINT, Moment
 from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.service import lint
 from lakewarden.service.control import Denied
+from lakewarden.service.lint import MAX_REASON, Dismissal
+from lakewarden.service.policy import fixed
+
+_RULE: Final = Parameter("rule", "only findings of this rule")
+_SEVERITY: Final = Parameter(
+    "severity", "only findings that are as bad", choices=[one.word for one in Severity]
+)
+_KIND: Final = Parameter("kind", "only findings about things of this kind, such as statement")
+_NAME: Final = Parameter("name", "only findings about what is called so")
+_DISMISSED: Final = Parameter(
+    "dismissed", "only findings that are dismissed now, or are not", choices=("true", "false")
+)
+_FILTERS: Final = (_RULE, _SEVERITY, _KIND, _NAME, _DISMISSED)
+
+
+class DismissalSent(Body, kw_only=True):
+    """Why a finding is left as it is, and until when."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
+    until: Moment
+
+
+class DismissalGiven(Given, kw_only=True):
+    """Why a finding is left as it is, who said so, and until when."""
+
+    reason: str
+    by: str
+    until: Moment
+
+
+class FixGiven(Given, kw_only=True):
+    """A draft that mends a finding, as `preview` takes it."""
+
+    remove: list[str] = field(default_factory=list)
 
 
 class FindingGiven(Given, kw_only=True):
-    """What a rule found: where, what is wrong there, and what would mend it."""
+    """What a rule found: where, what is wrong there, and what would mend it.
+
+    `edit` is there where a draft mends it, `dismissed` where somebody left it for a time.
+    """
 
     rule: str
     severity: str
@@ -20,37 +74,104 @@ class FindingGiven(Given, kw_only=True):
     name: str
     says: str
     fix: str
+    fingerprint: str
+    edit: FixGiven | None = None
+    dismissed: DismissalGiven | None = None
 
 
 class Findings(Paged, kw_only=True):
-    """What was found, the worst first; `total` counts the whole list."""
+    """What was found, the worst first; `total` counts the whole list, `rules` those asked."""
 
     findings: list[FindingGiven]
+    rules: int
 
 
 def linted(exchange: Exchange) -> Answered:
     """What the policy advisor finds in a realm."""
-    name = exchange.params["realm"]
-    rules = tuple(RULES.values())
+    name, id = exchange.params["realm"], exchange.one("rule")
+    rules = (catalogue.rule(id),) if id else tuple(RULES.values())
     found = lint.linted(exchange.state, exchange.actor, name, exchange.now, rules)
     if isinstance(found, Denied):
         return found
-    shown, page = cut_of(exchange, found, _place, name)
+    with exchange.service.reading() as reading:
+        dismissed = lint.dismissals(reading, name, found, exchange.now)
+    chosen = _chosen(exchange, found, frozenset(dismissed))
+    asked = [exchange.one(one.name) for one in _FILTERS]
+    shown, page = cut_of(exchange, chosen, _place, name, *asked)
+    unchangeable = fixed(exchange.state.realm(name).system)
     return Findings(
-        total=len(found),
+        total=len(chosen),
         page=page,
+        rules=len(rules),
         findings=[
-            FindingGiven(
-                rule=one.rule.id,
-                severity=one.severity.word,
-                kind=one.place.kind,
-                name=one.place.name,
-                says=one.says,
-                fix=one.fix,
-            )
-            for one in shown
+            finding_given(one, unchangeable, dismissed.get(one.fingerprint)) for one in shown
         ],
     )
+
+
+def _chosen(
+    exchange: Exchange, found: Sequence[Finding], dismissed: frozenset[str]
+) -> list[Finding]:
+    severity, kind, name = (exchange.one(one.name) for one in (_SEVERITY, _KIND, _NAME))
+    wanted = exchange.one("dismissed")
+    return [
+        one
+        for one in found
+        if severity in ("", one.severity.word)
+        and kind in ("", one.place.kind)
+        and name in ("", one.place.name)
+        and wanted in ("", str(one.fingerprint in dismissed).lower())
+    ]
+
+
+def finding_given(
+    one: Finding, unchangeable: frozenset[str], dismissed: Dismissal | None = None
+) -> FindingGiven:
+    """The finding as the API shows it; statements with the ids `unchangeable` stay as they are."""
+    place = one.place
+    is_removed = (
+        one.rule.is_mended_by_removal
+        and place.kind == "statement"
+        and place.name not in unchangeable
+        and not place.name.startswith(IMPLIED_ID)
+    )
+    return FindingGiven(
+        rule=one.rule.id,
+        severity=one.severity.word,
+        kind=place.kind,
+        name=place.name,
+        says=one.says,
+        fix=one.fix,
+        fingerprint=one.fingerprint,
+        edit=FixGiven(remove=[place.name]) if is_removed else None,
+        dismissed=None
+        if dismissed is None
+        else DismissalGiven(
+            reason=dismissed.reason, by=dismissed.by, until=moment(dismissed.until)
+        ),
+    )
+
+
+def _fingerprint(exchange: Exchange) -> str:
+    text = exchange.params["fingerprint"]
+    if re.fullmatch(FINGERPRINT, text) is None:
+        raise BadInput("expected the `fingerprint` of a finding", where="fingerprint")
+    return text
+
+
+def dismissed(exchange: Exchange, body: DismissalSent) -> Answered:
+    """Leaves a finding as it is for a time."""
+    realm, fingerprint = exchange.params["realm"], _fingerprint(exchange)
+    until = body.until.timestamp()
+    return exchange.write(
+        lambda transaction: lint.dismiss(transaction, realm, fingerprint, body.reason, until)
+    )
+
+
+def undismissed(exchange: Exchange) -> Answered:
+    """Ends a dismissal."""
+    realm, fingerprint = exchange.params["realm"], _fingerprint(exchange)
+    return exchange.write(lambda transaction: lint.undismiss(transaction, realm, fingerprint))
 
 
 def _place(finding: Finding) -> str:
@@ -59,14 +180,31 @@ def _place(finding: Finding) -> str:
     return "\0".join((rank, finding.rule.id, *finding.place, finding.says))
 
 
+_LINT = "/realms/{realm}/lint"
+
 ENDPOINTS = (
     Endpoint(
         "GET",
-        "/realms/{realm}/lint",
+        _LINT,
         "realm.lint",
         linted,
         "what is odd, useless or dangerous in a realm",
         gives=Findings,
-        query=PAGED,
+        query=(*_FILTERS, *PAGED),
+    ),
+    Endpoint(
+        "PUT",
+        _LINT + "/dismissals/{fingerprint}",
+        "realm.alter",
+        dismissed,
+        "leave a finding as it is for a time",
+        takes=DismissalSent,
+    ),
+    Endpoint(
+        "DELETE",
+        _LINT + "/dismissals/{fingerprint}",
+        "realm.alter",
+        undismissed,
+        "end a dismissal",
     ),
 )

@@ -11,11 +11,17 @@ import msgspec
 from lakewarden.http.admin.bodies import Problem
 from lakewarden.http.admin.endpoint import Endpoint
 from lakewarden.http.admin.problem import MEDIA_TYPE
-from lakewarden.http.admin.words import NAME, REALM, SEGMENT, USER_NAME
+from lakewarden.http.admin.words import FINGERPRINT, NAME, REALM, SEGMENT, USER_NAME
 from lakewarden.http.exchange import JSON
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
-_IN_PATH = {"realm": REALM, "directory": NAME, "name": USER_NAME, "id": SEGMENT}
+_IN_PATH = {
+    "realm": REALM,
+    "directory": NAME,
+    "name": USER_NAME,
+    "id": SEGMENT,
+    "fingerprint": FINGERPRINT,
+}
 _REFERENCE = "#/components/schemas/{name}"
 
 

@@ -26,6 +26,9 @@ from lakewarden.service.write_transaction import WriteTransaction
 _MEMBER = Parameter("member", "who belongs, `kind:name`", required=True)
 _OF = Parameter("of", "to what, `kind:name`", required=True)
 _PRINCIPAL = Parameter("principal", "who, `kind:name`", required=True)
+_ONLY_MEMBER = Parameter("member", "only memberships of this principal, `kind:name`")
+_ONLY_OF = Parameter("of", "only memberships in this principal, `kind:name`")
+_Q = Parameter("q", "only names that hold this text, in any case")
 _KIND = Parameter("kind", "only principals of this kind", choices=(USER, GROUP, ROLE))
 
 
@@ -171,15 +174,25 @@ def _write(exchange: Exchange, task: Callable[[WriteTransaction, str], Denied | 
 
 
 def _principals(exchange: Exchange, found: Iterable[Principal]) -> Principals:
-    kind = exchange.one("kind")
-    texts = sorted(principal_text(p) for p in found if kind in ("", p.kind))
-    shown, page = cut_of(exchange, texts, lambda text: text, kind)
+    kind, wanted = exchange.one("kind"), exchange.one("q").casefold()
+    texts = sorted(
+        text
+        for text, p in ((principal_text(p), p) for p in found)
+        if kind in ("", p.kind) and wanted in p.name.casefold()
+    )
+    shown, page = cut_of(exchange, texts, lambda text: text, kind, wanted)
     return Principals(principals=list(shown), total=len(texts), page=page)
 
 
 def _memberships(exchange: Exchange, found: Iterable[MembershipRow]) -> Memberships:
-    pairs = sorted((principal_text(row.member), principal_text(row.of)) for row in found)
-    shown, page = cut_of(exchange, pairs, "\x00".join)
+    member, of = exchange.one("member"), exchange.one("of")
+    wanted = exchange.one("q").casefold()
+    pairs = sorted(
+        pair
+        for pair in ((principal_text(row.member), principal_text(row.of)) for row in found)
+        if member in ("", pair[0]) and of in ("", pair[1]) and wanted in " ".join(pair).casefold()
+    )
+    shown, page = cut_of(exchange, pairs, "\x00".join, member, of, wanted)
     rows = [Membership(member=member, of=of) for member, of in shown]
     return Memberships(memberships=rows, total=len(pairs), page=page)
 
@@ -211,7 +224,7 @@ ENDPOINTS = (
         people_listed,
         "list the people of a directory",
         gives=Principals,
-        query=(_KIND, *PAGED),
+        query=(_KIND, _Q, *PAGED),
     ),
     *(
         Endpoint(
@@ -235,7 +248,7 @@ ENDPOINTS = (
         memberships_listed,
         "list the memberships of a directory",
         gives=Memberships,
-        query=PAGED,
+        query=(_ONLY_MEMBER, _ONLY_OF, _Q, *PAGED),
     ),
     Endpoint(
         "PUT",
@@ -260,7 +273,7 @@ ENDPOINTS = (
         principals,
         "list who is known in a realm",
         gives=Principals,
-        query=(_KIND, *PAGED),
+        query=(_KIND, _Q, *PAGED),
     ),
     Endpoint(
         "PUT",
@@ -285,7 +298,7 @@ ENDPOINTS = (
         memberships,
         "list who belongs to what in a realm",
         gives=Memberships,
-        query=PAGED,
+        query=(_ONLY_MEMBER, _ONLY_OF, _Q, *PAGED),
     ),
     Endpoint(
         "PUT",

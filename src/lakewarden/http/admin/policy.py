@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
+from pathlib import PurePath
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from lakewarden.http.admin.bodies import Body, EntityName, Given
 from lakewarden.http.admin.endpoint import Answered, Endpoint
 from lakewarden.http.admin.loading import LIMIT
 from lakewarden.http.admin.words import Mark
 from lakewarden.http.exchange import Exchange
-from lakewarden.kernel.errors import Conflict
+from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.service import plan, policy
 from lakewarden.service.control import Denied
 from lakewarden.service.plan import KEEPER
 from lakewarden.service.plan_result import Plan
 from lakewarden.service.policy import Part
+from lakewarden.service.policy_text import SUFFIXES, parse
 
 Written = dict[str, Any]
 """A statement as statement files write it."""
@@ -41,11 +43,22 @@ class PolicyGiven(Given, kw_only=True, omit_defaults=True):
     statement: list[Written]
 
 
-class FileSent(Body, kw_only=True):
-    """What was read from a policy file."""
+FileName = Annotated[str, Meta(min_length=1, max_length=4_096)]
 
-    name: Annotated[str, Meta(min_length=1, max_length=4_096)]
-    policy: dict[str, Any]
+
+class TextSent(Body, kw_only=True):
+    """A policy file as it is written; its name tells whether it is TOML or YAML."""
+
+    name: FileName
+    body: str
+
+
+class FileSent(Body, kw_only=True):
+    """What was read from a policy file; or the `text` of the file, which is read here."""
+
+    name: FileName
+    policy: dict[str, Any] | UnsetType = UNSET
+    text: str | UnsetType = UNSET
 
 
 class FilesSent(Body, kw_only=True):
@@ -238,7 +251,21 @@ def applied(exchange: Exchange, body: Agreed) -> Answered:
 
 
 def _parts(body: FilesSent) -> list[Part]:
-    return [(file.name, file.policy) for file in body.files]
+    return [_part(file, f"body.files[{place}]") for place, file in enumerate(body.files)]
+
+
+def _part(file: FileSent, where: str) -> Part:
+    if file.policy is not UNSET and file.text is UNSET:
+        return file.name, file.policy
+    if file.text is not UNSET and file.policy is UNSET:
+        return read_text(TextSent(name=file.name, body=file.text))
+    raise BadInput("expected either `policy` or `text`", where=where)
+
+
+def read_text(sent: TextSent) -> Part:
+    """A policy file that was sent as text; raises `BadInput` with its name and line."""
+    form = SUFFIXES.get(PurePath(sent.name).suffix, "toml")
+    return sent.name, parse(sent.body, form, sent.name)
 
 
 def _given(made: Plan) -> PlanGiven:

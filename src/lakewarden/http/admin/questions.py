@@ -110,8 +110,9 @@ def listing(exchange: Exchange, body: ListQuestion) -> Answered:
     if isinstance(asked, Denied):
         return asked
     question = (exchange.path, words, body.within)
-    after = place_of(body.page.token, str, *question) or body.after
-    found = questions.listing(asked, body.page.limit, after, body.within)
+    place = place_of(body.page.token, str, *question)
+    skip = body.page.skip if place is None else 0
+    found = questions.listing(asked, body.page.limit, place or body.after, body.within, skip)
     last = None if found.after is None else written(found.after)
     return Listing(
         total=found.total,
@@ -130,8 +131,15 @@ def who(exchange: Exchange, body: WhoQuestion) -> Answered:
     if isinstance(asked, Denied):
         return asked
     names = [principal.name for principal in questions.users(asked)]
-    token, limit = body.page.token, body.page.limit
-    shown, page = cut(names, lambda name: name, token, limit, exchange.path, words)
+    page_asked = body.page
+    shown, page = cut(
+        names,
+        lambda name: name,
+        page_asked.token,
+        page_asked.limit,
+        *(exchange.path, words),
+        skip=page_asked.skip,
+    )
     return Users(total=len(names), users=list(shown), notes=list(asked.notes), page=page)
 
 

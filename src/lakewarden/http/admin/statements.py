@@ -2,56 +2,136 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from math import inf
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
-from lakewarden.http.admin.bodies import StatementGiven, StatementRow, Statements, StatementSent
+from lakewarden.http.admin.bodies import (
+    ChangedGiven,
+    ReachGiven,
+    StatementGiven,
+    StatementRow,
+    Statements,
+    StatementSent,
+)
 from lakewarden.http.admin.endpoint import (
     PAGED,
     Answered,
     Endpoint,
     Parameter,
     cut_of,
+    moment,
     moment_or_none,
+    seconds,
 )
+from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import words_given
+from lakewarden.http.admin.words import ENTITY
 from lakewarden.http.exchange import Exchange
-from lakewarden.kernel.errors import Unknown
-from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import write_statement
-from lakewarden.service import statements
+from lakewarden.service import history, statement_reach, statements
 from lakewarden.service.control import Denied
+from lakewarden.service.policy import fixed
 from lakewarden.service.sentence import Sentences
+from lakewarden.service.statement_reach import Reaching, StatementReach
 
 _TO = Parameter("to", "only statements that name this principal, `kind:name`")
 _PRIVILEGE = Parameter("privilege", "only statements of this privilege")
 _Q = Parameter("q", "only statements whose title or id holds this text, in any case")
+_FILTERS = (
+    _TO,
+    _PRIVILEGE,
+    _Q,
+    Parameter("on", "only statements on exactly this entity", pattern=ENTITY),
+    Parameter("effect", "only ALLOWs, or only DENYs", choices=("allow", "deny")),
+    Parameter("active", "only what is switched on, or off", choices=("true", "false")),
+    Parameter("editable", "only what can be changed, or cannot", choices=("true", "false")),
+    Parameter("ends_before", "only what ends before this moment (RFC 3339)"),
+    Parameter("mark", "only what this keeper keeps; empty: what nobody keeps"),
+    Parameter("reaching", "only what is in force and bears on this entity", pattern=ENTITY),
+)
+_SORT = Parameter("sort", "in which order", choices=("id", "-id", "title", "-title"))
+_FIELDS = frozenset({"reach", "changed"})
+_MORE = Parameter("fields", "what else each row says: some of reach, changed, with commas between")
 _MARK = Parameter("mark", "who keeps the statement, where somebody does")
 
 
 def listed(exchange: Exchange) -> Answered:
-    """The statements of a realm, by id."""
+    """The statements of a realm: by id, or by title."""
     name = exchange.params["realm"]
-    found = statements.listed(exchange.state, exchange.actor, name, exchange.now)
+    if exchange.one("reaching"):
+        found = _reaching(exchange, name)
+    else:
+        found = statements.listed(exchange.state, exchange.actor, name, exchange.now)
     if isinstance(found, Denied):
         return found
-    to, privilege = exchange.one("to"), exchange.one("privilege")
-    wanted = exchange.one("q").casefold()
-    system = exchange.state.realm(name).system
-    person = system.principal(to) if to else None
-    word = system.model.privilege(privilege).name if privilege else None
-    chosen = [
-        one
-        for one in found
-        if (person is None or person in one.principals)
-        and wanted in f"{one.title} {one.id}".casefold()
-        and (word is None or word in {system.model.privilege(p).name for p in one.privileges})
-    ]
-    shown, page = cut_of(exchange, chosen, lambda one: one.id, to, privilege, wanted)
-    rows = [_row(exchange, one) for one in shown]
-    return Statements(statements=rows, total=len(chosen), page=page)
+    asked = {one.name: exchange.one(one.name) for one in _FILTERS}
+    chosen = _chosen(exchange, name, found, asked)
+    by = exchange.one("sort")
+    if by.endswith("title"):
+        chosen.sort(key=_by_title)
+    if by.startswith("-"):
+        chosen.reverse()
+    places = {one.id: f"{place:09d}" for place, one in enumerate(chosen)}
+    shown, page = cut_of(exchange, chosen, lambda one: places[one.id], by, *asked.values())
+    return Statements(statements=_rows(exchange, shown), total=len(chosen), page=page)
+
+
+def _by_title(one: Statement) -> tuple[str, str]:
+    return (one.title or one.id).casefold(), one.id
+
+
+def _reaching(exchange: Exchange, realm: str) -> list[Statement] | Denied:
+    text, now = exchange.one("reaching"), exchange.now
+    found = statement_reach.reaching(exchange.state, exchange.actor, realm, text, now)
+    return found if isinstance(found, Denied) else [one.statement for one in found]
+
+
+def _chosen(
+    exchange: Exchange, realm: str, found: Sequence[Statement], asked: Mapping[str, str]
+) -> list[Statement]:
+    """Those of the statements that the query's filters keep."""
+    state = exchange.state.realm(realm)
+    system = state.system
+    keeps: list[Callable[[Statement], bool]] = []
+    if asked["to"]:
+        person = system.principal(asked["to"])
+        keeps.append(lambda one: person in one.principals)
+    if asked["privilege"]:
+        word = system.model.privilege(asked["privilege"]).name
+        keeps.append(lambda one: word in {system.model.privilege(p).name for p in one.privileges})
+    if asked["q"]:
+        wanted = asked["q"].casefold()
+        keeps.append(lambda one: wanted in f"{one.title} {one.id}".casefold())
+    if asked["on"]:
+        entity = system.entity(asked["on"])
+        keeps.append(lambda one: isinstance(one.scope, On) and one.scope.entity == entity)
+    if asked["effect"]:
+        keeps.append(lambda one: one.effect.value == asked["effect"])
+    if asked["active"]:
+        keeps.append(lambda one: one.active is (asked["active"] == "true"))
+    if asked["editable"]:
+        unchangeable = fixed(system)
+        keeps.append(lambda one: (one.id not in unchangeable) is (asked["editable"] == "true"))
+    if asked["ends_before"]:
+        end = seconds(exchange, "ends_before", inf)
+        keeps.append(lambda one: one.valid_until is not None and one.valid_until < end)
+    if "mark" in exchange.query:
+        marks = _marks(exchange, realm, [one.id for one in found])
+        keeps.append(lambda one: marks.get(one.id, "") == asked["mark"])
+    return [one for one in found if all(keep(one) for keep in keeps)]
+
+
+def _marks(exchange: Exchange, realm: str, ids: Sequence[str]) -> dict[str, str]:
+    with exchange.service.reading() as reading:
+        documents = reading.documents(realm, ids)
+    return {str(id): str(body.get(statements.MARK, "")) for id, body in documents.items()}
 
 
 def load(exchange: Exchange) -> Answered:
@@ -62,22 +142,23 @@ def load(exchange: Exchange) -> Answered:
         return found
     for one in found:
         if one.id == id:
-            return _row(exchange, one)
+            return _rows(exchange, [one])[0]
     raise Unknown("statement", id)
 
 
 def put(exchange: Exchange, body: StatementSent) -> Answered:
     """Stores a statement; it takes the place of the one with its id."""
     name, id = exchange.params["realm"], exchange.params["id"]
-    table = {"id": id, **_table(body)}
+    table = {"id": id, **statement_table(body)}
     made = exchange.write(lambda transaction: statements.put(transaction, name, table, body.mark))
     return made if isinstance(made, Denied) else given(made)
 
 
-def _table(body: StatementSent) -> dict[str, Any]:
+def statement_table(body: StatementSent) -> dict[str, Any]:
     """The statement as a statement file writes it."""
     table: dict[str, Any] = msgspec.to_builtins(body, builtin_types=(type(body.valid_from),))
     table.pop("mark", None)
+    table.pop("id", None)
     for key in ("valid_from", "valid_until"):
         if table.get(key) is not None:
             table[key] = getattr(body, key).timestamp()
@@ -90,10 +171,52 @@ def remove(exchange: Exchange) -> Answered:
     return exchange.write(lambda transaction: statements.remove(transaction, name, id, mark))
 
 
-def _row(exchange: Exchange, statement: Statement) -> StatementRow:
-    sentences = Sentences(exchange.state.realm(exchange.params["realm"]))
-    words = words_given(sentences.statement(statement))
-    return StatementRow(**structs.asdict(given(statement)), words=words)
+def _rows(exchange: Exchange, shown: Sequence[Statement]) -> list[StatementRow]:
+    """The statements with all that the API tells of them."""
+    realm = exchange.params["realm"]
+    found = exchange.state.realm(realm)
+    fields = {one for one in exchange.one("fields").split(",") if one}
+    if not fields <= _FIELDS:
+        raise BadInput(f"expected some of: {', '.join(sorted(_FIELDS))}", where="fields")
+    sentences, unchangeable = Sentences(found), fixed(found.system)
+    marks = _marks(exchange, realm, [one.id for one in shown])
+    reach = StatementReach(found) if "reach" in fields else None
+    changed = _changed(exchange, realm, shown) if "changed" in fields else {}
+    near = _near(exchange, realm)
+    rows: list[StatementRow] = []
+    for one in shown:
+        row = StatementRow(
+            **structs.asdict(given(one)),
+            words=words_given(sentences.statement(one)),
+            mark=marks.get(one.id, ""),
+            editable=one.id not in unchangeable,
+            reach=None if reach is None else ReachGiven(**asdict(reach.of(one))),
+            changed=changed.get(one.id),
+        )
+        bearing = near.get(one.id)
+        if bearing is not None:
+            row.source = None if bearing.source is None else written(bearing.source)
+            row.direct, row.beaten_by = bearing.is_direct, list(bearing.beaten_by)
+        rows.append(row)
+    return rows
+
+
+def _near(exchange: Exchange, realm: str) -> dict[str, Reaching]:
+    """By statement how it bears on the entity that the query is about."""
+    text = exchange.one("reaching")
+    if not text:
+        return {}
+    found = statement_reach.reaching(exchange.state, exchange.actor, realm, text, exchange.now)
+    return {} if isinstance(found, Denied) else {one.statement.id: one for one in found}
+
+
+def _changed(exchange: Exchange, realm: str, shown: Sequence[Statement]) -> dict[str, ChangedGiven]:
+    with exchange.service.reading() as reading:
+        last = history.last_changes(reading, realm, [one.id for one in shown])
+    return {
+        id: ChangedGiven(at=moment(one.at), by=one.by, revision=one.revision)
+        for id, one in last.items()
+    }
 
 
 def given(statement: Statement) -> StatementGiven:
@@ -115,7 +238,7 @@ ENDPOINTS = (
         listed,
         "list statements",
         gives=Statements,
-        query=(_TO, _PRIVILEGE, _Q, *PAGED),
+        query=(*_FILTERS, _SORT, _MORE, *PAGED),
     ),
     Endpoint(
         "GET",
@@ -124,6 +247,7 @@ ENDPOINTS = (
         load,
         "look at a statement",
         gives=StatementRow,
+        query=(_MORE,),
         encoded_slash=True,
     ),
     Endpoint(

@@ -40,6 +40,9 @@ NAME: Final = "^[a-z0-9][a-z0-9_-]{0,62}$"
 REALM: Final = "^_?[a-z0-9][a-z0-9_-]{0,62}$"
 """A realm that is there, the one of lakewarden itself included."""
 
+FINGERPRINT: Final = "^[0-9a-f]{32}$"
+"""What a finding is called."""
+
 Scalar = str | bool | int | float
 Moment = Annotated[datetime, Meta(tz=True)]
 """A date and time with its offset."""

@@ -23,6 +23,7 @@ SYSTEM: Final = SystemDefinition(
     search="search.stored_terms:SEARCH",
     owner_rules="ingest.ownership:rules_of",
     passwords="use_cases.native_user",
+    policies="aspects.policy:stated_by",
     internal_users=frozenset({"__datahub_system"}),
     operator_users=frozenset({"datahub"}),
 )

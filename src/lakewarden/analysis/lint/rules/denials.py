@@ -114,6 +114,7 @@ def denied_owner(context: LintContext) -> Iterator[Violation]:
     source="Apache Gravitino 1.1.0, access control page: privileges are denied by default",
     applies=denies,
     misses="A DENY of which one privilege works and another does not.",
+    is_mended_by_removal=True,
 )
 def idle_deny(context: LintContext) -> Iterator[Violation]:
     counts_alone = not_denied(context.model)

@@ -30,6 +30,7 @@ from lakewarden.kernel.statement import Anything, Effect, Matching, On, Statemen
     " types is the usual way there: it does not mean owners of every type, but of none.",
     mend="Name whom it is for and what it allows, or delete it.",
     source="DataHub, PolicyEngine (resourceOwnersTypes); Policies Guide, Actors",
+    is_mended_by_removal=True,
 )
 def empty_statement(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force:
@@ -50,6 +51,7 @@ def empty_statement(context: LintContext) -> Iterator[Violation]:
     why="It opens nothing now. With its date changed, or a clock set wrong, it opens again.",
     mend="Delete it.",
     source="lakewarden: validity windows",
+    is_mended_by_removal=True,
 )
 def expired_statement(context: LintContext) -> Iterator[Violation]:
     for statement in context.statements:
@@ -127,6 +129,7 @@ def _reaches(context: LintContext, privilege: str) -> bool:
     mend="Delete it; an export keeps it for whoever wants it back.",
     source="DataHub documentation, Policies Guide: troubleshooting; states INACTIVE and DRAFT",
     misses="Statements that the system ships: switching those off is how they are replaced.",
+    is_mended_by_removal=True,
 )
 def inactive_leftover(context: LintContext) -> Iterator[Violation]:
     for statement in context.statements:
@@ -269,6 +272,7 @@ def _reached(context: LintContext, privilege: str, principal: int, there: BitMap
     misses="Policies by type alone. Statements that name something that is not stored:"
     " `dangling-entity` finds those. One that grants in advance, before anything is created,"
     " is found and may be wanted.",
+    is_mended_by_removal=True,
 )
 def vacuous_scope(context: LintContext) -> Iterator[Violation]:
     for statement in context.in_force if context.tree.stored else ():

@@ -30,6 +30,7 @@ _Covered = dict[str, set[tuple[str, int]]]
     mend="Delete all but one.",
     source="DataHub documentation, Policies Guide: number of active policies",
     misses="Statements that say the same in other words; see `shadowed-statement`.",
+    is_mended_by_removal=True,
 )
 def duplicate_statement(context: LintContext) -> Iterator[Violation]:
     first: dict[Statement, str] = {}
@@ -157,6 +158,7 @@ def repeated_privilege(context: LintContext) -> Iterator[Violation]:
     source="DataHub documentation, Policies Guide: troubleshooting, count active policies",
     misses="What only several smaller statements cover together. Looked at is what is stored now:"
     " a statement that waits for future entities may be found, and be wanted all the same.",
+    is_mended_by_removal=True,
 )
 def shadowed_statement(context: LintContext) -> Iterator[Violation]:
     covered: _Covered = {}

@@ -11,8 +11,8 @@ SOURCE: datahub reference 2 and 3.3 to 3.8; PR #19737 for values of structured p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -21,7 +21,14 @@ from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, ROLE, USER
 from lakewarden.kernel.statement import Condition
 from lakewarden.kernel.statement_file import principal_text, read_statements
 from lakewarden.names.canonical import quoted
-from lakewarden.service.source_row import BAD_STATEMENT, At, Row, note_row, statement_row
+from lakewarden.service.source_row import (
+    BAD_STATEMENT,
+    STATEMENTS,
+    At,
+    Row,
+    note_row,
+    statement_row,
+)
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import Fields
 
@@ -53,6 +60,17 @@ def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     problem = problem or _refusal(table, at)
     yield row.rejected(BAD_STATEMENT, problem) if problem else row
     yield from (note_row(entity.name, text) for text in notes)
+
+
+def stated_by(name: str, value: Mapping[str, object], model: Model, where: str) -> dict[str, Any]:
+    """The statement of a policy of that URN, as a statement file has it; raises `BadInput`."""
+    entity = datahub.parse("dataHubPolicy", name)
+    rows = policy(entity, Fields(value, f"{where}.value"), At(where, model))
+    (row,) = (one for one in rows if one.table == STATEMENTS)
+    if row.reason:
+        raise BadInput(row.detail, where=where)
+    table: dict[str, Any] = json.loads(row.cells[1])
+    return table
 
 
 def inactive(row: Row) -> Row:

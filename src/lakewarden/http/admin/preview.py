@@ -1,0 +1,283 @@
+"""What a change would do, over the API: the same access as a plan's, and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from lakewarden.analysis.lint.catalogue import RULES
+from lakewarden.http.admin.bodies import (
+    Body,
+    Given,
+    Membership,
+    StatementSent,
+    WordGiven,
+)
+from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.admin.lint import FindingGiven, finding_given
+from lakewarden.http.admin.loading import LIMIT
+from lakewarden.http.admin.policy import AccessDifference, TextSent, Written, read_text
+from lakewarden.http.admin.sentences import words_given
+from lakewarden.http.admin.statements import statement_table
+from lakewarden.http.admin.words import EntityText, PrincipalText
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import MembershipRow, OwnerRow
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.registry import registry
+from lakewarden.service import lint, policy
+from lakewarden.service.control import Denied
+from lakewarden.service.entities import named
+from lakewarden.service.plan_access import access_table
+from lakewarden.service.plan_result import Edit
+from lakewarden.service.preview import Draft, Preview, preview, tried
+from lakewarden.service.sentence import Sentences
+from lakewarden.service.state import RealmState
+from lakewarden.service.statements import MAX_ID
+
+
+class StatementDraft(StatementSent, kw_only=True, forbid_unknown_fields=True):
+    """A statement as it would be stored. Its mark does not matter."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
+
+
+class MembersDraft(Body, kw_only=True):
+    """Memberships that would come and go."""
+
+    add: list[Membership] = field(default_factory=list)
+    remove: list[Membership] = field(default_factory=list)
+
+
+class OwnerDraft(Body, kw_only=True):
+    """One owner of one entity."""
+
+    entity: EntityText
+    principal: PrincipalText
+    ownership: str = ""
+
+
+class OwnersDraft(Body, kw_only=True):
+    """Owners that would come and go."""
+
+    set: list[OwnerDraft] = field(default_factory=list)
+    unset: list[OwnerDraft] = field(default_factory=list)
+
+
+class PolicyDraft(Body, kw_only=True):
+    """A policy as its own system writes it, and the name that it has there."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
+    value: dict[str, Any]
+
+
+class PoliciesDraft(Body, kw_only=True):
+    """Policies of the realm's own system that would be stored, and removed by name."""
+
+    put: list[PolicyDraft] = field(default_factory=list)
+    remove: list[str] = field(default_factory=list)
+
+
+class Drafted(Body, kw_only=True):
+    """What is to be tried: any of these, together. `text` is a policy file."""
+
+    put: list[StatementDraft] = field(default_factory=list)
+    remove: list[str] = field(default_factory=list)
+    members: MembersDraft | UnsetType = UNSET
+    owners: OwnersDraft | UnsetType = UNSET
+    principals_removed: list[PrincipalText] = field(default_factory=list)
+    policies: PoliciesDraft | UnsetType = UNSET
+    text: TextSent | UnsetType = UNSET
+    at_revision: Annotated[int, Meta(ge=0)] | None = None
+
+
+class FindingsOfDraft(Given, kw_only=True):
+    """What was found in a draft, the worst first."""
+
+    findings: list[FindingGiven]
+
+
+class EditShown(Given, kw_only=True):
+    """A statement before and after, as files write it and as a sentence."""
+
+    id: str
+    was: Written | None
+    now: Written | None
+    words_was: list[WordGiven]
+    words_now: list[WordGiven]
+
+
+class UsedGiven(Given, kw_only=True):
+    """Acts of the last `days` that would be refused then, and whose they were."""
+
+    acts: int
+    people: list[str]
+    days: int
+    whole: bool
+
+
+class PreviewGiven(Given, kw_only=True):
+    """What would change at this revision. `refused`: why a write of it would not be taken."""
+
+    revision: int
+    changes: list[EditShown]
+    access: AccessDifference
+    used: UsedGiven
+    lint_new: list[FindingGiven]
+    lint_gone: list[FindingGiven]
+    refused: list[str]
+
+
+def previewed(exchange: Exchange, body: Drafted) -> Answered:
+    """What a draft would change."""
+    realm = exchange.params["realm"]
+    made = preview(
+        exchange.service,
+        exchange.actor,
+        realm,
+        lambda found: _draft(found, body),
+        at_revision=body.at_revision,
+    )
+    return made if isinstance(made, Denied) else _given(exchange.service.state.realm(realm), made)
+
+
+def linted(exchange: Exchange, body: Drafted) -> Answered:
+    """What the policy advisor would find."""
+    name, rules = exchange.params["realm"], tuple(RULES.values())
+    found = lint.linted(
+        exchange.state,
+        exchange.actor,
+        name,
+        exchange.now,
+        rules,
+        lambda realm: tried(realm, _draft(realm, body), exchange.now),
+    )
+    if isinstance(found, Denied):
+        return found
+    unchangeable = policy.fixed(exchange.state.realm(name).system)
+    return FindingsOfDraft(findings=[finding_given(one, unchangeable) for one in found])
+
+
+def _draft(found: RealmState, body: Drafted) -> Draft:
+    members = MembersDraft() if body.members is UNSET else body.members
+    owners = OwnersDraft() if body.owners is UNSET else body.owners
+    policies = PoliciesDraft() if body.policies is UNSET else body.policies
+    put = [*_statements(found, body.put), *_policies(found, policies.put)]
+    joined = _members(found, members.add)
+    if body.text is not UNSET:
+        name, table = read_text(body.text)
+        wanted = policy.read([(name, table)], found)
+        put += wanted.statements.values()
+        joined += sorted(wanted.members)
+    _check_once([one.id for one in put])
+    return Draft(
+        put=put,
+        removed=[*body.remove, *policies.remove],
+        joined=joined,
+        left=_members(found, members.remove),
+        owned=_owners(found, owners.set),
+        disowned=_owners(found, owners.unset),
+        gone=[_principal(found, one) for one in body.principals_removed],
+    )
+
+
+def _check_once(ids: Sequence[str]) -> None:
+    for id in ids:
+        if ids.count(id) > 1:
+            raise BadInput(f"`{id}` is there more than once", where="body.put")
+
+
+def _statements(found: RealmState, drafts: Sequence[StatementDraft]) -> list[Statement]:
+    made: list[Statement] = []
+    for place, one in enumerate(drafts):
+        table = {"id": one.id, **statement_table(one)}
+        made += _read(found, table, f"body.put[{place}]")
+    return made
+
+
+def _read(found: RealmState, table: dict[str, Any], where: str) -> list[Statement]:
+    return list(read_statements([table], found.system.model, found.system.spelling, where))
+
+
+def _policies(found: RealmState, drafts: Sequence[PolicyDraft]) -> Iterator[Statement]:
+    """The statements that policies of the realm's own system state."""
+    shipping = registry().shipping(found.system.model.name)
+    for place, one in enumerate(drafts):
+        where = f"body.policies.put[{place}]"
+        if shipping is None or not shipping.policies:
+            raise BadInput("realms of this system have statements only", where=where)
+        stated = shipping.load(shipping.policies)
+        yield from _read(found, stated(one.name, one.value, found.system.model, where), where)
+
+
+def _members(found: RealmState, rows: Iterable[Membership]) -> list[MembershipRow]:
+    return [MembershipRow(_principal(found, r.member), _principal(found, r.of)) for r in rows]
+
+
+def _principal(found: RealmState, text: str) -> Principal:
+    return found.system.principal(text)
+
+
+def _owners(found: RealmState, rows: Iterable[OwnerDraft]) -> list[OwnerRow]:
+    return [
+        OwnerRow(named(found, row.entity), _principal(found, row.principal), row.ownership)
+        for row in rows
+    ]
+
+
+def _given(found: RealmState, made: Preview) -> PreviewGiven:
+    sentences, unchangeable = Sentences(found), policy.fixed(found.system)
+    return PreviewGiven(
+        revision=made.revision,
+        changes=[_edit(edit, sentences) for edit in made.edits],
+        access=msgspec.convert(access_table(made.access), AccessDifference),
+        used=UsedGiven(
+            acts=made.used.acts,
+            people=list(made.used.people),
+            days=made.used.days,
+            whole=made.used.is_whole,
+        ),
+        lint_new=[finding_given(one, unchangeable) for one in made.new_findings],
+        lint_gone=[finding_given(one, unchangeable) for one in made.gone_findings],
+        refused=list(made.refused),
+    )
+
+
+def _edit(edit: Edit, sentences: Sentences) -> EditShown:
+    was, now = edit.was, edit.now
+    return EditShown(
+        id=edit.id,
+        was=None if was is None else write_statement(was),
+        now=None if now is None else write_statement(now),
+        words_was=[] if was is None else words_given(sentences.statement(was)),
+        words_now=[] if now is None else words_given(sentences.statement(now)),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/realms/{realm}/preview",
+        "realm.plan",
+        previewed,
+        "what a change would do, before it is made",
+        takes=Drafted,
+        gives=PreviewGiven,
+        body_limit=LIMIT,
+    ),
+    Endpoint(
+        "POST",
+        "/realms/{realm}/lint",
+        "realm.lint",
+        linted,
+        "what would be odd, useless or dangerous after a change",
+        takes=Drafted,
+        gives=FindingsOfDraft,
+        body_limit=LIMIT,
+    ),
+)

@@ -1,0 +1,244 @@
+"""What happened to one thing of a realm: its changes, from the change feed and the audit trail.
+
+The feed says what there was after each change, the trail who made it and when. Both are of the
+same revision. What the feed no longer holds is not told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.effect import DROP, FeedRow, canonical
+from lakewarden.service.entities import named
+from lakewarden.service.ports import Reading
+from lakewarden.service.realm import people_of
+from lakewarden.service.sentence import Sentences, Word
+from lakewarden.service.state import RealmState, State
+
+MAX_PAGE: Final = 1_000
+_NEWEST: Final = 1 << 62
+
+_OF_ENTITY: Final = ("entity", "owner", "attribute", "relation")
+_OF_PRINCIPAL: Final = ("principal", "membership", "owner")
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """When (seconds since the epoch), by whom and at which revision something was changed."""
+
+    at: float
+    by: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """One change of one thing. `was` and `now` are its rows in the feed, None for not there.
+
+    `at` and `by` are None and empty where the trail does not say. `is_first`: what was before is
+    not known.
+    """
+
+    revision: int
+    kind: str
+    at: float | None
+    by: str
+    operation: str
+    was: Any
+    now: Any
+    is_first: bool
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Changes, the newest first; `before` is the revision to go on from, None at the end."""
+
+    rows: tuple[Happened, ...]
+    before: int | None
+
+
+def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, LastChange]:
+    """By id of a statement: its last change, as far as feed and trail still know."""
+    if not ids:
+        return {}
+    keys = {canonical(id): id for id in ids}
+    revisions: dict[str, int] = {}
+    for row in reading.history(realm, ["statement"], list(keys), MAX_PAGE, _NEWEST):
+        if row.key in keys:
+            revisions.setdefault(keys[row.key], row.revision)
+    acts = _acts(reading, sorted(set(revisions.values())))
+    return {
+        id: LastChange(acts[revision]["time"], acts[revision].get("actor", ""), revision)
+        for id, revision in revisions.items()
+        if revision in acts
+    }
+
+
+def _acts(reading: Reading, revisions: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+    """By revision, the first act of the trail."""
+    found: dict[int, Mapping[str, Any]] = {}
+    for row in reading.audit_of(revisions) if revisions else ():
+        found.setdefault(row.revision, json.loads(row.body))
+    return found
+
+
+def history(  # noqa: PLR0913 — of what, from where, for whom
+    reading: Reading,
+    state: State,
+    actor: Actor,
+    realm: str,
+    now: float,
+    *,
+    statement: str = "",
+    entity: str = "",
+    principal: str = "",
+    size: int = 100,
+    before: int | None = None,
+) -> Page | Denied:
+    """What happened to one statement, entity or principal, the newest first.
+
+    Raises `BadInput` unless exactly one is named, and for a page that cannot be.
+    """
+    refused = _refused(state, actor, realm, now, of_entity=bool(entity))
+    if refused is not None:
+        return refused
+    if sum(map(bool, (statement, entity, principal))) != 1:
+        raise BadInput("expected one of `statement`, `entity` and `principal`")
+    if not 1 <= size <= MAX_PAGE:
+        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}", where="page.limit")
+    found = state.realm(realm)
+    scopes = [realm]
+    if statement:
+        kinds, about = ["statement"], [canonical(statement)]
+    elif entity:
+        kinds, about = list(_OF_ENTITY), [canonical(named(found, entity))]
+    else:
+        kinds, about = list(_OF_PRINCIPAL), [canonical(found.system.principal(principal))]
+        scopes.append(people_of(found.realm.directory))
+    end = _NEWEST if before is None else before
+    rows = [row for scope in scopes for row in reading.history(scope, kinds, about, size + 1, end)]
+    rows.sort(key=lambda row: (-row.revision, -row.seq))
+    shown = _whole_revisions(rows, size)
+    acts = _acts(reading, sorted({row.revision for row in shown}))
+    told = tuple(_told(found, shown, rows, acts))
+    return Page(told, shown[-1].revision if len(rows) > len(shown) else None)
+
+
+def _whole_revisions(rows: Sequence[FeedRow], size: int) -> Sequence[FeedRow]:
+    """The first `size` rows, without those of a revision that goes on behind them."""
+    if len(rows) <= size or rows[size - 1].revision != rows[size].revision:
+        return rows[:size]
+    whole = [row for row in rows[:size] if row.revision != rows[size].revision]
+    return whole or rows[:size]
+
+
+def _refused(
+    state: State, actor: Actor, realm: str, now: float, *, of_entity: bool
+) -> Denied | None:
+    refused = control.denied(state, actor, "audit.read", control.realm(realm), now)
+    other = "entity.load" if of_entity else "statement.list"
+    return refused or control.denied_in(state, actor, other, realm, now)
+
+
+def _told(
+    found: RealmState,
+    shown: Sequence[FeedRow],
+    rows: Sequence[FeedRow],
+    acts: Mapping[int, Mapping[str, Any]],
+) -> Iterator[Happened]:
+    sentences = _Told(found)
+    for place, row in enumerate(shown):
+        earlier = next(
+            (one for one in rows[place + 1 :] if (one.kind, one.key) == (row.kind, row.key)), None
+        )
+        act = acts.get(row.revision, {})
+        was, now = _value(earlier), _value(row)
+        yield Happened(
+            revision=row.revision,
+            kind=row.kind,
+            at=act.get("time"),
+            by=str(act.get("actor", "")),
+            operation=str(act.get("operation", "")),
+            was=was,
+            now=now,
+            is_first=earlier is None,
+            words=tuple(sentences.of(row, now)),
+        )
+
+
+def _value(row: FeedRow | None) -> Any:
+    return None if row is None or row.row is None or row.op == DROP else json.loads(row.row)
+
+
+class _Told:
+    """What a row of the feed says, as a sentence."""
+
+    def __init__(self, found: RealmState) -> None:
+        self._found = found
+        self._sentences = Sentences(found)
+
+    def of(self, row: FeedRow, now: Any) -> list[Word]:
+        key = json.loads(row.key)
+        is_there = row.op != DROP
+        match row.kind, key:
+            case "statement", _:
+                return self._statement(now)
+            case "owner", [entity, principal, *_]:
+                verb = " owns " if is_there else " no longer owns "
+                return [self._principal(principal), Word(verb), self._entity(entity)]
+            case "membership", [member, of]:
+                verb = " belongs to " if is_there else " no longer belongs to "
+                return [self._principal(member), Word(verb), self._principal(of)]
+            case "principal", principal:
+                said = " is there" if is_there else " is removed"
+                return [self._principal(principal), Word(said)]
+            case "entity", entity:
+                return [self._entity(entity), Word(_PLACED.get(row.op, " changes"))]
+            case "attribute", [entity, attribute]:
+                said = ", ".join(map(str, now)) if now else "nothing"
+                return [self._entity(entity), Word(f" has {said} as {attribute}")]
+            case _, [kind, entity, target]:
+                verb = f" is related as {kind} to " if is_there else f" is no longer {kind} of "
+                return [self._entity(entity), Word(verb), self._entity(target)]
+            case _:
+                return [Word(f"{row.kind} {row.op}")]
+
+    def _statement(self, now: Any) -> list[Word]:
+        read = self._read(now)
+        return [Word("removed")] if read is None else self._sentences.statement(read)
+
+    def _read(self, table: Any) -> Statement | None:
+        if table is None:
+            return None
+        system = self._found.system
+        try:
+            (found,) = read_statements([table], system.model, system.spelling, "", builtin=True)
+        except BadInput:
+            return None
+        return found
+
+    def _entity(self, pair: Sequence[str]) -> Word:
+        return self._sentences.entity(Entity(*pair))
+
+    def _principal(self, pair: Sequence[str]) -> Word:
+        return self._sentences.principal(Principal(*pair))
+
+
+_PLACED: Final = {
+    "put": " is stored",
+    "drop": " is dropped",
+    "move": " is moved",
+    "rename": " is renamed",
+}

@@ -1,0 +1,238 @@
+"""What a change would do before it is made: statements, members and owners, tried and not kept.
+
+A draft is applied to the realm's matrix, and the two are compared as the two sides of a plan.
+Marks do not matter here, since nothing is written. What a write would refuse is told, not raised,
+so that the effect is seen all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from lakewarden.analysis.access import Access, access
+from lakewarden.analysis.lint.catalogue import RULES
+from lakewarden.analysis.lint.finding import Finding
+from lakewarden.analysis.lint.lint_context import LintContext
+from lakewarden.analysis.lint.run import lint
+from lakewarden.kernel.change import (
+    Change,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    StatementAdded,
+    StatementRemoved,
+    apply,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Conflict, Unknown
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import IMPLIED, USER, Principal
+from lakewarden.kernel.relations import MembershipRow, OwnerRow
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Statement
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.plan import is_changed_since
+from lakewarden.service.plan_result import Edit
+from lakewarden.service.policy import fixed
+from lakewarden.service.ports import Reading
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import RealmState
+from lakewarden.service.statements import stored
+
+DAYS: Final = 30
+"""So far back is looked for what was used."""
+
+MOST_USED: Final = 20_000
+"""So many different acts are tried at most; of more, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is to be tried. Statements take the place of those with their ids."""
+
+    put: Sequence[Statement] = ()
+    removed: Sequence[str] = ()
+    joined: Sequence[MembershipRow] = ()
+    left: Sequence[MembershipRow] = ()
+    owned: Sequence[OwnerRow] = ()
+    disowned: Sequence[OwnerRow] = ()
+    gone: Sequence[Principal] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What was done in the last `days` and could be done no longer: acts, and whose they were.
+
+    `is_whole` False: more was done than is tried here.
+    """
+
+    acts: int
+    people: tuple[str, ...]
+    days: int
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a draft changes at a revision. `refused` says why a write of it would not be taken."""
+
+    revision: int
+    edits: tuple[Edit, ...]
+    access: Access = field(repr=False)
+    used: Used
+    new_findings: tuple[Finding, ...]
+    gone_findings: tuple[Finding, ...]
+    refused: tuple[str, ...]
+
+
+def preview(
+    service: DecisionService,
+    actor: Actor,
+    realm: str,
+    drafted: Callable[[RealmState], Draft],
+    *,
+    at_revision: int | None = None,
+) -> Preview | Denied:
+    """What a draft would change in the realm as it is now; `drafted` reads it for that realm.
+
+    Raises `Unknown` for a realm or a thing that is not there, `Conflict` where the realm has
+    changed since `at_revision`, and what `kernel.change.apply` raises for what cannot be.
+    """
+    state = service.catch_up()
+    now = service.clock()
+    refused = control.denied_in(state, actor, "realm.plan", realm, now)
+    if refused is not None:
+        return refused
+    found = state.realm(realm)
+    draft = drafted(found)
+    with service.reading() as reading:
+        if at_revision is not None and is_changed_since(reading, found, at_revision):
+            raise Conflict(
+                f"realm `{realm}` has changed since revision {at_revision}; look at it again"
+            )
+        before, after = found.matrix, tried(found, draft, now)
+        used = _used(reading, realm, before, after, now)
+    known = _findings(realm, before)
+    then = _findings(realm, after)
+    return Preview(
+        revision=state.revision,
+        edits=tuple(_edits(found, draft)),
+        access=access(before, after, now),
+        used=used,
+        new_findings=tuple(one for key, one in then.items() if key not in known),
+        gone_findings=tuple(one for key, one in known.items() if key not in then),
+        refused=tuple(_refused(found, draft, after, now)),
+    )
+
+
+def tried(found: RealmState, draft: Draft, now: float) -> Matrix:
+    """The realm's matrix with the draft in it; the same one where nothing is different."""
+    changes = list(_changes(found, draft))
+    if not changes:
+        return found.matrix
+    return apply(found.matrix, changes, now=now, revision=found.matrix.revision + 1)
+
+
+def _changes(found: RealmState, draft: Draft) -> Iterator[Change]:
+    """The draft as changes of the matrix; what is so already is left out."""
+    known = stored(found)
+    for id in draft.removed:
+        if id not in known:
+            raise Unknown("statement", id)
+        yield StatementRemoved(id)
+    for statement in draft.put:
+        if known.get(statement.id) != statement:
+            yield StatementAdded(statement)
+    coded = found.matrix.snapshot.coded
+    there = {coded.memberships.principals[id] for id in coded.memberships.stored}
+    for row in draft.left:
+        yield MembershipChanged(row, False)
+    for row in draft.joined:
+        for principal in row:
+            if principal not in there and principal.kind != IMPLIED:
+                there.add(principal)
+                yield PrincipalChanged(principal, True)
+        yield MembershipChanged(row, True)
+    for owner in draft.disowned:
+        yield OwnerChanged(owner, False)
+    for owner in draft.owned:
+        yield OwnerChanged(owner, True)
+    for principal in draft.gone:
+        yield from _gone(found, principal)
+
+
+def _gone(found: RealmState, principal: Principal) -> Iterator[Change]:
+    """Somebody who is no longer there: out of every group, and no owner of anything."""
+    coded = found.matrix.snapshot.coded
+    memberships = coded.memberships
+    id = memberships.ids.get(principal)
+    if id is None or id not in memberships.stored:
+        raise Unknown(principal.kind, principal.name)
+    for of in memberships.of.get(id, ()):
+        yield MembershipChanged(MembershipRow(principal, memberships.principals[of]), False)
+    for member, groups in memberships.of.items():
+        if id in groups:
+            yield MembershipChanged(MembershipRow(memberships.principals[member], principal), False)
+    for entity in found.matrix.snapshot.owned_by.get(id, ()):
+        for owner, label in coded.owners.of(entity):
+            if owner == id:
+                row = OwnerRow(coded.tree.entity(entity), principal, coded.ownerships[label])
+                yield OwnerChanged(row, False)
+    yield PrincipalChanged(principal, False)
+
+
+def _edits(found: RealmState, draft: Draft) -> Iterator[Edit]:
+    known = stored(found)
+    wanted = {one.id: one for one in draft.put}
+    for id in sorted({*wanted, *draft.removed}):
+        was, now = known.get(id), wanted.get(id)
+        if was != now:
+            yield Edit(id, was, now)
+
+
+def _refused(found: RealmState, draft: Draft, after: Matrix, now: float) -> Iterator[str]:
+    """Why a write of the draft would not be taken, as far as marks have no part in it."""
+    unchangeable = fixed(found.system)
+    for edit in _edits(found, draft):
+        if edit.id in unchangeable:
+            yield f"the default statement `{edit.id}` cannot be changed or deleted"
+    if found.realm.name == CONTROL:
+        had = control.administrators_of(found.matrix, now)
+        if had and not control.administrators_of(after, now):
+            yield "this would leave nobody who may hand out rights over lakewarden"
+
+
+def _used(reading: Reading, realm: str, before: Matrix, after: Matrix, now: float) -> Used:
+    since = (datetime.fromtimestamp(now, UTC) - timedelta(days=DAYS)).date().isoformat()
+    acts: dict[tuple[str, str, Entity], int] = {}
+    rows = list(reading.usage(realm, since)) if before is not after else []
+    for _, user, operation, entity, count in reversed(rows):
+        key = (user, operation, entity)
+        if key in acts or len(acts) < MOST_USED:
+            acts[key] = acts.get(key, 0) + count
+    lost = {
+        key: count
+        for key, count in acts.items()
+        if _may(before, key, now) and not _may(after, key, now)
+    }
+    people = tuple(sorted({user for user, _, _ in lost}))
+    is_whole = len(acts) < MOST_USED
+    return Used(acts=sum(lost.values()), people=people, days=DAYS, is_whole=is_whole)
+
+
+def _may(matrix: Matrix, act: tuple[str, str, Entity], now: float) -> bool:
+    user, operation, entity = act
+    if operation not in matrix.snapshot.model.operations:
+        return False
+    return matrix.decide(Request(Principal(USER, user), operation, entity, now)).allow
+
+
+def _findings(realm: str, matrix: Matrix) -> dict[tuple[str, ...], Finding]:
+    found = lint(realm, LintContext(matrix.snapshot), tuple(RULES.values()))
+    return {(one.rule.id, *one.place, one.says): one for one in found}

@@ -1,0 +1,156 @@
+"""How far statements reach: how many users and entities, and which of them bear on one entity.
+
+Counted is what a statement says by itself, whatever else allows or denies. Owners count as far as
+they own something in its scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.lint_context import LintContext, is_implied, union
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.entities import named
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.visible import visible_ids
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How many stored users a statement is about, and how many stored entities."""
+
+    users: int
+    entities: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reaching:
+    """A statement that bears on an entity: from where, and which DENYs go before it there.
+
+    `source` is the entity that the statement is on, None where it chooses by a pattern or by
+    criteria. `beaten_by` are DENYs on the same entity about one of its privileges and about
+    somebody whom it names too.
+    """
+
+    statement: Statement
+    source: Entity | None
+    is_direct: bool
+    beaten_by: tuple[str, ...]
+
+
+class StatementReach:
+    """The reach of the statements of one realm; those not in force reach nobody."""
+
+    def __init__(self, found: RealmState) -> None:
+        self._context = LintContext(found.matrix.snapshot)
+        self._owned_by = found.matrix.snapshot.owned_by
+
+    def of(self, statement: Statement) -> Reach:
+        """How far the statement reaches."""
+        entities = self._entities(statement)
+        return Reach(len(self._users(statement, entities)), len(entities))
+
+    def _entities(self, statement: Statement) -> BitMap:
+        bearings = self._context.bearings.get(statement.id, ())
+        return union(self._context.stored(one.grant) for one in bearings)
+
+    def _users(self, statement: Statement, entities: BitMap) -> BitMap:
+        if statement.id not in self._context.bearings:
+            return BitMap()
+        ids = self._context.memberships.ids
+        named = (ids[one] for one in statement.principals if one in ids)
+        users = union(self._context.users_of(id) for id in named)
+        if statement.owners is not None:
+            for owner, owned in self._owned_by.items():
+                if owned.intersect(entities):
+                    users |= self._context.users_of(owner)
+        return users
+
+    def reaching(self, entity: Entity, id: int) -> Iterator[Reaching]:
+        """The stored statements in force that bear on the entity of this number, by id."""
+        there = {
+            key: [one for one in bearings if id in self._context.ids(one.grant)]
+            for key, bearings in self._context.bearings.items()
+            if not is_implied(key)
+        }
+        near = {key: bearings for key, bearings in there.items() if bearings}
+        denied = [
+            (one.grant.statement, one.privilege)
+            for bearings in near.values()
+            for one in bearings
+            if one.grant.statement.effect is Effect.DENY
+        ]
+        for _, bearings in sorted(near.items()):
+            statement = bearings[0].grant.statement
+            privileges = {one.privilege for one in bearings}
+            source = statement.scope.entity if isinstance(statement.scope, On) else None
+            beaten: set[str] = set()
+            if statement.effect is Effect.ALLOW:
+                beaten = {
+                    deny.id
+                    for deny, privilege in denied
+                    if privilege in privileges and self._meet(statement, deny)
+                }
+            yield Reaching(statement, source, source == entity, tuple(sorted(beaten)))
+
+    def _meet(self, one: Statement, other: Statement) -> bool:
+        if one.owners is not None or other.owners is not None:
+            return True
+        ids = self._context.memberships.ids
+        pairs = ((a, b) for a in one.principals for b in other.principals if a in ids and b in ids)
+        return any(self._context.go_together(ids[a], ids[b]) for a, b in pairs)
+
+
+def reaching(
+    state: State, actor: Actor, realm: str, text: str, now: float
+) -> list[Reaching] | Denied:
+    """The statements that bear on an entity: all, or for others those that name the caller.
+
+    Raises `Unknown` for an entity that is not there or that the caller may not know of.
+    """
+    refused = control.denied_in(state, actor, "statement.list", realm, now)
+    if refused is not None:
+        refused_own = control.denied_in(state, actor, "explain.ask_own", realm, now)
+        if refused_own is not None or not actor.is_good_in(state.realm(realm).realm):
+            return refused
+    found = state.realm(realm)
+    entity = named(found, text)
+    id = found.matrix.snapshot.coded.tree.find(entity)
+    if id is None or id not in visible_ids(state, actor, realm, now):
+        raise Unknown("entity", text)
+    rows = list(StatementReach(found).reaching(entity, id))
+    if refused is None:
+        return rows
+    own = _own(found, actor, now)
+    shown = {row.statement.id for row in rows if _names(row.statement, own)}
+    return [
+        Reaching(
+            row.statement,
+            row.source,
+            row.is_direct,
+            tuple(deny for deny in row.beaten_by if deny in shown),
+        )
+        for row in rows
+        if row.statement.id in shown
+    ]
+
+
+def _own(found: RealmState, actor: Actor, now: float) -> frozenset[Principal]:
+    """Everything that the caller acts as in the realm."""
+    asking = actor.request(found.realm, found.system, "", now=now)
+    memberships = found.matrix.snapshot.coded.memberships
+    ids = memberships.acts_as(asking.principal, asking.groups)
+    return frozenset({memberships.principals[one] for one in ids}) | {asking.principal}
+
+
+def _names(statement: Statement, own: frozenset[Principal]) -> bool:
+    return statement.owners is not None or bool(statement.principals & own)

@@ -1,0 +1,118 @@
+"""Lists are cut anywhere, narrowed and sorted by the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.http.admin.api import Api
+from tests.http.admin.conftest import HIDDEN, TABLE, state
+
+R = "/realms/gravitino"
+S = f"{R}/statements"
+
+
+def ids(api: Api, **query: str) -> list[str]:
+    answer = api.must("GET", S, query=query)
+    assert answer["total"] >= len(answer["statements"])
+    return [one["id"] for one in answer["statements"]]
+
+
+def test_any_part_of_a_list_is_read(lake: Api) -> None:
+    assert ids(lake, **{"page.skip": "1", "page.limit": "1"}) == [ids(lake)[1]]
+    page = lake.must("GET", S, query={"page.skip": "1", "page.limit": "1"})["page"]
+    assert ids(lake, **{"page.token": page["next_token"]}) == ids(lake)[2:]
+    names = lake.must("GET", f"{R}/entities", query={"page.skip": "3"})["entities"]
+    assert names[0]["name"] == TABLE.partition(":")[2]
+    asked = {"operation": "table.load", "principal": "zoe", "page": {"skip": 1}}
+    assert lake.must("POST", f"{R}/list", asked)["entities"] == []
+
+
+def test_entities_by_name(lake: Api) -> None:
+    answer = lake.must("GET", f"{R}/entities", query={"q": "ORD"})
+    assert [one["name"] for one in answer["entities"]] == [TABLE.partition(":")[2]]
+    assert answer["total"] == 1
+
+
+def test_people_and_memberships_are_narrowed(lake: Api) -> None:
+    people = lake.must("GET", "/directories/main/principals", query={"q": "AN"})
+    assert people["principals"] == ["user:ana"]
+    rows = lake.must("GET", f"{R}/memberships", query={"member": "user:ana"})
+    assert {one["of"] for one in rows["memberships"]} == {"members:lk", "role:lk:readers"}
+    rows = lake.must("GET", f"{R}/memberships", query={"of": "members:lk", "q": "ben"})
+    assert [one["member"] for one in rows["memberships"]] == ["user:ben"]
+
+
+def test_statements_are_narrowed(lake: Api) -> None:
+    body: dict[str, Any] = {"privileges": ["SELECT_TABLE"], "to": ["user:ben"], "on": TABLE}
+    off = {**body, "effect": "deny", "active": False, "title": "Aside"}
+    lake.must("PUT", f"{S}/off", off)
+    ends = {**body, "valid_until": "2030-01-01T00:00:00Z", "mark": "git"}
+    lake.must("PUT", f"{S}/ends", ends)
+    assert set(ids(lake, on=TABLE)) == {"ends", "off", "read"}
+    assert ids(lake, effect="deny") == ids(lake, active="false") == ["off"]
+    assert ids(lake, ends_before="2031-01-01T00:00:00+01:00") == ["ends"]
+    assert ids(lake, ends_before="2029-01-01T00:00:00Z") == []
+    assert ids(lake, mark="git") == ["ends"]
+    assert "ends" not in ids(lake, mark="")
+    assert set(ids(lake, editable="true")) == set(ids(lake))
+    assert ids(lake, sort="title")[0] == "off"
+    assert ids(lake, sort="-title") == ids(lake, sort="title")[::-1]
+    assert ids(lake, sort="-id") == ids(lake)[::-1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"ends_before": "tomorrow"},
+        {"ends_before": "2030-01-01T00:00:00"},
+        {"sort": "age"},
+        {"fields": "colour"},
+        {"effect": "maybe"},
+    ],
+)
+def test_what_cannot_be_asked_names_the_parameter(lake: Api, query: dict[str, str]) -> None:
+    answer = lake.ask("GET", S, query=query)
+    assert answer.status == 400
+    assert [one["path"] for one in answer.body["errors"]] == list(query)
+
+
+def test_rows_say_how_far_they_reach_and_who_changed_them(lake: Api) -> None:
+    rows = lake.must("GET", S, query={"fields": "reach,changed"})["statements"]
+    by_id = {row["id"]: row for row in rows}
+    assert by_id["read"]["reach"] == {"users": 1, "entities": 1}
+    assert by_id["use"]["reach"] == {"users": 1, "entities": 4}
+    assert by_id["read"]["changed"]["by"] == "admin"
+    revision = lake.service.state.revision
+    state(lake, "read", ["SELECT_TABLE"], TABLE, ["role:lk:readers", "user:ben"])
+    row = lake.must("GET", f"{S}/read", query={"fields": "reach,changed"})
+    assert row["reach"]["users"] == 2
+    assert row["changed"]["revision"] == revision + 1
+    assert "changed" not in lake.must("GET", f"{S}/read")
+
+
+def test_what_bears_on_an_entity(lake: Api) -> None:
+    no = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": HIDDEN, "effect": "deny"}
+    lake.must("PUT", f"{S}/no", no)
+    wide = {"privileges": ["SELECT_TABLE"], "to": ["role:lk:readers"], "on": "catalog:lk:sales"}
+    lake.must("PUT", f"{S}/wide", wide)
+    rows = lake.must("GET", S, query={"reaching": HIDDEN})["statements"]
+    by_id = {
+        row["id"]: (row["source"], row.get("direct", False), row.get("beaten_by", []))
+        for row in rows
+    }
+    assert by_id["secret"] == (HIDDEN, True, [])
+    assert by_id["wide"] == ("catalog:lk:sales", False, ["no"])
+    assert by_id["no"] == (HIDDEN, True, [])
+    assert "read" not in by_id
+
+
+def test_others_see_what_bears_on_them_alone(lake: Api) -> None:
+    rows = lake.must("GET", S, query={"reaching": TABLE}, user="ana")["statements"]
+    assert {row["id"] for row in rows} == {"read", "use"}
+    hidden = lake.ask("GET", S, query={"reaching": HIDDEN}, user="ana")
+    absent = lake.ask("GET", S, query={"reaching": "table:lk:sales.raw.none"}, user="ana")
+    assert (hidden.status, absent.status) == (404, 404)
+    assert lake.ask("GET", S, query={"reaching": TABLE}, user="stranger").status == 404
+    assert lake.ask("GET", S, user="ana").status == 403

@@ -34,6 +34,12 @@ BODIES: dict[str, dict[str, Any]] = {
         "reason": "known",
         "until": (datetime.now(UTC) + timedelta(days=10)).isoformat(),
     },
+    "MatrixQuestion": {"ask": "table.load"},
+    "CompareQuestion": {
+        "a": {"principal": "guest"},
+        "b": {"principal": "eve"},
+        "ask": "table.load",
+    },
     "EntitySent": {"entity": "metalake:lk"},
     "Question": {"operation": "table.load", "entity": TABLE, "principal": "guest"},
     "Questions": {"questions": [{"operation": "table.load", "principal": "guest"}]},
@@ -64,6 +70,7 @@ PARAMS = {
 QUERIES = {
     "entity": "metalake:lk",
     "principal": "user:guest",
+    "p": "user:guest",
     "member": "user:guest",
     "of": "group:guests",
     "all": "true",

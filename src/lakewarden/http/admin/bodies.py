@@ -548,9 +548,10 @@ class ListQuestion(Question, kw_only=True):
 
 
 class WhoQuestion(Act, kw_only=True):
-    """Who may do the operation on the entity?"""
+    """Who may do the operation on the entity? With `reasons` also why, by reason."""
 
     operation: Word
+    reasons: bool = False
     page: PageAsked = field(default_factory=PageAsked)
 
 
@@ -592,11 +593,25 @@ class Listing(Paged, kw_only=True):
     notes: list[str]
 
 
+class WhoReasonGiven(Given, kw_only=True):
+    """Users who may for one reason.
+
+    `through` are the principals that bring it to them; no `statements`: it comes from ownership.
+    `users` are the first of them, `total` counts all.
+    """
+
+    through: list[str]
+    statements: list[str]
+    users: list[str]
+    total: int
+
+
 class Users(Paged, kw_only=True):
-    """The stored users who may, in order."""
+    """The stored users who may, in order; `reasons` where they were asked for."""
 
     users: list[str]
     notes: list[str]
+    reasons: list[WhoReasonGiven] | None = None
 
 
 class HeldGiven(Given, kw_only=True):
@@ -688,20 +703,33 @@ class ExplanationGiven(Answer, kw_only=True):
 
 
 class OperationGiven(Given, kw_only=True):
-    """An operation of a model; `rules` by type of target, `none` for no resource."""
+    """An operation of a model; `rules` by type of target, `none` for no resource.
+
+    `kind` says whether it reads, changes, or administers who may what; `ways` which way to an
+    asset it stands for; `group` is what its name says it is about.
+    """
 
     name: str
     title: str
+    kind: Literal["read", "change", "administer"]
+    ways: list[str]
+    types: list[str]
+    group: str
     rules: dict[str, str]
     targets: dict[str, list[str]]
     lists: dict[str, list[str]]
 
 
 class PrivilegeGiven(Given, kw_only=True):
-    """A privilege of a model, and the types on which it may be granted."""
+    """A privilege of a model, and the types on which it may be granted.
+
+    `display` is what people call it; those of a `group` are shown together.
+    """
 
     name: str
     title: str
+    display: str
+    group: str
     on: list[str]
 
 

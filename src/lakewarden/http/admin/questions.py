@@ -32,6 +32,7 @@ from lakewarden.http.admin.bodies import (
     Vocabulary,
     WayGiven,
     WhoQuestion,
+    WhoReasonGiven,
 )
 from lakewarden.http.admin.endpoint import Answered, Endpoint, cut, place_of, token_after
 from lakewarden.http.admin.problem import written
@@ -44,12 +45,14 @@ from lakewarden.kernel.explain import Step
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Decision
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service import control, questions
+from lakewarden.service import control, questions, vocabulary
 from lakewarden.service.control import Denied
 from lakewarden.service.question_text import Words
 from lakewarden.service.questions import Reasons
+from lakewarden.service.who_reasons import WhoReason, who_reasons
 
 _BATCH_BYTES = 4 * 1024 * 1024
+_SAMPLE = 20
 
 
 def words_of(body: Act, operation: str = "") -> Words:
@@ -140,7 +143,24 @@ def who(exchange: Exchange, body: WhoQuestion) -> Answered:
         *(exchange.path, words),
         skip=page_asked.skip,
     )
-    return Users(total=len(names), users=list(shown), notes=list(asked.notes), page=page)
+    answer = Users(total=len(names), users=list(shown), notes=list(asked.notes), page=page)
+    if body.reasons:
+        refused = control.denied_in(
+            exchange.state, exchange.actor, "explain.ask", realm, exchange.now
+        )
+        if refused is not None:
+            return refused
+        answer.reasons = [_reason(one) for one in who_reasons(asked)]
+    return answer
+
+
+def _reason(one: WhoReason) -> WhoReasonGiven:
+    return WhoReasonGiven(
+        through=[principal_text(who) for who in one.through],
+        statements=list(one.statements),
+        users=[user.name for user in one.users[:_SAMPLE]],
+        total=len(one.users),
+    )
 
 
 def privileges(exchange: Exchange, body: Parts) -> Answered:
@@ -264,6 +284,10 @@ def operations(exchange: Exchange) -> Answered:
             OperationGiven(
                 name=one.name,
                 title=one.title,
+                kind=vocabulary.kind(model, one),
+                ways=vocabulary.ways(model, one),
+                types=sorted(one.rules),
+                group=vocabulary.group(one),
                 rules=dict(one.texts),
                 targets={key: sorted(types) for key, types in one.targets.items()},
                 lists={key: sorted(types) for key, types in one.lists.items()},
@@ -271,7 +295,13 @@ def operations(exchange: Exchange) -> Answered:
             for one in model.operations.values()
         ],
         privileges=[
-            PrivilegeGiven(name=one.name, title=one.title, on=sorted(one.on))
+            PrivilegeGiven(
+                name=one.name,
+                title=one.title,
+                display=vocabulary.display(one),
+                group=vocabulary.privilege_group(one),
+                on=sorted(one.on),
+            )
             for one in model.privileges.values()
         ],
     )

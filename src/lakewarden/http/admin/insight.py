@@ -1,0 +1,292 @@
+"""Questions whose answer is a picture: a matrix, two principals compared, one summed up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from lakewarden.http.admin.bodies import Body, Given, WordGiven
+from lakewarden.http.admin.endpoint import Answered, Endpoint, Parameter
+from lakewarden.http.admin.problem import written
+from lakewarden.http.admin.sentences import words_given
+from lakewarden.http.admin.words import EntityText, PrincipalText, Word
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service.access_matrix import MOST, access_matrix
+from lakewarden.service.compare import Part, compare
+from lakewarden.service.control import Denied
+from lakewarden.service.principal_summary import summary
+
+_SAMPLE = 20
+_Limit = Annotated[int, Meta(ge=1, le=MOST)]
+
+
+class MatrixQuestion(Body, kw_only=True):
+    """Who may do an operation on what: `type` where it is about several, `within` a container."""
+
+    ask: Word
+    type: str | None = None
+    within: EntityText | None = None
+    limit_rows: _Limit = MOST
+    limit_columns: _Limit = MOST
+
+
+class MatrixRow(Given, kw_only=True):
+    """Users who act as the same; `sample` are the first of them."""
+
+    principals: list[str]
+    users: int
+    sample: list[str]
+
+
+class MatrixColumn(Given, kw_only=True):
+    """Entities that no statement tells apart; `within` is what the first lies in."""
+
+    entities: int
+    sample: str
+    within: str | None
+
+
+class MatrixRest(Given, kw_only=True):
+    """What is beyond the rows and columns shown."""
+
+    rows: int
+    users: int
+    columns: int
+    entities: int
+
+
+class MatrixGiven(Given, kw_only=True):
+    """The matrix. `cells` has a text for each row, with a letter for each column.
+
+    `a` allowed, `.` denied, `o` allowed to owners alone, `?` different within the cell.
+    """
+
+    ask: str
+    type: str
+    rows: list[MatrixRow]
+    columns: list[MatrixColumn]
+    cells: list[str]
+    other: MatrixRest
+    revision: int
+
+
+class Side(Body, kw_only=True):
+    """One of two who are compared."""
+
+    principal: PrincipalText
+
+
+class CompareQuestion(Body, kw_only=True):
+    """On what may only the one, only the other, and both do an operation?"""
+
+    a: Side
+    b: Side
+    ask: Word
+    within: EntityText | None = None
+
+
+class InsideGiven(Given, kw_only=True):
+    """Entities directly in one container, the first of them, and why the other may not there."""
+
+    within: str | None
+    entities: int
+    sample: str
+    why: list[WordGiven]
+
+
+class ComparedPart(Given, kw_only=True):
+    """How many entities, and the containers they lie in, the fullest first."""
+
+    entities: int
+    inside: list[InsideGiven]
+
+
+class ComparisonGiven(Given, kw_only=True):
+    """What two principals may, beside each other."""
+
+    only_a: ComparedPart
+    both: ComparedPart
+    only_b: ComparedPart
+    revision: int
+
+
+class BelongsGiven(Given, kw_only=True):
+    """A group or role, and the memberships that lead there; the last of `path` is it."""
+
+    path: list[str]
+    from_directory: bool
+
+
+class ReachedGiven(Given, kw_only=True):
+    """How many entities of a type are reached in a way, asked as which operation."""
+
+    way: str
+    type: str
+    operation: str
+    entities: int
+
+
+class PrincipalSummaryGiven(Given, kw_only=True):
+    """What a realm knows of a principal; `owned` are the first of the entities it `owns`."""
+
+    principal: str
+    belongs: list[BelongsGiven]
+    members: int
+    reached: list[ReachedGiven]
+    owned: list[str]
+    owns: int
+    statements: list[str]
+    last_used: str
+    revision: int
+
+
+def matrix(exchange: Exchange, body: MatrixQuestion) -> Answered:
+    """Who may do an operation on what, as classes."""
+    found = access_matrix(
+        exchange.state,
+        exchange.actor,
+        exchange.params["realm"],
+        body.ask,
+        exchange.now,
+        type=body.type,
+        within=body.within,
+        rows=body.limit_rows,
+        columns=body.limit_columns,
+    )
+    if isinstance(found, Denied):
+        return found
+    return MatrixGiven(
+        ask=found.operation,
+        type=found.type,
+        rows=[
+            MatrixRow(
+                principals=[principal_text(one) for one in row.principals],
+                users=len(row.users),
+                sample=[one.name for one in row.users[:_SAMPLE]],
+            )
+            for row in found.rows
+        ],
+        columns=[
+            MatrixColumn(
+                entities=column.entities,
+                sample=written(column.sample),
+                within=None if column.within is None else written(column.within),
+            )
+            for column in found.columns
+        ],
+        cells=list(found.cells),
+        other=MatrixRest(
+            rows=found.rest.rows,
+            users=found.rest.users,
+            columns=found.rest.columns,
+            entities=found.rest.entities,
+        ),
+        revision=found.revision,
+    )
+
+
+def compared(exchange: Exchange, body: CompareQuestion) -> Answered:
+    """What two principals may, beside each other."""
+    found = compare(
+        exchange.state,
+        exchange.actor,
+        exchange.params["realm"],
+        body.a.principal,
+        body.b.principal,
+        body.ask,
+        exchange.now,
+        within=body.within,
+    )
+    if isinstance(found, Denied):
+        return found
+    return ComparisonGiven(
+        only_a=_part(found.only_a),
+        both=_part(found.both),
+        only_b=_part(found.only_b),
+        revision=found.revision,
+    )
+
+
+def _part(part: Part) -> ComparedPart:
+    return ComparedPart(
+        entities=part.entities,
+        inside=[
+            InsideGiven(
+                within=None if one.within is None else written(one.within),
+                entities=one.entities,
+                sample=written(one.sample),
+                why=words_given(one.why),
+            )
+            for one in part.inside
+        ],
+    )
+
+
+def principal(exchange: Exchange) -> Answered:
+    """What a realm knows of a principal."""
+    with exchange.service.reading() as reading:
+        found = summary(
+            reading,
+            exchange.state,
+            exchange.actor,
+            exchange.params["realm"],
+            exchange.one("p"),
+            exchange.now,
+        )
+    if isinstance(found, Denied):
+        return found
+    return PrincipalSummaryGiven(
+        principal=principal_text(found.principal),
+        belongs=[
+            BelongsGiven(
+                path=[principal_text(step) for step in one.path],
+                from_directory=one.from_directory,
+            )
+            for one in found.belongs
+        ],
+        members=found.members,
+        reached=[
+            ReachedGiven(way=one.way, type=one.type, operation=one.operation, entities=one.entities)
+            for one in found.reached
+        ],
+        owned=[written(one) for one in found.owned],
+        owns=found.owns,
+        statements=list(found.statements),
+        last_used=found.last_used,
+        revision=found.revision,
+    )
+
+
+_REALM = "/realms/{realm}"
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        _REALM + "/matrix",
+        "subject.search",
+        matrix,
+        "who may do an operation on what, as classes",
+        takes=MatrixQuestion,
+        gives=MatrixGiven,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/compare",
+        "decision.ask",
+        compared,
+        "what two principals may, beside each other",
+        takes=CompareQuestion,
+        gives=ComparisonGiven,
+    ),
+    Endpoint(
+        "GET",
+        _REALM + "/principal",
+        "person.list",
+        principal,
+        "what a realm knows of a principal",
+        gives=PrincipalSummaryGiven,
+        query=(Parameter("p", "who, `kind:name`", required=True),),
+    ),
+)

@@ -1,0 +1,143 @@
+"""Two principals side by side: on what only one may do something, and on what both may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.explain import explain
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.tree import Tree
+from lakewarden.service import control, questions
+from lakewarden.service.actor import Actor
+from lakewarden.service.cancellation import checked
+from lakewarden.service.control import Denied
+from lakewarden.service.entities import named
+from lakewarden.service.question_text import Words
+from lakewarden.service.sentence import Sentences, Word
+from lakewarden.service.state import State
+
+SHOWN: Final = 100
+"""So many containers are told for each side, the fullest first."""
+
+EXPLAINED: Final = 12
+"""Of so many of them it is explained why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Entities directly in one container: how many, the first, and why it is as it is there.
+
+    `within` None: they lie at the top. `why` is empty where it is not worked out.
+    """
+
+    within: Entity | None
+    entities: int
+    sample: Entity
+    why: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one side alone may, or both: how many entities, and where they lie."""
+
+    entities: int
+    inside: tuple[Inside, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two principals may, at a revision."""
+
+    only_a: Part
+    both: Part
+    only_b: Part
+    revision: int
+
+
+def compare(  # noqa: PLR0913 — who, what and where
+    state: State,
+    actor: Actor,
+    realm: str,
+    one: str,
+    other: str,
+    operation: str,
+    now: float,
+    *,
+    within: str | None = None,
+) -> Comparison | Denied:
+    """On what the one may do an operation and the other may not, the reverse, and both may.
+
+    It takes the rights to ask about others and to have it explained. Raises `BadInput` and
+    `Unknown` for what is named.
+    """
+    for right in ("decision.ask", "explain.ask"):
+        refused = control.denied_in(state, actor, right, realm, now)
+        if refused is not None:
+            return refused
+    found = state.realm(realm)
+    requests: list[Request] = []
+    for name, who in (("a", one), ("b", other)):
+        asked = questions.ask(state, actor, realm, Words(operation=operation, principal=who), now)
+        if isinstance(asked, Denied):
+            return asked
+        if not who:
+            raise BadInput("expected a principal", where=f"body.{name}")
+        requests.append(asked.request)
+    below = None if within is None else named(found, within)
+    a, b = (listing(found.matrix, request, below) for request in requests)
+    telling = _Telling(found.matrix, Sentences(found), requests[0], requests[1])
+    return Comparison(
+        only_a=telling.part(a - b, of_b=True),
+        both=telling.part(a & b, of_b=False, why=False),
+        only_b=telling.part(b - a, of_b=False),
+        revision=found.matrix.revision,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    matrix: Matrix
+    sentences: Sentences
+    a: Request
+    b: Request
+
+    def part(self, ids: BitMap, *, of_b: bool, why: bool = True) -> Part:
+        """The entities by container; why the one who may not is refused there."""
+        request = self.b if of_b else self.a
+        groups = sorted(_by_container(self.matrix, ids), key=lambda one: (-len(one[1]), one[0]))
+        tree = self.matrix.snapshot.coded.tree
+        inside = [
+            Inside(
+                within=tree.entity(above) if above >= 0 else None,
+                entities=len(members),
+                sample=tree.entity(members.min()),
+                why=self._why(tree, request, members.min()) if why and place < EXPLAINED else (),
+            )
+            for place, (above, members) in enumerate(checked(groups[:SHOWN]))
+        ]
+        return Part(len(ids), tuple(inside))
+
+    def _why(self, tree: Tree, request: Request, id: int) -> tuple[Word, ...]:
+        asked = replace(request, target=tree.entity(id))
+        told = explain(self.matrix, asked)
+        table = self.matrix.snapshot.table.statements
+        named_ones = [table[id] for id in told.statements if id in table]
+        return tuple(self.sentences.answer(asked, told, named_ones))
+
+
+def _by_container(matrix: Matrix, ids: BitMap) -> Iterator[tuple[int, BitMap]]:
+    if not ids:
+        return
+    rows = np.asarray(ids.to_array(), dtype=np.int64)
+    above = np.asarray(matrix.snapshot.coded.tree.above)[rows]
+    for container in np.unique(above).tolist():
+        yield container, BitMap(rows[above == container].astype(np.uint32))

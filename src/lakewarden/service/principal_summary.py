@@ -1,0 +1,162 @@
+"""One principal of a realm in one answer: memberships, what is reached, owned and said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.model import WAYS
+from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, USER, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.cancellation import checked
+from lakewarden.service.control import Denied
+from lakewarden.service.ports import Reading
+from lakewarden.service.state import People, RealmState, State
+from lakewarden.service.usage_report import MAX_DAYS
+
+_OWNED: Final = 200
+_NOWHERE: Final = Entity("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Belongs:
+    """A group or role, and the memberships that lead there: the last of `path` is it.
+
+    `from_directory`: the first step is a membership of the directory.
+    """
+
+    path: tuple[Principal, ...]
+    from_directory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How many entities of a type are reached in a way (`see`, `read`, `change`)."""
+
+    way: str
+    type: str
+    operation: str
+    entities: int
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalSummary:
+    """What a realm knows of a principal.
+
+    `members` counts who belongs to it directly. `statements` are the ids of those that name it or
+    what it acts as. `owned` are the first entities that it owns itself, `owns` counts them.
+    `last_used` is the last day of use, empty where none is counted.
+    """
+
+    principal: Principal
+    belongs: tuple[Belongs, ...]
+    members: int
+    reached: tuple[Reached, ...]
+    owned: tuple[Entity, ...]
+    owns: int
+    statements: tuple[str, ...]
+    last_used: str
+    revision: int
+
+
+def summary(
+    reading: Reading, state: State, actor: Actor, realm: str, text: str, now: float
+) -> PrincipalSummary | Denied:
+    """A principal in a realm; about oneself anybody may ask. Raises `Unknown` and `BadInput`."""
+    found = state.realms.get(realm)
+    principal = None if found is None else found.system.principal(text)
+    is_own = (
+        found is not None
+        and actor.is_good_in(found.realm)
+        and principal == actor.principal(found.realm, found.system)
+    )
+    asked = "decision.ask_own" if is_own else "person.list"
+    refused = control.denied_in(state, actor, asked, realm, now)
+    if refused is not None:
+        return refused
+    found = state.realm(realm)
+    assert principal is not None  # noqa: S101 — INVARIANT: the realm is there
+    memberships = found.matrix.snapshot.coded.memberships
+    id = memberships.ids.get(principal)
+    if (id is None or id not in memberships.stored) and not is_own:
+        raise Unknown(principal.kind, principal.name)
+    owned = BitMap() if id is None else found.matrix.snapshot.owned_by.get(id, BitMap())
+    tree = found.matrix.snapshot.coded.tree
+    return PrincipalSummary(
+        principal=principal,
+        belongs=tuple(_belongs(state, found, principal)),
+        members=sum(id in groups for groups in memberships.of.values()),
+        reached=tuple(_reached(found, principal, now)),
+        owned=tuple(tree.entity(one) for one in tree.ordered(owned)[:_OWNED]),
+        owns=len(owned),
+        statements=tuple(_statements(found, principal)),
+        last_used=_last_used(reading, realm, principal, now),
+        revision=found.matrix.revision,
+    )
+
+
+def _belongs(state: State, found: RealmState, start: Principal) -> list[Belongs]:
+    """Every group and role that the principal belongs to, by the shortest way."""
+    people = state.people.get(found.realm.directory, People()).spelled(found.system)
+    memberships = found.matrix.snapshot.coded.memberships
+    paths: dict[Principal, tuple[Principal, ...]] = {start: ()}
+    todo = [start]
+    for last in todo:
+        number = memberships.ids.get(last)
+        for group in sorted(memberships.of.get(number, ()) if number is not None else ()):
+            of = memberships.principals[group]
+            if of not in paths and of not in (ALL_USERS, ANY_GROUP):
+                paths[of] = (*paths[last], of)
+                todo.append(of)
+    del paths[start]
+    own = found.own.memberships
+    firsts = {row.of for row in people.memberships if row.member == start}
+    firsts -= {row.of for row in own if row.member == start}
+    return [Belongs(path, path[0] in firsts) for path in paths.values()]
+
+
+def _reached(found: RealmState, principal: Principal, now: float) -> list[Reached]:
+    if principal.kind not in (USER, GROUP):
+        return []
+    model = found.system.model
+    groups = () if principal.kind == USER else (principal,)
+    asking = principal if principal.kind == USER else Principal(USER, "")
+    rows: list[Reached] = []
+    for way in WAYS:
+        for type in checked(sorted(model.types), every=1):
+            operation = model.reaching(way, type)
+            if operation is None or not found.matrix.snapshot.of_type(type):
+                continue
+            request = Request(asking, operation, _NOWHERE, now, groups=groups)
+            count = len(listing(found.matrix, request, type=type))
+            if count:
+                rows.append(Reached(way, type, operation, count))
+    return rows
+
+
+def _statements(found: RealmState, principal: Principal) -> list[str]:
+    memberships = found.matrix.snapshot.coded.memberships
+    acts_as = {memberships.principals[id] for id in memberships.acts_as(principal)}
+    table = found.matrix.snapshot.table.statements
+    return sorted(
+        id
+        for id, one in table.items()
+        if one.principals & acts_as and not id.startswith(IMPLIED_ID)
+    )
+
+
+def _last_used(reading: Reading, realm: str, principal: Principal, now: float) -> str:
+    if principal.kind != USER:
+        return ""
+    since = (datetime.fromtimestamp(now, UTC) - timedelta(days=MAX_DAYS)).date().isoformat()
+    days = (day for day, user, *_ in reading.usage(realm, since) if user == principal.name)
+    return max(days, default="")

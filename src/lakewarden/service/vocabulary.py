@@ -1,0 +1,49 @@
+"""What pages and clients need to sort a model's operations: what they are for, what called.
+
+None of it decides anything: it follows from the ways that a model declares and from names.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from lakewarden.kernel.model import CHANGE, WAYS, Model, Operation, Privilege
+
+Kind = Literal["read", "change", "administer"]
+
+_READING: Final = frozenset(
+    ("about", "access", "count", "download", "export", "get", "list", "load", "read", "scroll")
+) | frozenset(("search", "see", "status", "usage", "version", "view"))
+_ADMINISTERING: Final = frozenset(
+    ("credential", "directory", "grant", "group", "membership", "owner", "person", "policy")
+) | frozenset(("privilege", "role", "secret", "secrets", "server", "token", "user"))
+
+
+def group(operation: Operation) -> str:
+    """What an operation is about, as its name says: `table` of `table.load`."""
+    return operation.name.partition(".")[0]
+
+
+def ways(model: Model, operation: Operation) -> list[str]:
+    """The ways (`see`, `read`, `change`) that the operation stands for."""
+    return [way for way in WAYS if operation.name in model.access.get(way, ())]
+
+
+def kind(model: Model, operation: Operation) -> Kind:
+    """Whether it reads, changes, or administers who may what."""
+    if operation.name == model.granting or group(operation) in _ADMINISTERING:
+        return "administer"
+    if CHANGE in ways(model, operation):
+        return "change"
+    verb = operation.name.rpartition(".")[2].partition("_")[0]
+    return "read" if ways(model, operation) or verb in _READING else "change"
+
+
+def display(privilege: Privilege) -> str:
+    """The privilege as people call it."""
+    return privilege.title or privilege.name.replace("_", " ").capitalize()
+
+
+def privilege_group(privilege: Privilege) -> str:
+    """Privileges of one group are shown together: by the one type they are granted on."""
+    return next(iter(privilege.on)) if len(privilege.on) == 1 else ""

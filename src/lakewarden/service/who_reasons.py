@@ -1,0 +1,55 @@
+"""Who may do something, by reason: users who are allowed it by the same statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lakewarden.kernel.explain import explain
+from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.principal import IMPLIED, Principal
+from lakewarden.kernel.statement import Effect
+from lakewarden.service.cancellation import checked
+from lakewarden.service.questions import Asked, users
+from lakewarden.service.role_sets import role_sets
+
+EXPLAINED: Final = 500
+"""So many role sets are explained; the users of more have no reason told."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhoReason:
+    """Users who may for one reason.
+
+    `through` are those of the principals that the statements name who bring it to them, or the
+    users themselves. No `statements`: it comes from ownership, or was not worked out.
+    """
+
+    through: tuple[Principal, ...]
+    statements: tuple[str, ...]
+    users: tuple[Principal, ...]
+
+
+def who_reasons(asked: Asked) -> list[WhoReason]:
+    """Everybody who may, by reason; the reason of most people first."""
+    matrix = asked.realm.matrix
+    table = matrix.snapshot.table.statements
+    memberships = matrix.snapshot.coded.memberships
+    found: dict[tuple[tuple[Principal, ...], tuple[str, ...]], list[Principal]] = {}
+    for place, one in enumerate(checked(role_sets(matrix, users(asked)))):
+        statements: tuple[str, ...] = ()
+        through: tuple[Principal, ...] = ()
+        user = one.users[0]
+        if place < EXPLAINED:
+            told = explain(matrix, replace(asked.request, principal=user))
+            statements = tuple(
+                id
+                for id in told.statements
+                if not id.startswith(IMPLIED_ID) and table[id].effect is Effect.ALLOW
+            )
+            acts_as = {memberships.principals[id] for id in memberships.acts_as(user)}
+            named = {who for id in statements for who in table[id].principals & acts_as}
+            through = tuple(sorted(who for who in named if who.kind != IMPLIED or len(named) == 1))
+        found.setdefault((through, statements), []).extend(one.users)
+    rows = [WhoReason(key[0], key[1], tuple(sorted(names))) for key, names in found.items()]
+    return sorted(rows, key=lambda row: (-len(row.users), row.through, row.statements))

@@ -1,0 +1,168 @@
+"""The matrix of a realm, two principals compared, one summed up, and who may by reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.service.entities import named
+from tests.http.admin.api import Api
+from tests.http.admin.conftest import HIDDEN, TABLE, state
+
+R = "/realms/gravitino"
+LOAD = "table.load"
+
+
+def matrix(api: Api, **body: object) -> Any:
+    return api.must("POST", f"{R}/matrix", {"ask": LOAD, **body})
+
+
+def allowed(api: Api, user: str, entity: str) -> bool:
+    found = api.service.state.realm("gravitino")
+    target = named(found, entity)
+    now = api.service.clock()
+    return found.matrix.decide(Request(Principal(USER, user), LOAD, target, now)).allow
+
+
+def test_every_cell_is_the_decision(lake: Api) -> None:
+    found = matrix(lake)
+    assert found["type"] == "table"
+    assert sum(row["users"] for row in found["rows"]) == len(
+        lake.must("GET", f"{R}/principals", query={"kind": "user"})["principals"]
+    )
+    assert sum(column["entities"] for column in found["columns"]) == 2
+    letters = {True: "a", False: "."}
+    for row, cells in zip(found["rows"], found["cells"], strict=True):
+        for column, letter in zip(found["columns"], cells, strict=True):
+            for user in row["sample"]:
+                may = allowed(lake, user, column["sample"])
+                assert letter in (letters[may], "o"), (row, column)
+    assert found["other"] == {"rows": 0, "users": 0, "columns": 0, "entities": 0}
+
+
+def test_rows_say_what_their_users_act_as(lake: Api) -> None:
+    found = matrix(lake)
+    (row,) = [one for one in found["rows"] if "ana" in one["sample"]]
+    assert "role:lk:readers" in row["principals"]
+    assert {column["within"] for column in found["columns"]} == {"schema:lk:sales.raw"}
+
+
+def test_a_matrix_is_cut_and_says_what_is_left_out(lake: Api) -> None:
+    found = matrix(lake, limit_rows=1, limit_columns=1)
+    assert (len(found["rows"]), len(found["columns"]), len(found["cells"])) == (1, 1, 1)
+    assert found["other"]["users"] + found["rows"][0]["users"] == sum(
+        row["users"] for row in matrix(lake)["rows"]
+    )
+    assert found["other"]["entities"] == 1
+    assert matrix(lake, within="metalake:lk")["columns"] == matrix(lake)["columns"]
+    assert matrix(lake, within=TABLE)["columns"][0]["sample"] == TABLE
+    assert matrix(lake, within="table:lk:sales.raw.none")["columns"] == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"ask": "nonsense"},
+        {"ask": LOAD, "type": "view"},
+        {"ask": LOAD, "limit_rows": 0},
+        {"ask": "privilege.grant"},
+    ],
+)
+def test_a_matrix_that_cannot_be_is_refused(lake: Api, body: dict[str, object]) -> None:
+    assert lake.ask("POST", f"{R}/matrix", body).status == 400
+
+
+def test_the_matrix_is_for_who_may_search(lake: Api) -> None:
+    assert lake.ask("POST", f"{R}/matrix", {"ask": LOAD}, user="ana").status == 403
+
+
+def test_two_are_compared(lake: Api) -> None:
+    body = {"a": {"principal": "ana"}, "b": {"principal": "zoe"}, "ask": LOAD}
+    state(lake, "zoe-sees", ["USE_CATALOG", "USE_SCHEMA"], "catalog:lk:sales", ["user:zoe"])
+    lake.must("PUT", f"{R}/memberships", {"member": "user:zoe", "of": "members:lk"})
+    found = lake.must("POST", f"{R}/compare", body)
+    assert found["only_a"]["entities"] == found["only_b"]["entities"] == 1
+    (inside,) = found["only_a"]["inside"]
+    assert (inside["within"], inside["sample"]) == ("schema:lk:sales.raw", TABLE)
+    assert "".join(word["text"] for word in inside["why"]).startswith("zoe may not")
+    assert found["only_b"]["inside"][0]["sample"] == HIDDEN
+    assert found["both"] == {"entities": 0, "inside": []}
+    same = lake.must("POST", f"{R}/compare", {**body, "b": {"principal": "ana"}})
+    assert (same["both"]["entities"], same["only_a"]["entities"]) == (1, 0)
+    below = lake.must("POST", f"{R}/compare", {**body, "within": "schema:lk:sales.raw"})
+    assert (below["only_a"]["entities"], below["only_b"]["entities"]) == (1, 1)
+    assert lake.ask("POST", f"{R}/compare", body, user="ana").status == 403
+    assert lake.ask("POST", f"{R}/compare", {**body, "ask": "none"}).status == 400
+
+
+def summary(api: Api, name: str, **rest: Any) -> Any:
+    return api.must("GET", f"{R}/principal", query={"p": name}, **rest)
+
+
+def test_a_person_in_one_answer(lake: Api) -> None:
+    lake.must("PUT", "/directories/main/groups/staff")
+    lake.must("PUT", "/directories/main/memberships", {"member": "user:ana", "of": "group:staff"})
+    lake.must("PUT", f"{R}/memberships", {"member": "group:staff", "of": "role:lk:readers"})
+    lake.must("DELETE", f"{R}/memberships", query={"member": "user:ana", "of": "role:lk:readers"})
+    lake.must("PUT", f"{R}/entity", {"entity": HIDDEN, "owners": [{"principal": "user:ana"}]})
+    found = summary(lake, "user:ana")
+    paths = {tuple(one["path"]): one["from_directory"] for one in found["belongs"]}
+    assert paths["group:staff",] is True
+    assert paths["group:staff", "role:lk:readers"] is True
+    assert paths["members:lk",] is False
+    assert (found["owned"], found["owns"]) == ([HIDDEN], 1)
+    counts = {(one["way"], one["type"]): one["entities"] for one in found["reached"]}
+    assert counts["read", "table"] == 2
+    assert {"read", "use"} <= set(found["statements"])
+    assert found["last_used"] == ""
+
+
+def test_a_group_says_what_it_alone_opens(lake: Api) -> None:
+    lake.must("PUT", "/directories/main/groups/staff")
+    for of in ("role:lk:readers", "members:lk"):
+        lake.must("PUT", f"{R}/memberships", {"member": "group:staff", "of": of})
+    lake.must("PUT", "/directories/main/memberships", {"member": "user:ben", "of": "group:staff"})
+    found = summary(lake, "group:staff")
+    assert found["members"] == 1
+    assert {
+        (one["way"], one["entities"]) for one in found["reached"] if one["type"] == "table"
+    } == {
+        ("see", 1),
+        ("read", 1),
+    }
+
+
+def test_one_looks_at_oneself_and_not_at_others(lake: Api) -> None:
+    assert summary(lake, "user:ana", user="ana")["principal"] == "user:ana"
+    assert lake.ask("GET", f"{R}/principal", query={"p": "user:ben"}, user="ana").status == 403
+    assert lake.ask("GET", f"{R}/principal", query={"p": "user:absent"}).status == 400
+
+
+def test_who_may_by_reason(lake: Api) -> None:
+    lake.must("PUT", f"{R}/memberships", {"member": "user:ben", "of": "role:lk:readers"})
+    lake.must("PUT", f"{R}/memberships", {"member": "user:zoe", "of": "members:lk"})
+    state(lake, "zoe-sees", ["USE_CATALOG", "USE_SCHEMA"], "catalog:lk:sales", ["user:zoe"])
+    lake.must("PUT", f"{R}/entity", {"entity": TABLE, "owners": [{"principal": "user:zoe"}]})
+    asked = {"operation": LOAD, "entity": TABLE, "reasons": True}
+    found = lake.must("POST", f"{R}/who", asked)
+    by_users = {tuple(one["users"]): one for one in found["reasons"]}
+    role = by_users["ana", "ben"]
+    assert role["through"] == ["role:lk:readers"]
+    assert {"read", "use"} <= set(role["statements"])
+    owner = by_users["zoe",]
+    assert (owner["through"], owner["statements"]) == (["user:zoe"], ["zoe-sees"])
+    assert sum(one["total"] for one in found["reasons"]) == found["total"] == 3
+
+
+def test_operations_say_what_they_are_for(lake: Api) -> None:
+    found = {one["name"]: one for one in lake.must("GET", f"{R}/operations")["operations"]}
+    load = found[LOAD]
+    assert (load["kind"], load["group"], load["types"]) == ("read", "table", ["table"])
+    assert "see" in load["ways"]
+    assert found["table.drop"]["kind"] == "change"
+    assert found["privilege.grant"]["kind"] == "administer"
+    words = lake.must("GET", f"{R}/operations")["privileges"]
+    assert all(one["display"] for one in words)

@@ -549,6 +549,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** who may do an operation on what, as classes */
+        post: operations["post_realms_by_realm_matrix"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** what two principals may, beside each other */
+        post: operations["post_realms_by_realm_compare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/principal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** what a realm knows of a principal */
+        get: operations["get_realms_by_realm_principal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/links": {
         parameters: {
             query?: never;
@@ -670,6 +721,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** what happened to one thing, the newest first */
+        get: operations["get_realms_by_realm_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** what was done in a realm */
+        get: operations["get_realms_by_realm_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit/verify": {
         parameters: {
             query?: never;
@@ -755,6 +840,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** what a change would do, before it is made */
+        post: operations["post_realms_by_realm_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/lint": {
         parameters: {
             query?: never;
@@ -765,8 +867,27 @@ export interface paths {
         /** what is odd, useless or dangerous in a realm */
         get: operations["get_realms_by_realm_lint"];
         put?: never;
-        post?: never;
+        /** what would be odd, useless or dangerous after a change */
+        post: operations["post_realms_by_realm_lint"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/lint/dismissals/{fingerprint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** leave a finding as it is for a time */
+        put: operations["put_realms_by_realm_lint_dismissals_by_fingerprint"];
+        post?: never;
+        /** end a dismissal */
+        delete: operations["delete_realms_by_realm_lint_dismissals_by_fingerprint"];
         options?: never;
         head?: never;
         patch?: never;
@@ -815,11 +936,12 @@ export interface components {
         };
         /**
          * FileSent
-         * @description What was read from a policy file.
+         * @description What was read from a policy file; or the `text` of the file, which is read here.
          */
         FileSent: {
             name: string;
-            policy: Record<string, never>;
+            policy?: Record<string, never>;
+            text?: string;
         };
         /**
          * Answer
@@ -983,7 +1105,7 @@ export interface components {
         };
         /**
          * AuditPart
-         * @description Rows of the audit trail in the order of their numbers.
+         * @description Rows of the audit trail, in the order that was asked for.
          */
         AuditPart: {
             rows: components["schemas"]["AuditRowGiven"][];
@@ -991,7 +1113,7 @@ export interface components {
         };
         /**
          * AuditRowGiven
-         * @description One row of the audit trail.
+         * @description One row of the audit trail, and what it says in a sentence.
          */
         AuditRowGiven: {
             seq: number;
@@ -999,6 +1121,25 @@ export interface components {
             digest: string;
             seal: string;
             event: Record<string, never>;
+            words: components["schemas"]["WordGiven"][];
+        };
+        /**
+         * WordGiven
+         * @description A part of a sentence.
+         */
+        WordGiven: {
+            text: string;
+            /** @default null */
+            ref?: components["schemas"]["RefGiven"] | null;
+        };
+        /**
+         * RefGiven
+         * @description What a word names: an entity, a principal, a privilege, an operation or a statement.
+         */
+        RefGiven: {
+            kind: string;
+            name: string;
+            realm: string;
         };
         /**
          * PageGiven
@@ -1075,6 +1216,52 @@ export interface components {
             below: number;
         };
         /**
+         * CompareQuestion
+         * @description On what may only the one, only the other, and both do an operation?
+         */
+        CompareQuestion: {
+            a: components["schemas"]["Side"];
+            b: components["schemas"]["Side"];
+            ask: string;
+            /** @default null */
+            within?: string | null;
+        };
+        /**
+         * Side
+         * @description One of two who are compared.
+         */
+        Side: {
+            principal: string;
+        };
+        /**
+         * ComparisonGiven
+         * @description What two principals may, beside each other.
+         */
+        ComparisonGiven: {
+            only_a: components["schemas"]["ComparedPart"];
+            both: components["schemas"]["ComparedPart"];
+            only_b: components["schemas"]["ComparedPart"];
+            revision: number;
+        };
+        /**
+         * ComparedPart
+         * @description How many entities, and the containers they lie in, the fullest first.
+         */
+        ComparedPart: {
+            entities: number;
+            inside: components["schemas"]["InsideGiven"][];
+        };
+        /**
+         * InsideGiven
+         * @description Entities directly in one container, the first of them, and why the other may not there.
+         */
+        InsideGiven: {
+            within: string | null;
+            entities: number;
+            sample: string;
+            why: components["schemas"]["WordGiven"][];
+        };
+        /**
          * Directories
          * @description The directories that the caller may see.
          */
@@ -1098,6 +1285,142 @@ export interface components {
         DirectoryMembership: {
             member: string;
             of: string;
+        };
+        /**
+         * DismissalSent
+         * @description Why a finding is left as it is, and until when.
+         */
+        DismissalSent: {
+            reason: string;
+            /** Format: date-time */
+            until: string;
+        };
+        /**
+         * Drafted
+         * @description What is to be tried: any of these, together. `text` is a policy file.
+         */
+        Drafted: {
+            /** @default [] */
+            put?: components["schemas"]["StatementDraft"][];
+            /** @default [] */
+            remove?: string[];
+            members?: components["schemas"]["MembersDraft"];
+            owners?: components["schemas"]["OwnersDraft"];
+            /** @default [] */
+            principals_removed?: string[];
+            policies?: components["schemas"]["PoliciesDraft"];
+            text?: components["schemas"]["TextSent"];
+            /** @default null */
+            at_revision?: number | null;
+        };
+        /**
+         * StatementDraft
+         * @description A statement as it would be stored. Its mark does not matter.
+         */
+        StatementDraft: {
+            privileges: string[];
+            to: string[];
+            /**
+             * @default allow
+             * @enum {unknown}
+             */
+            effect?: "allow" | "deny";
+            /** @default  */
+            title?: string;
+            /** @default null */
+            on?: string | null;
+            /** @default null */
+            matching?: string | null;
+            /** @default null */
+            where?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            constraint?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            valid_from?: string | null;
+            /** @default null */
+            valid_until?: string | null;
+            /** @default true */
+            active?: boolean;
+            /** @default  */
+            mark?: string;
+            id: string;
+        };
+        /**
+         * Criterion
+         * @description A condition on a field of the resource.
+         */
+        Criterion: {
+            field: string;
+            values: string[];
+            /**
+             * @default EQUALS
+             * @enum {unknown}
+             */
+            condition?: "EQUALS" | "NOT_EQUALS" | "STARTS_WITH";
+        };
+        /**
+         * MembersDraft
+         * @description Memberships that would come and go.
+         */
+        MembersDraft: {
+            /** @default [] */
+            add?: components["schemas"]["Membership"][];
+            /** @default [] */
+            remove?: components["schemas"]["Membership"][];
+        };
+        /**
+         * Membership
+         * @description `member` acts as `of` too.
+         */
+        Membership: {
+            member: string;
+            of: string;
+        };
+        /**
+         * OwnersDraft
+         * @description Owners that would come and go.
+         */
+        OwnersDraft: {
+            /** @default [] */
+            set?: components["schemas"]["OwnerDraft"][];
+            /** @default [] */
+            unset?: components["schemas"]["OwnerDraft"][];
+        };
+        /**
+         * OwnerDraft
+         * @description One owner of one entity.
+         */
+        OwnerDraft: {
+            entity: string;
+            principal: string;
+            /** @default  */
+            ownership?: string;
+        };
+        /**
+         * PoliciesDraft
+         * @description Policies of the realm's own system that would be stored, and removed by name.
+         */
+        PoliciesDraft: {
+            /** @default [] */
+            put?: components["schemas"]["PolicyDraft"][];
+            /** @default [] */
+            remove?: string[];
+        };
+        /**
+         * PolicyDraft
+         * @description A policy as its own system writes it, and the name that it has there.
+         */
+        PolicyDraft: {
+            name: string;
+            value: Record<string, never>;
+        };
+        /**
+         * TextSent
+         * @description A policy file as it is written; its name tells whether it is TOML or YAML.
+         */
+        TextSent: {
+            name: string;
+            body: string;
         };
         /**
          * Entities
@@ -1277,43 +1600,12 @@ export interface components {
             id: string;
         };
         /**
-         * Criterion
-         * @description A condition on a field of the resource.
-         */
-        Criterion: {
-            field: string;
-            values: string[];
-            /**
-             * @default EQUALS
-             * @enum {unknown}
-             */
-            condition?: "EQUALS" | "NOT_EQUALS" | "STARTS_WITH";
-        };
-        /**
          * Reached
          * @description How a statement comes to be about the asker: over these groups and roles.
          */
         Reached: {
             statement: string;
             over: string[];
-        };
-        /**
-         * WordGiven
-         * @description A part of a sentence.
-         */
-        WordGiven: {
-            text: string;
-            /** @default null */
-            ref?: components["schemas"]["RefGiven"] | null;
-        };
-        /**
-         * RefGiven
-         * @description What a word names: an entity, a principal, a privilege, an operation or a statement.
-         */
-        RefGiven: {
-            kind: string;
-            name: string;
-            realm: string;
         };
         /**
          * ExplanationsAcross
@@ -1357,16 +1649,19 @@ export interface components {
         };
         /**
          * Findings
-         * @description What was found, the worst first; `total` counts the whole list.
+         * @description What was found, the worst first; `total` counts the whole list, `rules` those asked.
          */
         Findings: {
             total: number;
             page: components["schemas"]["PageGiven"];
             findings: components["schemas"]["FindingGiven"][];
+            rules: number;
         };
         /**
          * FindingGiven
          * @description What a rule found: where, what is wrong there, and what would mend it.
+         *
+         *         `edit` is there where a draft mends it, `dismissed` where somebody left it for a time.
          */
         FindingGiven: {
             rule: string;
@@ -1375,6 +1670,36 @@ export interface components {
             name: string;
             says: string;
             fix: string;
+            fingerprint: string;
+            /** @default null */
+            edit?: components["schemas"]["FixGiven"] | null;
+            /** @default null */
+            dismissed?: components["schemas"]["DismissalGiven"] | null;
+        };
+        /**
+         * FixGiven
+         * @description A draft that mends a finding, as `preview` takes it.
+         */
+        FixGiven: {
+            /** @default [] */
+            remove?: string[];
+        };
+        /**
+         * DismissalGiven
+         * @description Why a finding is left as it is, who said so, and until when.
+         */
+        DismissalGiven: {
+            reason: string;
+            by: string;
+            /** Format: date-time */
+            until: string;
+        };
+        /**
+         * FindingsOfDraft
+         * @description What was found in a draft, the worst first.
+         */
+        FindingsOfDraft: {
+            findings: components["schemas"]["FindingGiven"][];
         };
         /**
          * HeldGiven
@@ -1384,6 +1709,32 @@ export interface components {
             privileges: string[];
             operations: string[];
             notes: string[];
+        };
+        /**
+         * HistoryGiven
+         * @description What happened to one thing, the newest first.
+         */
+        HistoryGiven: {
+            rows: components["schemas"]["HappenedGiven"][];
+            page: components["schemas"]["PageGiven"];
+        };
+        /**
+         * HappenedGiven
+         * @description One change of one thing. `was` and `now` are null where it was, or is, not there.
+         *
+         *         `at` is null and `by` empty where the audit trail does not say. `first`: the change feed does
+         *         not know what was before.
+         */
+        HappenedGiven: {
+            revision: number;
+            kind: string;
+            at: string | null;
+            by: string;
+            operation: string;
+            was: unknown;
+            now: unknown;
+            first: boolean;
+            words: components["schemas"]["WordGiven"][];
         };
         /**
          * LinkGiven
@@ -1529,11 +1880,13 @@ export interface components {
         };
         /**
          * PageAsked
-         * @description Which part of a list is wanted.
+         * @description Which part of a list is wanted; without a token, `skip` says how many come before it.
          */
         PageAsked: {
             /** @default  */
             token?: string;
+            /** @default 0 */
+            skip?: number;
             /** @default 100 */
             limit?: number;
         };
@@ -1594,12 +1947,62 @@ export interface components {
             gone: number;
         };
         /**
-         * Membership
-         * @description `member` acts as `of` too.
+         * MatrixGiven
+         * @description The matrix. `cells` has a text for each row, with a letter for each column.
+         *
+         *         `a` allowed, `.` denied, `o` allowed to owners alone, `?` different within the cell.
          */
-        Membership: {
-            member: string;
-            of: string;
+        MatrixGiven: {
+            ask: string;
+            type: string;
+            rows: components["schemas"]["MatrixRow"][];
+            columns: components["schemas"]["MatrixColumn"][];
+            cells: string[];
+            other: components["schemas"]["MatrixRest"];
+            revision: number;
+        };
+        /**
+         * MatrixRow
+         * @description Users who act as the same; `sample` are the first of them.
+         */
+        MatrixRow: {
+            principals: string[];
+            users: number;
+            sample: string[];
+        };
+        /**
+         * MatrixColumn
+         * @description Entities that no statement tells apart; `within` is what the first lies in.
+         */
+        MatrixColumn: {
+            entities: number;
+            sample: string;
+            within: string | null;
+        };
+        /**
+         * MatrixRest
+         * @description What is beyond the rows and columns shown.
+         */
+        MatrixRest: {
+            rows: number;
+            users: number;
+            columns: number;
+            entities: number;
+        };
+        /**
+         * MatrixQuestion
+         * @description Who may do an operation on what: `type` where it is about several, `within` a container.
+         */
+        MatrixQuestion: {
+            ask: string;
+            /** @default null */
+            type?: string | null;
+            /** @default null */
+            within?: string | null;
+            /** @default 400 */
+            limit_rows?: number;
+            /** @default 400 */
+            limit_columns?: number;
         };
         /**
          * Memberships
@@ -1713,11 +2116,78 @@ export interface components {
             statement: Record<string, never>[];
         };
         /**
+         * PreviewGiven
+         * @description What would change at this revision. `refused`: why a write of it would not be taken.
+         */
+        PreviewGiven: {
+            revision: number;
+            changes: components["schemas"]["EditShown"][];
+            access: components["schemas"]["AccessDifference"];
+            used: components["schemas"]["UsedGiven"];
+            lint_new: components["schemas"]["FindingGiven"][];
+            lint_gone: components["schemas"]["FindingGiven"][];
+            refused: string[];
+        };
+        /**
+         * EditShown
+         * @description A statement before and after, as files write it and as a sentence.
+         */
+        EditShown: {
+            id: string;
+            was: Record<string, never> | null;
+            now: Record<string, never> | null;
+            words_was: components["schemas"]["WordGiven"][];
+            words_now: components["schemas"]["WordGiven"][];
+        };
+        /**
+         * UsedGiven
+         * @description Acts of the last `days` that would be refused then, and whose they were.
+         */
+        UsedGiven: {
+            acts: number;
+            people: string[];
+            days: number;
+            whole: boolean;
+        };
+        /**
          * PrincipalSent
          * @description A user, group or role.
          */
         PrincipalSent: {
             principal: string;
+        };
+        /**
+         * PrincipalSummaryGiven
+         * @description What a realm knows of a principal; `owned` are the first of the entities it `owns`.
+         */
+        PrincipalSummaryGiven: {
+            principal: string;
+            belongs: components["schemas"]["BelongsGiven"][];
+            members: number;
+            reached: components["schemas"]["ReachedGiven"][];
+            owned: string[];
+            owns: number;
+            statements: string[];
+            last_used: string;
+            revision: number;
+        };
+        /**
+         * BelongsGiven
+         * @description A group or role, and the memberships that lead there; the last of `path` is it.
+         */
+        BelongsGiven: {
+            path: string[];
+            from_directory: boolean;
+        };
+        /**
+         * ReachedGiven
+         * @description How many entities of a type are reached in a way, asked as which operation.
+         */
+        ReachedGiven: {
+            way: string;
+            type: string;
+            operation: string;
+            entities: number;
         };
         /**
          * Principals
@@ -2012,6 +2482,12 @@ export interface components {
         /**
          * StatementRow
          * @description A stored statement, and what it says in a sentence.
+         *
+         *         `mark` says who keeps it, empty for nobody. `reach` and `changed` are there where `fields`
+         *         asks for them; `changed` is not where the change feed no longer knows. With `reaching`,
+         *         `source` is the entity that the statement is on, `direct` tells whether that is the entity
+         *         asked about, and `beaten_by` are DENYs that go before it there. A member that would say
+         *         nothing (an empty list, `editable` true, `direct` false) is left out.
          */
         StatementRow: {
             privileges: string[];
@@ -2039,6 +2515,37 @@ export interface components {
             active?: boolean;
             id: string;
             words: components["schemas"]["WordGiven"][];
+            /** @default  */
+            mark?: string;
+            /** @default true */
+            editable?: boolean;
+            /** @default null */
+            reach?: components["schemas"]["StatementReachGiven"] | null;
+            /** @default null */
+            changed?: components["schemas"]["ChangedGiven"] | null;
+            /** @default null */
+            source?: string | null;
+            /** @default false */
+            direct?: boolean;
+            /** @default [] */
+            beaten_by?: string[];
+        };
+        /**
+         * StatementReachGiven
+         * @description How many stored users a statement is about, and how many stored entities.
+         */
+        StatementReachGiven: {
+            users: number;
+            entities: number;
+        };
+        /**
+         * ChangedGiven
+         * @description When something was changed last, by whom, and at which revision.
+         */
+        ChangedGiven: {
+            at: string;
+            by: string;
+            revision: number;
         };
         /**
          * StatementSent
@@ -2143,14 +2650,46 @@ export interface components {
             access: Record<string, never>;
         };
         /**
+         * UsageGiven
+         * @description What was done: days in order, all else the most used first; `total` counts the acts.
+         */
+        UsageGiven: {
+            rows: components["schemas"]["UsageRowGiven"][];
+            total: number;
+        };
+        /**
+         * UsageRowGiven
+         * @description How many acts there were of a key, and the day of the last.
+         */
+        UsageRowGiven: {
+            key: string;
+            acts: number;
+            last: string;
+        };
+        /**
          * Users
-         * @description The stored users who may, in order.
+         * @description The stored users who may, in order; `reasons` where they were asked for.
          */
         Users: {
             total: number;
             page: components["schemas"]["PageGiven"];
             users: string[];
             notes: string[];
+            /** @default null */
+            reasons?: components["schemas"]["WhoReasonGiven"][] | null;
+        };
+        /**
+         * WhoReasonGiven
+         * @description Users who may for one reason.
+         *
+         *         `through` are the principals that bring it to them; no `statements`: it comes from ownership.
+         *         `users` are the first of them, `total` counts all.
+         */
+        WhoReasonGiven: {
+            through: string[];
+            statements: string[];
+            users: string[];
+            total: number;
         };
         /**
          * UsersAcross
@@ -2194,10 +2733,18 @@ export interface components {
         /**
          * OperationGiven
          * @description An operation of a model; `rules` by type of target, `none` for no resource.
+         *
+         *         `kind` says whether it reads, changes, or administers who may what; `ways` which way to an
+         *         asset it stands for; `group` is what its name says it is about.
          */
         OperationGiven: {
             name: string;
             title: string;
+            /** @enum {unknown} */
+            kind: "administer" | "change" | "read";
+            ways: string[];
+            types: string[];
+            group: string;
             rules: {
                 [key: string]: string;
             };
@@ -2211,10 +2758,16 @@ export interface components {
         /**
          * PrivilegeGiven
          * @description A privilege of a model, and the types on which it may be granted.
+         *
+         *         `display` is what people call it; those of a `group` are shown together. One that is not
+         *         `grantable` only follows from others.
          */
         PrivilegeGiven: {
             name: string;
             title: string;
+            display: string;
+            group: string;
+            grantable: boolean;
             on: string[];
         };
         /**
@@ -2246,7 +2799,7 @@ export interface components {
         };
         /**
          * WhoQuestion
-         * @description Who may do the operation on the entity?
+         * @description Who may do the operation on the entity? With `reasons` also why, by reason.
          */
         WhoQuestion: {
             /** @default null */
@@ -2266,6 +2819,8 @@ export interface components {
             /** @default [] */
             subresources?: string[];
             operation: string;
+            /** @default false */
+            reasons?: boolean;
             page?: components["schemas"]["PageAsked"];
         };
         /**
@@ -2603,10 +3158,14 @@ export interface operations {
             query?: {
                 /** @description only principals of this kind */
                 kind?: "user" | "group" | "role";
+                /** @description only names that hold this text, in any case */
+                q?: string;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path: {
@@ -2759,10 +3318,18 @@ export interface operations {
     get_directories_by_directory_memberships: {
         parameters: {
             query?: {
+                /** @description only memberships of this principal, `kind:name` */
+                member?: string;
+                /** @description only memberships in this principal, `kind:name` */
+                of?: string;
+                /** @description only names that hold this text, in any case */
+                q?: string;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path: {
@@ -2864,10 +3431,14 @@ export interface operations {
             query?: {
                 /** @description only principals of this kind */
                 kind?: "user" | "group" | "role";
+                /** @description only names that hold this text, in any case */
+                q?: string;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path: {
@@ -2965,10 +3536,18 @@ export interface operations {
     get_realms_by_realm_memberships: {
         parameters: {
             query?: {
+                /** @description only memberships of this principal, `kind:name` */
+                member?: string;
+                /** @description only memberships in this principal, `kind:name` */
+                of?: string;
+                /** @description only names that hold this text, in any case */
+                q?: string;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path: {
@@ -3332,10 +3911,30 @@ export interface operations {
                 privilege?: string;
                 /** @description only statements whose title or id holds this text, in any case */
                 q?: string;
+                /** @description only statements on exactly this entity */
+                on?: string;
+                /** @description only ALLOWs, or only DENYs */
+                effect?: "allow" | "deny";
+                /** @description only what is switched on, or off */
+                active?: "true" | "false";
+                /** @description only what can be changed, or cannot */
+                editable?: "true" | "false";
+                /** @description only what ends before this moment (RFC 3339) */
+                ends_before?: string;
+                /** @description only what this keeper keeps; empty: what nobody keeps */
+                mark?: string;
+                /** @description only what is in force and bears on this entity */
+                reaching?: string;
+                /** @description in which order */
+                sort?: "id" | "-id" | "title" | "-title";
+                /** @description what else each row says: some of reach, changed, with commas between */
+                fields?: string;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path: {
@@ -3367,7 +3966,10 @@ export interface operations {
     };
     get_realms_by_realm_statements_by_id: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description what else each row says: some of reach, changed, with commas between */
+                fields?: string;
+            };
             header?: never;
             path: {
                 realm: string;
@@ -3473,10 +4075,14 @@ export interface operations {
                 type?: string;
                 /** @description only what lies below this entity */
                 within?: string;
+                /** @description only entities whose label holds this text, in any case */
+                q?: string;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path: {
@@ -3616,12 +4222,12 @@ export interface operations {
                 type?: string;
                 /** @description a text that the name holds, in any case */
                 q?: string;
-                /** @description how many to leave out before the page */
-                "page.skip"?: number;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path: {
@@ -3965,6 +4571,110 @@ export interface operations {
             };
         };
     };
+    post_realms_by_realm_matrix: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MatrixQuestion"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MatrixGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_compare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompareQuestion"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_principal: {
+        parameters: {
+            query: {
+                /** @description who, `kind:name` */
+                p: string;
+            };
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PrincipalSummaryGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_links: {
         parameters: {
             query?: {
@@ -3976,6 +4686,8 @@ export interface operations {
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path?: never;
@@ -4242,6 +4954,24 @@ export interface operations {
             query?: {
                 /** @description only what was done in this realm, or to it */
                 realm?: string;
+                /** @description only what this user did */
+                actor?: string;
+                /** @description only operations that begin so */
+                operation?: string;
+                /** @description only what came out so */
+                outcome?: "allow" | "deny" | "error";
+                /** @description only targets that begin so, such as `realm:lake` */
+                target?: string;
+                /** @description only from this moment on (RFC 3339) */
+                from?: string;
+                /** @description only before this moment (RFC 3339) */
+                until?: string;
+                /** @description only what this request did */
+                request_id?: string;
+                /** @description only rows that hold this text, in any case */
+                q?: string;
+                /** @description in which order; without it the oldest first */
+                order?: "newest";
                 /** @description begin so many rows before the end */
                 last?: number;
                 /** @description where to go on: `next_token` of the page before */
@@ -4262,6 +4992,90 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditPart"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_history: {
+        parameters: {
+            query?: {
+                /** @description the id of a statement or policy */
+                statement?: string;
+                /** @description which entity, `type:name` or a URN */
+                entity?: string;
+                /** @description which principal, `kind:name` */
+                principal?: string;
+                /** @description where to go on: `next_token` of the page before */
+                "page.token"?: string;
+                /** @description how many at most */
+                "page.limit"?: number;
+            };
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_usage: {
+        parameters: {
+            query?: {
+                /** @description what is counted together */
+                by?: "day" | "user" | "operation" | "entity";
+                /** @description of how many days */
+                days?: number;
+                /** @description only what this user did */
+                principal?: string;
+                /** @description only what was done on this entity */
+                entity?: string;
+                /** @description only this operation */
+                operation?: string;
+            };
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageGiven"];
                 };
             };
             /** @description why there is no answer */
@@ -4440,13 +5254,60 @@ export interface operations {
             };
         };
     };
+    post_realms_by_realm_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Drafted"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreviewGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_realms_by_realm_lint: {
         parameters: {
             query?: {
+                /** @description only findings of this rule */
+                rule?: string;
+                /** @description only findings that are as bad */
+                severity?: "note" | "warning" | "error";
+                /** @description only findings about things of this kind, such as statement */
+                kind?: string;
+                /** @description only findings about what is called so */
+                name?: string;
+                /** @description only findings that are dismissed now, or are not */
+                dismissed?: "true" | "false";
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */
                 "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
             };
             header?: never;
             path: {
@@ -4464,6 +5325,105 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Findings"];
                 };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_lint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Drafted"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingsOfDraft"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_realms_by_realm_lint_dismissals_by_fingerprint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                fingerprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DismissalSent"];
+            };
+        };
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_realms_by_realm_lint_dismissals_by_fingerprint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                fingerprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description why there is no answer */
             default: {

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
@@ -12,7 +12,8 @@ import styles from "./rail.module.css";
 export function Rail() {
   const realms = governed(useRealms().data?.realms);
   const server = useRights();
-  const first = realms[0];
+  const { realm: here } = useParams({ strict: false });
+  const first = realms.find((one) => one.name === here) ?? realms[0];
   const reads = useRights(first?.name ?? "");
   return (
     <nav className={styles.rail} aria-label={t("Main")}>
@@ -32,8 +33,36 @@ export function Rail() {
           .map((realm) => (
             <Policies key={realm.name} realm={realm} />
           ))}
+        {realms
+          .filter((realm) => realm.model === "gravitino" && reads.may("statement.list"))
+          .map((realm) => (
+            <RealmItem
+              key={realm.name}
+              realm={realm}
+              page="roles"
+              icon="roles"
+              text={t("Roles and grants")}
+            />
+          ))}
+        {realms
+          .filter((realm) => realm.model.startsWith("cdap") && reads.may("statement.list"))
+          .map((realm) => (
+            <RealmItem
+              key={realm.name}
+              realm={realm}
+              page="privileges"
+              icon="privileges"
+              text={t("Privileges")}
+            />
+          ))}
         {first && reads.may("statement.list") && (
           <RealmItem realm={first} page="statements" icon="statements" text={t("Statements")} />
+        )}
+        {first && reads.may("subject.search") && (
+          <RealmItem realm={first} page="matrix" icon="matrix" text={t("Matrix")} />
+        )}
+        {first && reads.may("realm.plan") && (
+          <RealmItem realm={first} page="plan" icon="plan" text={t("Plan")} />
         )}
       </Group>
       <Group title={t("Watch")}>

@@ -380,7 +380,7 @@ class StatementGiven(StatementParts, Given, kw_only=True):
     id: str
 
 
-class ReachGiven(Given, kw_only=True):
+class StatementReachGiven(Given, kw_only=True):
     """How many stored users a statement is about, and how many stored entities."""
 
     users: int
@@ -408,7 +408,7 @@ class StatementRow(StatementGiven, kw_only=True):
     words: list[WordGiven]
     mark: str = ""
     editable: bool = True
-    reach: ReachGiven | None = None
+    reach: StatementReachGiven | None = None
     changed: ChangedGiven | None = None
     source: str | None = None
     direct: bool = False
@@ -723,13 +723,15 @@ class OperationGiven(Given, kw_only=True):
 class PrivilegeGiven(Given, kw_only=True):
     """A privilege of a model, and the types on which it may be granted.
 
-    `display` is what people call it; those of a `group` are shown together.
+    `display` is what people call it; those of a `group` are shown together. One that is not
+    `grantable` only follows from others.
     """
 
     name: str
     title: str
     display: str
     group: str
+    grantable: bool
     on: list[str]
 
 

@@ -300,6 +300,7 @@ def operations(exchange: Exchange) -> Answered:
                 title=one.title,
                 display=vocabulary.display(one),
                 group=vocabulary.privilege_group(one),
+                grantable=one.grantable,
                 on=sorted(one.on),
             )
             for one in model.privileges.values()

@@ -12,8 +12,8 @@ from msgspec import structs
 
 from lakewarden.http.admin.bodies import (
     ChangedGiven,
-    ReachGiven,
     StatementGiven,
+    StatementReachGiven,
     StatementRow,
     Statements,
     StatementSent,
@@ -190,7 +190,7 @@ def _rows(exchange: Exchange, shown: Sequence[Statement]) -> list[StatementRow]:
             words=words_given(sentences.statement(one)),
             mark=marks.get(one.id, ""),
             editable=one.id not in unchangeable,
-            reach=None if reach is None else ReachGiven(**asdict(reach.of(one))),
+            reach=None if reach is None else StatementReachGiven(**asdict(reach.of(one))),
             changed=changed.get(one.id),
         )
         bearing = near.get(one.id)

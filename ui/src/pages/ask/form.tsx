@@ -35,6 +35,9 @@ export function AskTabs({ search }: { search: Question }) {
       <Link to="/ask/what" search={{ realm, who, do: act }} activeOptions={exact}>
         {t("What may …?")}
       </Link>
+      <Link to="/ask/compare" search={{ realm, a: who, do: act }} activeOptions={exact}>
+        {t("Compare")}
+      </Link>
     </Tabs>
   );
 }

@@ -8,9 +8,11 @@ import { bare, Name } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
+import { Segments } from "../../parts/tabs";
 import { count, t } from "../../words";
 import styles from "./ask.module.css";
 import { AskTabs, Examples, QuestionForm } from "./form";
+import { Reasons } from "./reasons";
 import { quoted } from "./shell-word";
 
 const route = getRouteApi("/ask/who");
@@ -47,10 +49,31 @@ function Answer({ realm, act, on }: { realm: string; act: string; on?: string })
     "/api/v1/realms/{realm}/who",
     {
       params: { path: { realm } },
-      body: { operation: act, entity: on || null, page: { limit } },
+      body: {
+        operation: act,
+        entity: on || null,
+        page: { limit, skip: 0, token: "" },
+        reasons: false,
+      },
     },
     { retry: false, placeholderData: (before) => before },
   );
+  const why = $api.useQuery(
+    "post",
+    "/api/v1/realms/{realm}/who",
+    {
+      params: { path: { realm } },
+      body: {
+        operation: act,
+        entity: on || null,
+        page: { limit: 1, skip: 0, token: "" },
+        reasons: true,
+      },
+    },
+    { retry: false },
+  );
+  const [shape, setShape] = useState<"reasons" | "people">("reasons");
+  const reasons = why.data?.reasons;
   if (asked.isPending) return <Loading rows={6} />;
   if (asked.error)
     return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
@@ -75,7 +98,25 @@ function Answer({ realm, act, on }: { realm: string; act: string; on?: string })
             {note}
           </p>
         ))}
-        {users.length === 0 ? (
+        {reasons && reasons.length > 0 && (
+          <div className={styles.shape}>
+            <Segments
+              label={t("Show by")}
+              value={shape}
+              options={[
+                [
+                  "reasons",
+                  t("{n, plural, one {# reason} other {# reasons}}", { n: reasons.length }),
+                ],
+                ["people", t("People")],
+              ]}
+              onChange={setShape}
+            />
+          </div>
+        )}
+        {reasons && reasons.length > 0 && shape === "reasons" ? (
+          <Reasons realm={realm} act={act} on={on} reasons={reasons} />
+        ) : users.length === 0 ? (
           <Empty title={t("No stored rule lets anybody do this.")} />
         ) : (
           <Table
@@ -108,7 +149,7 @@ function Answer({ realm, act, on }: { realm: string; act: string; on?: string })
             ]}
           />
         )}
-        {users.length < total && (
+        {users.length < total && !(reasons && shape === "reasons") && (
           <p className={styles.note}>
             <Button
               onClick={() => {

@@ -2,14 +2,16 @@ import { useState } from "react";
 
 import { $api, api, problemOf, type Schemas } from "../../api/client";
 import { getRouteApi } from "@tanstack/react-router";
+import { useKeys } from "../../app/keys";
 import { useRights } from "../../api/rights";
 import { useRealms } from "../../api/server";
 import { Button } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
-import { Filters, SelectField } from "../../parts/fields";
+import { Check, Filters, SelectField, TextField } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
 import { Name } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
+import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { say } from "../../parts/toast";
@@ -22,30 +24,96 @@ type Row = Schemas["AuditRowGiven"];
 
 /** Who did what, the newest first. */
 export default function Audit() {
-  const { realm } = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
   const realms = useRealms().data?.realms ?? [];
   const [size, setSize] = useState(STEP);
+  const [live, setLive] = useState(false);
   const [open, setOpen] = useState<Row | null>(null);
+  const { from, until, outcome, ...texts } = search;
   const trail = $api.useQuery(
     "get",
     "/api/v1/audit",
-    { params: { query: { realm, last: size } } },
-    { retry: false, placeholderData: (before) => before },
+    {
+      params: {
+        query: {
+          ...texts,
+          outcome: OUTCOMES.find((one) => one === outcome),
+          from: moments(from),
+          until: moments(until),
+          order: "newest",
+          "page.limit": size,
+        },
+      },
+    },
+    { retry: false, placeholderData: (before) => before, refetchInterval: live ? 3_000 : false },
   );
-  const rows = [...(trail.data?.rows ?? [])].reverse();
+  useKeys({
+    ".": () => {
+      setLive((before) => !before);
+    },
+  });
+  const rows = trail.data?.rows ?? [];
+  const set = (part: keyof typeof search) => (value: string) => {
+    setSize(STEP);
+    void navigate({ search: { ...search, [part]: value || undefined } });
+  };
+  const field = (part: "actor" | "operation" | "target" | "q", label: string, hint?: string) => (
+    <Settled
+      key={`${part} ${search[part] ?? ""}`}
+      label={label}
+      hint={hint}
+      value={search[part] ?? ""}
+      onSettle={set(part)}
+    />
+  );
   return (
     <Page title={t("Audit")} acts={<Verify />}>
       <Filters>
         <SelectField
           label={t("Realm")}
-          value={realm ?? ""}
+          value={search.realm ?? ""}
           options={[
             ["", t("All")],
             ...realms.map((one) => [one.name, one.title || one.name] as const),
           ]}
           onChange={(event) => {
-            void navigate({ search: { realm: event.target.value || undefined } });
+            set("realm")(event.target.value);
+          }}
+        />
+        {field("actor", t("Who"))}
+        {field("operation", t("Did"), t("how it begins"))}
+        {field("target", t("On"), t("how it begins"))}
+        <SelectField
+          label={t("Outcome")}
+          value={outcome ?? ""}
+          options={[["", t("Any")], ...OUTCOMES.map((one) => [one, one] as const)]}
+          onChange={(event) => {
+            set("outcome")(event.target.value);
+          }}
+        />
+        <TextField
+          label={t("From")}
+          type="date"
+          value={from ?? ""}
+          onChange={(event) => {
+            set("from")(event.target.value);
+          }}
+        />
+        <TextField
+          label={t("Until")}
+          type="date"
+          value={until ?? ""}
+          onChange={(event) => {
+            set("until")(event.target.value);
+          }}
+        />
+        {field("q", t("Anywhere"))}
+        <Check
+          label={t("Live")}
+          checked={live}
+          onChange={(event) => {
+            setLive(event.target.checked);
           }}
         />
       </Filters>
@@ -53,7 +121,17 @@ export default function Audit() {
       {trail.error && (
         <ProblemView problem={problemOf(trail.error)} onRetry={() => void trail.refetch()} />
       )}
-      {trail.data && rows.length === 0 && <Empty title={t("No row fits.")} />}
+      {trail.data && rows.length === 0 && (
+        <Empty title={t("No row fits.")}>
+          <Button
+            onClick={() => {
+              void navigate({ search: {} });
+            }}
+          >
+            {t("Clear the filters")}
+          </Button>
+        </Empty>
+      )}
       {rows.length > 0 && (
         <Card pad={false}>
           <Table
@@ -115,9 +193,55 @@ export default function Audit() {
         }}
         title={open && <code>{said(open, "operation")}</code>}
       >
+        {open && (
+          <p>
+            <Sentence words={open.words} large />
+          </p>
+        )}
         {open && <pre className={styles.event}>{JSON.stringify(open, null, 2)}</pre>}
       </Drawer>
     </Page>
+  );
+}
+
+const OUTCOMES = ["allow", "deny", "error"] as const;
+
+/** The first moment of a day that was picked. */
+function moments(day: string | undefined): string | undefined {
+  return day && /^\d{4}-\d\d-\d\d$/.test(day)
+    ? new Date(`${day}T00:00:00`).toISOString()
+    : undefined;
+}
+
+/** A field whose text counts when it is left, or with Enter. */
+function Settled({
+  label,
+  hint,
+  value,
+  onSettle,
+}: {
+  label: string;
+  hint?: string;
+  value: string;
+  onSettle: (value: string) => void;
+}) {
+  const [text, setText] = useState(value);
+  const settle = () => {
+    if (text !== value) onSettle(text);
+  };
+  return (
+    <TextField
+      label={label}
+      hint={hint}
+      value={text}
+      onChange={(event) => {
+        setText(event.target.value);
+      }}
+      onBlur={settle}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") settle();
+      }}
+    />
   );
 }
 

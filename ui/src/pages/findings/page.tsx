@@ -1,7 +1,10 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
 
-import { $api, problemOf } from "../../api/client";
+import { $api, problemOf, type Schemas } from "../../api/client";
+import { useRights } from "../../api/rights";
 import { governed, useRealms } from "../../api/server";
+import { Drawer } from "../../parts/drawer";
 import { Filters, SelectField } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
 import { Name } from "../../parts/name";
@@ -9,26 +12,41 @@ import { Card, Page } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { t } from "../../words";
+import { Detail } from "./detail";
+import styles from "./findings.module.css";
+
+type Finding = Schemas["FindingGiven"];
 
 const route = getRouteApi("/findings");
 
 /** What lint found in the rules of a realm, with how to mend it. */
 export default function Findings() {
-  const { realm: chosen, rule, severity } = route.useSearch();
+  const { realm: chosen, rule, severity, left } = route.useSearch();
   const navigate = route.useNavigate();
   const realms = governed(useRealms().data?.realms);
   const realm = chosen ?? realms[0]?.name ?? "";
+  const dismissed = left === "yes" ? "true" : "false";
   const lint = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/lint",
+    {
+      params: {
+        path: { realm },
+        query: { rule, severity: known(severity), dismissed, "page.limit": 1000 },
+      },
+    },
+    { enabled: realm !== "", retry: false, placeholderData: (before) => before },
+  );
+  const all = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/lint",
     { params: { path: { realm }, query: { "page.limit": 1000 } } },
     { enabled: realm !== "", retry: false },
   );
-  const all = lint.data?.findings ?? [];
-  const rules = [...new Set(all.map((one) => one.rule))].sort();
-  const shown = all.filter(
-    (one) => (!rule || one.rule === rule) && (!severity || one.severity === severity),
-  );
+  const rights = useRights(realm);
+  const [open, setOpen] = useState<Finding | null>(null);
+  const shown = lint.data?.findings ?? [];
+  const rules = [...new Set((all.data?.findings ?? []).map((one) => one.rule))].sort();
   return (
     <Page title={t("Findings")}>
       <Filters>
@@ -47,10 +65,12 @@ export default function Findings() {
             ["", t("Any")],
             ["error", t("Error")],
             ["warning", t("Warning")],
-            ["info", t("Info")],
+            ["note", t("Note")],
           ]}
           onChange={(event) => {
-            void navigate({ search: { realm, rule, severity: event.target.value || undefined } });
+            void navigate({
+              search: { realm, rule, left, severity: event.target.value || undefined },
+            });
           }}
         />
         <SelectField
@@ -58,7 +78,22 @@ export default function Findings() {
           value={rule ?? ""}
           options={[["", t("Any")], ...rules.map((one) => [one, one] as const)]}
           onChange={(event) => {
-            void navigate({ search: { realm, severity, rule: event.target.value || undefined } });
+            void navigate({
+              search: { realm, severity, left, rule: event.target.value || undefined },
+            });
+          }}
+        />
+        <SelectField
+          label={t("Show")}
+          value={left ?? ""}
+          options={[
+            ["", t("Open")],
+            ["yes", t("Dismissed")],
+          ]}
+          onChange={(event) => {
+            void navigate({
+              search: { realm, severity, rule, left: event.target.value || undefined },
+            });
           }}
         />
       </Filters>
@@ -68,7 +103,13 @@ export default function Findings() {
       )}
       {lint.data && shown.length === 0 && (
         <Empty
-          title={all.length ? t("No finding fits these filters.") : t("The rules look fine.")}
+          title={
+            rule || severity || left
+              ? t("No finding fits these filters.")
+              : t("{n, plural, one {# rule} other {# rules}} looked, nothing found.", {
+                  n: lint.data.rules,
+                })
+          }
         />
       )}
       {shown.length > 0 && (
@@ -76,17 +117,24 @@ export default function Findings() {
           <Table
             label={t("Findings")}
             rows={shown}
-            total={shown.length}
-            rowKey={(one) => `${one.rule} ${one.kind} ${one.name} ${one.says}`}
+            total={lint.data?.total}
+            rowKey={(one) => one.fingerprint}
+            onOpen={setOpen}
             columns={[
               {
                 key: "severity",
                 title: t("Severity"),
                 cell: (one) => (
-                  <>
+                  <button
+                    type="button"
+                    className={styles.open}
+                    onClick={() => {
+                      setOpen(one);
+                    }}
+                  >
                     <Glyph state={one.severity === "error" ? "deny" : "partial"} size={14} />{" "}
                     {one.severity}
-                  </>
+                  </button>
                 ),
               },
               {
@@ -113,6 +161,32 @@ export default function Findings() {
           />
         </Card>
       )}
+      <Drawer
+        open={open !== null}
+        onClose={() => {
+          setOpen(null);
+        }}
+        title={open && <code>{open.rule}</code>}
+      >
+        {open && (
+          <Detail
+            key={open.fingerprint}
+            realm={realm}
+            finding={open}
+            canRemove={rights.may("statement.remove")}
+            canDismiss={rights.may("realm.alter")}
+            onDone={() => {
+              setOpen(null);
+            }}
+          />
+        )}
+      </Drawer>
     </Page>
   );
+}
+
+function known(severity: string | undefined): "error" | "warning" | "note" | undefined {
+  return severity === "error" || severity === "warning" || severity === "note"
+    ? severity
+    : undefined;
 }

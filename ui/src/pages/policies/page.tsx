@@ -5,14 +5,15 @@ import { useState } from "react";
 import { $api, problemOf, type Problem } from "../../api/client";
 import { Button, buttonClass } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
+import { EffectCard, useEffectOf, type Draft as EffectDraft } from "../../parts/effect";
+import { History } from "../../parts/history";
 import { Name } from "../../parts/name";
-import { Card, Page, Tag } from "../../parts/page";
+import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { t } from "../../words";
 import { Editor } from "./editor";
-import styles from "./policies.module.css";
 import { EMPTY, policy, remove, save, type PolicyInfo } from "./policy";
 
 const one = getRouteApi("/r/$realm/policy");
@@ -126,6 +127,8 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
     enableBeforeUnload: false,
     withResolver: true,
   });
+  const effect = useEffectOf(realm, dirty || !urn ? drafted(urn, info) : null);
+  const isSeen = effect.isCurrent && (effect.shown !== undefined || effect.isDenied);
   const title = info.displayName || (urn ? urn : t("New policy"));
   const isActive = stored.state === "ACTIVE";
   return (
@@ -154,7 +157,7 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
               )}
               <Button
                 look="main"
-                disabled={busy || !info.displayName.trim() || (!dirty && urn !== "")}
+                disabled={busy || !info.displayName.trim() || (!dirty && urn !== "") || !isSeen}
                 onClick={() => void store(info, t("Policy saved"))}
               >
                 {urn ? t("Save") : t("Save as inactive policy")}
@@ -172,8 +175,18 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
         </p>
       )}
       {problem && <ProblemView problem={problem} />}
-      <div className={styles.stack}>
-        {urn && <InWords realm={realm} urn={urn} />}
+      <Beside
+        side={
+          dirty || !urn ? (
+            <EffectCard realm={realm} effect={effect} />
+          ) : (
+            <>
+              <InWords realm={realm} urn={urn} />
+              <History realm={realm} about={{ statement: urn }} />
+            </>
+          )
+        }
+      >
         <Editor
           realm={realm}
           info={info}
@@ -181,7 +194,7 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
           onChange={change}
           disabled={locked || busy}
         />
-      </div>
+      </Beside>
       <Confirm
         open={leave.status === "blocked"}
         title={t("Leave without saving?")}
@@ -199,21 +212,16 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
   );
 }
 
-/** What is done with a stored policy as a whole. */
-function Switches({
-  realm,
-  urn,
-  stored,
-  busy,
-  store,
-}: {
+interface SwitchesProps {
   realm: string;
   urn: string;
   stored: PolicyInfo;
   busy: boolean;
   store: (info: PolicyInfo, said: string) => Promise<void>;
-}) {
-  const isActive = stored.state === "ACTIVE";
+}
+
+/** What is done with a stored policy as a whole. */
+function Switches({ realm, urn, stored, busy, store }: SwitchesProps) {
   return (
     <>
       <Link
@@ -226,23 +234,60 @@ function Switches({
       </Link>
       {stored.editable !== false && (
         <>
-          <Button
-            disabled={busy}
-            onClick={() =>
-              void store(
-                { ...stored, state: isActive ? "INACTIVE" : "ACTIVE" },
-                isActive ? t("Policy is inactive now") : t("Policy is active now"),
-              )
-            }
-          >
-            {isActive ? t("Deactivate") : t("Activate")}
-          </Button>
+          <Switch realm={realm} urn={urn} stored={stored} busy={busy} store={store} />
           <Remove realm={realm} urn={urn} name={stored.displayName || urn} />
         </>
       )}
     </>
   );
 }
+
+/** Activates or deactivates a policy, once its effect was seen. */
+function Switch({ realm, urn, stored, busy, store }: SwitchesProps) {
+  const [open, setOpen] = useState(false);
+  const isActive = stored.state === "ACTIVE";
+  const next = { ...stored, state: isActive ? "INACTIVE" : "ACTIVE" };
+  const effect = useEffectOf(realm, open ? drafted(urn, next) : null, 0);
+  const act = isActive ? t("Deactivate") : t("Activate");
+  return (
+    <>
+      <Button
+        disabled={busy}
+        onClick={() => {
+          setOpen(true);
+        }}
+      >
+        {act}
+      </Button>
+      <Confirm
+        open={open}
+        title={
+          isActive
+            ? t("Deactivate {name}?", { name: stored.displayName })
+            : t("Activate {name}?", { name: stored.displayName })
+        }
+        act={isActive ? t("Deactivate policy") : t("Activate policy")}
+        disabled={!effect.isCurrent}
+        onAct={() => {
+          setOpen(false);
+          void store(next, isActive ? t("Policy is inactive now") : t("Policy is active now"));
+        }}
+        onClose={() => {
+          setOpen(false);
+        }}
+      >
+        <EffectCard realm={realm} effect={effect} />
+      </Confirm>
+    </>
+  );
+}
+
+/** The policy as a draft that the server tries. */
+function drafted(urn: string, info: PolicyInfo): EffectDraft {
+  return { policies: { put: [{ name: urn || NEW, value: info }] } };
+}
+
+const NEW = "urn:li:dataHubPolicy:new";
 
 /** What was typed before, in this tab. */
 function kept(key: string): PolicyInfo | null {
@@ -275,6 +320,7 @@ function Remove({ realm, urn, name }: { realm: string; urn: string; name: string
   const queries = useQueryClient();
   const [open, setOpen] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const effect = useEffectOf(realm, open ? { policies: { remove: [urn] } } : null, 0);
   const act = async () => {
     try {
       await remove(realm, urn);
@@ -302,6 +348,7 @@ function Remove({ realm, urn, name }: { realm: string; urn: string; name: string
         open={open}
         title={t("Remove {name}?", { name })}
         act={t("Remove policy")}
+        disabled={!effect.isCurrent}
         onAct={() => void act()}
         onClose={() => {
           setOpen(false);
@@ -312,6 +359,7 @@ function Remove({ realm, urn, name }: { realm: string; urn: string; name: string
             "What only this policy gives is lost with the next request. Deactivate it to keep it.",
           )}
         </p>
+        <EffectCard realm={realm} effect={effect} />
         {problem && <ProblemView problem={problem} />}
       </Confirm>
     </>

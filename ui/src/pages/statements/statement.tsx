@@ -5,11 +5,14 @@ import { $api, api, problemOf, type Problem, type Schemas } from "../../api/clie
 import { useRights } from "../../api/rights";
 import { Button } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
+import { EffectCard, useEffectOf } from "../../parts/effect";
+import { History } from "../../parts/history";
 import { bare, Name } from "../../parts/name";
-import { Card, Page, Tag } from "../../parts/page";
+import { Beside, Card, Page, Tag } from "../../parts/page";
+import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
-import { t } from "../../words";
+import { count, t } from "../../words";
 import styles from "./statement.module.css";
 
 const route = getRouteApi("/r/$realm/statement");
@@ -21,7 +24,7 @@ export default function StatementPage() {
   const stored = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/statements/{id}",
-    { params: { path: { realm, id: id ?? "" } } },
+    { params: { path: { realm, id: id ?? "" }, query: { fields: "reach,changed" } } },
     { enabled: Boolean(id), retry: false },
   );
   const one = stored.data;
@@ -51,55 +54,82 @@ export default function StatementPage() {
       {id && stored.isPending && <Loading />}
       {stored.error && <ProblemView problem={problemOf(stored.error)} />}
       {one && (
-        <Card>
-          <dl className={styles.facts}>
-            <dt>{t("Who")}</dt>
-            <dd>
-              <ul>
-                {one.to.map((who) => (
-                  <li key={who}>
-                    <Link to="/principal" search={{ realm, p: who }}>
-                      <Name text={who} />
-                    </Link>
-                  </li>
-                ))}
-              </ul>
-            </dd>
-            <dt>{t("What")}</dt>
-            <dd>
-              <code>{one.privileges.join(", ")}</code>
-            </dd>
-            <dt>{t("Which")}</dt>
-            <dd>
-              {one.on && (
-                <Link to="/asset" search={{ realm, e: one.on }}>
-                  <Name text={one.on} cut={200} />
-                </Link>
+        <Beside side={<History realm={realm} about={{ statement: one.id }} />}>
+          <Card>
+            <p className={styles.words}>
+              <Sentence words={one.words} large />
+            </p>
+            <dl className={styles.facts}>
+              <dt>{t("Who")}</dt>
+              <dd>
+                <ul>
+                  {one.to.map((who) => (
+                    <li key={who}>
+                      <Link to="/principal" search={{ realm, p: who }}>
+                        <Name text={who} />
+                      </Link>
+                    </li>
+                  ))}
+                </ul>
+              </dd>
+              <dt>{t("What")}</dt>
+              <dd>
+                <code>{one.privileges.join(", ")}</code>
+              </dd>
+              <dt>{t("Which")}</dt>
+              <dd>
+                {one.on && (
+                  <Link to="/asset" search={{ realm, e: one.on }}>
+                    <Name text={one.on} cut={200} />
+                  </Link>
+                )}
+                {one.matching && <code>{one.matching}</code>}
+                {one.where && <Criteria rows={one.where} />}
+                {!one.on && !one.matching && !one.where && t("everything")}
+              </dd>
+              {one.constraint && (
+                <>
+                  <dt>{t("Limits")}</dt>
+                  <dd>
+                    <Criteria rows={one.constraint} />
+                  </dd>
+                </>
               )}
-              {one.matching && <code>{one.matching}</code>}
-              {one.where && <Criteria rows={one.where} />}
-              {!one.on && !one.matching && !one.where && t("everything")}
-            </dd>
-            {one.constraint && (
-              <>
-                <dt>{t("Limits")}</dt>
-                <dd>
-                  <Criteria rows={one.constraint} />
-                </dd>
-              </>
-            )}
-            {(one.valid_from ?? one.valid_until) && (
-              <>
-                <dt>{t("When")}</dt>
-                <dd>{[one.valid_from, one.valid_until].map((at) => at ?? "…").join(" – ")}</dd>
-              </>
-            )}
-            <dt>{t("Id")}</dt>
-            <dd>
-              <code>{one.id}</code>
-            </dd>
-          </dl>
-        </Card>
+              {(one.valid_from ?? one.valid_until) && (
+                <>
+                  <dt>{t("When")}</dt>
+                  <dd>{[one.valid_from, one.valid_until].map((at) => at ?? "…").join(" – ")}</dd>
+                </>
+              )}
+              {one.reach && (
+                <>
+                  <dt>{t("Reaches")}</dt>
+                  <dd>
+                    {t(
+                      "{users, plural, one {# person} other {# people}} × {entities} entities, whatever else allows or denies",
+                      {
+                        users: one.reach.users,
+                        entities: count(one.reach.entities),
+                      },
+                    )}
+                  </dd>
+                </>
+              )}
+              {one.mark && (
+                <>
+                  <dt>{t("Kept by")}</dt>
+                  <dd>
+                    <Name text={one.mark} />
+                  </dd>
+                </>
+              )}
+              <dt>{t("Id")}</dt>
+              <dd>
+                <code>{one.id}</code>
+              </dd>
+            </dl>
+          </Card>
+        </Beside>
       )}
     </Page>
   );
@@ -109,15 +139,16 @@ function Criteria({ rows }: { rows: unknown }) {
   return <code>{JSON.stringify(rows)}</code>;
 }
 
-function Remove({ realm, one }: { realm: string; one: Schemas["StatementGiven"] }) {
+function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] }) {
   const rights = useRights(realm);
   const navigate = useNavigate();
   const [open, setOpen] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  if (!rights.may("statement.remove")) return null;
+  const effect = useEffectOf(realm, open ? { remove: [one.id] } : null, 0);
+  if (!rights.may("statement.remove") || one.editable === false) return null;
   const remove = async () => {
     const { error } = await api.DELETE("/api/v1/realms/{realm}/statements/{id}", {
-      params: { path: { realm, id: one.id } },
+      params: { path: { realm, id: one.id }, query: { mark: one.mark || undefined } },
     });
     if (error) {
       setProblem(problemOf(error));
@@ -141,6 +172,7 @@ function Remove({ realm, one }: { realm: string; one: Schemas["StatementGiven"] 
         open={open}
         title={t("Remove this statement?")}
         act={t("Remove statement")}
+        disabled={!effect.isCurrent}
         onAct={() => void remove()}
         onClose={() => {
           setOpen(false);
@@ -154,6 +186,7 @@ function Remove({ realm, one }: { realm: string; one: Schemas["StatementGiven"] 
             },
           )}
         </p>
+        <EffectCard realm={realm} effect={effect} />
         {problem && <ProblemView problem={problem} />}
       </Confirm>
     </>

@@ -1,0 +1,362 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { $api, callDialect, problemOf, type Problem, type Schemas } from "../../api/client";
+import { useRealm } from "../../api/server";
+import { suggest } from "../../api/suggest";
+import { Button } from "../../parts/button";
+import { Drawer } from "../../parts/drawer";
+import { EffectCard, useEffectOf } from "../../parts/effect";
+import { Check, Filters } from "../../parts/fields";
+import { Glyph } from "../../parts/glyph";
+import { bare, kindOf, Name } from "../../parts/name";
+import { Card, Page } from "../../parts/page";
+import { Picker } from "../../parts/picker";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { Table } from "../../parts/table";
+import { say } from "../../parts/toast";
+import { t } from "../../words";
+import styles from "./privileges.module.css";
+
+const route = getRouteApi("/r/$realm/privileges");
+const BASE = "/v3/security/authorization/privileges";
+
+interface Row {
+  principal: string;
+  anchor: string;
+  held: string[];
+  ids: string[];
+  fixed: boolean;
+}
+
+/** CDAP's privileges: who holds which actions on which entity or pattern of names. */
+export default function Privileges() {
+  const { realm } = route.useParams();
+  const { on = "", to = "" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const known = useRealm(realm);
+  const [entity, setEntity] = useState(on);
+  const [person, setPerson] = useState(to);
+  const [open, setOpen] = useState<Row | null>(null);
+  const stored = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/statements",
+    {
+      params: {
+        path: { realm },
+        query: { on: on || undefined, to: to || undefined, "page.limit": 1000 },
+      },
+    },
+    { retry: false, placeholderData: (before) => before },
+  );
+  const vocabulary = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/operations",
+    { params: { path: { realm } } },
+    { staleTime: 300_000, retry: false },
+  );
+  const actions = (vocabulary.data?.privileges ?? [])
+    .filter((one) => one.grantable)
+    .map((one) => one.name);
+  const rows = rowsOf(stored.data?.statements ?? []);
+  return (
+    <Page
+      title={t("Privileges")}
+      acts={
+        <Button
+          look="main"
+          onClick={() => {
+            setOpen({ principal: to, anchor: on, held: [], ids: [], fixed: false });
+          }}
+        >
+          {t("New grant")}
+        </Button>
+      }
+    >
+      <p role="note" className={styles.note}>
+        {known?.model === "cdap_parent_write"
+          ? t("In this generation WRITE on the parent creates; what is granted is not inherited.")
+          : t(
+              "Nothing is inherited here: what is granted on a namespace says nothing about what is inside.",
+            )}
+      </p>
+      <Filters>
+        <Picker
+          label={t("On")}
+          placeholder={t("on which entity")}
+          value={entity}
+          onChange={(value) => {
+            setEntity(value);
+            if (value === "" || value.includes(":"))
+              void navigate({ search: { on: value || undefined, to: to || undefined } });
+          }}
+          suggest={suggest("entity", realm)}
+          source={`entities ${realm}`}
+        />
+        <Picker
+          label={t("To whom")}
+          placeholder={t("to whom")}
+          value={person}
+          onChange={(value) => {
+            setPerson(value);
+            if (value === "" || /^(user|group|role):/.test(value))
+              void navigate({ search: { on: on || undefined, to: value || undefined } });
+          }}
+          suggest={suggest("user,group,role", realm)}
+          source={`people ${realm}`}
+        />
+      </Filters>
+      {stored.isPending && <Loading rows={8} />}
+      {stored.error && (
+        <ProblemView problem={problemOf(stored.error)} onRetry={() => void stored.refetch()} />
+      )}
+      {stored.data && rows.length === 0 && (
+        <Empty title={t("Nobody holds anything here: grant it.")} />
+      )}
+      {rows.length > 0 && (
+        <Card pad={false}>
+          <Table
+            label={t("Privileges")}
+            rows={rows}
+            total={rows.length}
+            rowKey={(row) => `${row.principal} ${row.anchor}`}
+            onOpen={(row) => {
+              if (!row.fixed) setOpen(row);
+            }}
+            columns={[
+              {
+                key: "who",
+                title: t("Who"),
+                cell: (row) => (
+                  <Link to="/principal" search={{ realm, p: row.principal }}>
+                    <Name text={bare(row.principal)} />
+                  </Link>
+                ),
+              },
+              {
+                key: "on",
+                title: t("On"),
+                cell: (row) => (
+                  <>
+                    <small>{kindOf(row.anchor)}</small> <Name text={bare(row.anchor)} cut={60} />
+                    {/[*?]/.test(row.anchor) && <small> {t("a pattern")}</small>}
+                  </>
+                ),
+              },
+              ...actions.map((action) => ({
+                key: action,
+                title: action,
+                minor: actions.length > 5,
+                cell: (row: Row) =>
+                  row.held.includes(action) ? (
+                    <Glyph state="allow" size={14} label={t("held")} />
+                  ) : (
+                    <Glyph state="none" size={14} label={t("not held")} />
+                  ),
+              })),
+              {
+                key: "change",
+                title: t("Change"),
+                cell: (row) =>
+                  row.fixed ? (
+                    t("comes with CDAP")
+                  ) : (
+                    <Button
+                      look="quiet"
+                      onClick={() => {
+                        setOpen(row);
+                      }}
+                    >
+                      {t("Change…")}
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+        </Card>
+      )}
+      <Drawer
+        open={open !== null}
+        onClose={() => {
+          setOpen(null);
+        }}
+        title={open?.anchor ? t("Change a grant") : t("New grant")}
+      >
+        {open && (
+          <Grant
+            key={`${open.principal} ${open.anchor}`}
+            realm={realm}
+            row={open}
+            actions={actions}
+            onDone={() => {
+              setOpen(null);
+            }}
+          />
+        )}
+      </Drawer>
+    </Page>
+  );
+}
+
+/** One row for each principal and entity or pattern; patterns last. */
+function rowsOf(statements: Schemas["StatementRow"][]): Row[] {
+  const rows = new Map<string, Row>();
+  for (const one of statements) {
+    const anchor = one.on ?? one.matching;
+    if (!anchor) continue;
+    for (const principal of one.to) {
+      const key = `${principal} ${anchor}`;
+      const row = rows.get(key) ?? {
+        principal,
+        anchor,
+        held: [],
+        ids: [],
+        fixed: false,
+      };
+      rows.set(key, {
+        ...row,
+        held: [...new Set([...row.held, ...one.privileges])],
+        ids: [...row.ids, one.id],
+        fixed: row.fixed || one.editable === false,
+      });
+    }
+  }
+  const isPattern = (row: Row) => Number(/[*?]/.test(row.anchor));
+  return [...rows.values()].sort(
+    (one, other) =>
+      isPattern(one) - isPattern(other) ||
+      one.anchor.localeCompare(other.anchor) ||
+      one.principal.localeCompare(other.principal),
+  );
+}
+
+function Grant({
+  realm,
+  row,
+  actions,
+  onDone,
+}: {
+  realm: string;
+  row: Row;
+  actions: string[];
+  onDone: () => void;
+}) {
+  const queries = useQueryClient();
+  const [principal, setPrincipal] = useState(row.principal);
+  const [anchor, setAnchor] = useState(row.anchor);
+  const [held, setHeld] = useState(row.held);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const whole = kindOf(principal) ? principal : `user:${principal}`;
+  const isPattern = /[*?]/.test(anchor);
+  const ready = bare(whole) !== "" && kindOf(anchor) !== "";
+  const isChanged = [...held].sort().join() !== [...row.held].sort().join();
+  const id = row.ids[0] ?? `${whole}/${anchor}`;
+  const effect = useEffectOf(
+    realm,
+    !ready || !isChanged
+      ? null
+      : held.length === 0
+        ? { remove: row.ids }
+        : {
+            put: [
+              {
+                id,
+                active: true,
+                mark: "",
+                effect: "allow",
+                title: "",
+                privileges: held,
+                to: [whole],
+                ...(isPattern ? { matching: anchor } : { on: anchor }),
+              },
+            ],
+          },
+  );
+  const save = async () => {
+    const [kind, ...name] = whole.split(":");
+    const body = { principal: { name: name.join(":"), type: kind }, ...anchorOf(anchor) };
+    const less = row.held.filter((one) => !held.includes(one));
+    const more = held.filter((one) => !row.held.includes(one));
+    try {
+      // One action at a time: where a list is missing, all are meant.
+      for (const action of less)
+        await callDialect(realm, "POST", `${BASE}/revoke`, { ...body, actions: [action] });
+      for (const action of more)
+        await callDialect(realm, "POST", `${BASE}/grant`, { ...body, actions: [action] });
+    } catch (failure) {
+      setProblem(problemOf(failure));
+      await queries.invalidateQueries();
+      return;
+    }
+    await queries.invalidateQueries();
+    say(t("Privileges saved"));
+    onDone();
+  };
+  return (
+    <form
+      className={styles.grant}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <Picker
+        label={t("Who")}
+        placeholder={t("user:, group: or role:")}
+        value={principal}
+        onChange={setPrincipal}
+        suggest={suggest("user,group,role", realm)}
+        source={`people ${realm}`}
+      />
+      <Picker
+        label={t("On")}
+        placeholder={t("type:name; * and ? stand for any")}
+        value={anchor}
+        onChange={setAnchor}
+        suggest={suggest("entity", realm)}
+        source={`entities ${realm}`}
+      />
+      <fieldset className={styles.actions}>
+        <legend>{t("Actions")}</legend>
+        {actions.map((action) => (
+          <Check
+            key={action}
+            label={action}
+            checked={held.includes(action)}
+            onChange={(event) => {
+              setHeld(
+                event.target.checked ? [...held, action] : held.filter((one) => one !== action),
+              );
+            }}
+          />
+        ))}
+      </fieldset>
+      {ready && isChanged && <EffectCard realm={realm} effect={effect} />}
+      {problem && <ProblemView problem={problem} />}
+      <p>
+        <Button look="main" type="submit" disabled={!ready || !isChanged || !effect.isCurrent}>
+          {held.length === 0 ? t("Revoke") : t("Save grant")}
+        </Button>
+      </p>
+    </form>
+  );
+}
+
+const PARTS: Record<string, string[]> = {
+  instance: ["INSTANCE"],
+  namespace: ["NAMESPACE"],
+  kerberosprincipal: ["KERBEROSPRINCIPAL"],
+  system_service: ["SYSTEM_SERVICE"],
+  program: ["NAMESPACE", "APPLICATION", "PROGRAM"],
+};
+
+/** An entity or pattern as CDAP's calls name it; the last part takes what is left of the name. */
+function anchorOf(anchor: string): { authorizable: object } {
+  const type = kindOf(anchor);
+  const keys = PARTS[type] ?? ["NAMESPACE", type.toUpperCase()];
+  const parts = bare(anchor).split(".");
+  const values = [...parts.slice(0, keys.length - 1), parts.slice(keys.length - 1).join(".")];
+  const entityParts = Object.fromEntries(keys.map((key, place) => [key, values[place] ?? ""]));
+  return { authorizable: { entityType: type.toUpperCase(), entityParts } };
+}

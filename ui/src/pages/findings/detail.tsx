@@ -1,0 +1,190 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { api, problemOf, type Problem, type Schemas } from "../../api/client";
+import { Button } from "../../parts/button";
+import { EffectCard, useEffectOf } from "../../parts/effect";
+import { TextField } from "../../parts/fields";
+import { Name } from "../../parts/name";
+import { ProblemView } from "../../parts/states";
+import { say } from "../../parts/toast";
+import { moment, t } from "../../words";
+import styles from "./findings.module.css";
+
+const DAY = 86_400_000;
+
+/** One finding: what it says, the effect of its fix, and leaving it for a time. */
+export function Detail({
+  realm,
+  finding,
+  canRemove,
+  canDismiss,
+  onDone,
+}: {
+  realm: string;
+  finding: Schemas["FindingGiven"];
+  canRemove: boolean;
+  canDismiss: boolean;
+  onDone: () => void;
+}) {
+  const [fixing, setFixing] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const queries = useQueryClient();
+  const removed = finding.edit?.remove ?? [];
+  const effect = useEffectOf(realm, fixing ? { remove: removed } : null, 0);
+  const done = async (said: string) => {
+    await queries.invalidateQueries();
+    say(said);
+    onDone();
+  };
+  const remove = async () => {
+    for (const id of removed) {
+      const { error } = await api.DELETE("/api/v1/realms/{realm}/statements/{id}", {
+        params: { path: { realm, id } },
+      });
+      if (error) {
+        setProblem(problemOf(error));
+        return;
+      }
+    }
+    await done(t("Statement removed"));
+  };
+  return (
+    <div className={styles.stack}>
+      <p>
+        {finding.kind === "statement" ? (
+          <Link to="/r/$realm/statement" params={{ realm }} search={{ id: finding.name }}>
+            <Name text={finding.name} />
+          </Link>
+        ) : (
+          <Name text={`${finding.kind} ${finding.name}`} />
+        )}{" "}
+        <Name text={finding.says} cut={600} />.
+      </p>
+      <p>{t("How to mend it: {fix}.", { fix: finding.fix })}</p>
+      {problem && <ProblemView problem={problem} />}
+      {removed.length > 0 && !fixing && (
+        <p>
+          <Button
+            onClick={() => {
+              setFixing(true);
+            }}
+          >
+            {t("Preview the fix")}
+          </Button>
+        </p>
+      )}
+      {fixing && (
+        <>
+          <EffectCard realm={realm} effect={effect} />
+          {canRemove && (
+            <p>
+              <Button look="danger" disabled={!effect.isCurrent} onClick={() => void remove()}>
+                {t("Remove the statement")}
+              </Button>
+            </p>
+          )}
+        </>
+      )}
+      {finding.dismissed ? (
+        <Dismissed realm={realm} finding={finding} canDismiss={canDismiss} onDone={done} />
+      ) : (
+        canDismiss && <Dismiss realm={realm} finding={finding} onDone={done} />
+      )}
+    </div>
+  );
+}
+
+function Dismissed({
+  realm,
+  finding,
+  canDismiss,
+  onDone,
+}: {
+  realm: string;
+  finding: Schemas["FindingGiven"];
+  canDismiss: boolean;
+  onDone: (said: string) => Promise<void>;
+}) {
+  const end = async () => {
+    await api.DELETE("/api/v1/realms/{realm}/lint/dismissals/{fingerprint}", {
+      params: { path: { realm, fingerprint: finding.fingerprint } },
+    });
+    await onDone(t("The finding is open again"));
+  };
+  return (
+    <>
+      <p>
+        {t("Dismissed by {by} until {until}: {reason}", {
+          by: finding.dismissed?.by,
+          until: moment(finding.dismissed?.until ?? 0),
+          reason: finding.dismissed?.reason,
+        })}
+      </p>
+      {canDismiss && (
+        <p>
+          <Button onClick={() => void end()}>{t("Open it again")}</Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Dismiss({
+  realm,
+  finding,
+  onDone,
+}: {
+  realm: string;
+  finding: Schemas["FindingGiven"];
+  onDone: (said: string) => Promise<void>;
+}) {
+  const [reason, setReason] = useState("");
+  const [until, setUntil] = useState(() =>
+    new Date(Date.now() + 30 * DAY).toISOString().slice(0, 10),
+  );
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const dismiss = async () => {
+    const { error } = await api.PUT("/api/v1/realms/{realm}/lint/dismissals/{fingerprint}", {
+      params: { path: { realm, fingerprint: finding.fingerprint } },
+      body: { reason, until: `${until}T00:00:00Z` },
+    });
+    if (error) setProblem(problemOf(error));
+    else await onDone(t("Finding dismissed"));
+  };
+  return (
+    <form
+      className={styles.stack}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void dismiss();
+      }}
+    >
+      <h3>{t("Leave it for a time")}</h3>
+      <TextField
+        label={t("Why")}
+        value={reason}
+        required
+        onChange={(event) => {
+          setReason(event.target.value);
+        }}
+      />
+      <TextField
+        label={t("Until")}
+        type="date"
+        value={until}
+        required
+        onChange={(event) => {
+          setUntil(event.target.value);
+        }}
+      />
+      {problem && <ProblemView problem={problem} />}
+      <p>
+        <Button type="submit" disabled={!reason.trim()}>
+          {t("Dismiss")}
+        </Button>
+      </p>
+    </form>
+  );
+}

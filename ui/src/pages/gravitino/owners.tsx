@@ -1,0 +1,141 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { $api, problemOf, type Problem } from "../../api/client";
+import { suggest } from "../../api/suggest";
+import { Button } from "../../parts/button";
+import { EffectCard, useEffectOf } from "../../parts/effect";
+import { bare, kindOf, Name } from "../../parts/name";
+import { Beside, Card, Page } from "../../parts/page";
+import { Picker } from "../../parts/picker";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { say } from "../../parts/toast";
+import { t } from "../../words";
+import { setOwner } from "./gravitino";
+import styles from "./role.module.css";
+import { RoleTabs } from "./roles";
+
+const route = getRouteApi("/r/$realm/owners");
+
+/** Who owns an object, and giving it to somebody else. */
+export default function Owners() {
+  const { realm } = route.useParams();
+  const { e } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [entity, setEntity] = useState(e ?? "");
+  return (
+    <Page title={t("Owners")} heading={t("Roles and grants")}>
+      <RoleTabs realm={realm} />
+      <form
+        className={styles.add}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void navigate({ search: { e: entity || undefined } });
+        }}
+      >
+        <Picker
+          label={t("Object")}
+          placeholder={t("an object: type:metalake:name")}
+          value={entity}
+          onChange={setEntity}
+          suggest={suggest("entity", realm)}
+          source={`entities ${realm}`}
+        />
+        <Button look="main" type="submit">
+          {t("Show its owner")}
+        </Button>
+      </form>
+      {e ? (
+        <Owner key={e} realm={realm} entity={e} />
+      ) : (
+        <Empty title={t("Name an object: its owner may do everything with it.")} />
+      )}
+    </Page>
+  );
+}
+
+function Owner({ realm, entity }: { realm: string; entity: string }) {
+  const queries = useQueryClient();
+  const [who, setWho] = useState("");
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const stored = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/entity",
+    { params: { path: { realm }, query: { entity } } },
+    { retry: false },
+  );
+  const owners = stored.data?.owners ?? [];
+  const next = who && (kindOf(who) ? who : `user:${who}`);
+  const effect = useEffectOf(
+    realm,
+    next && stored.data && !owners.some((one) => one.principal === next)
+      ? {
+          owners: {
+            set: [{ entity, principal: next, ownership: "" }],
+            unset: owners.map((one) => ({ entity, ownership: "", ...one })),
+          },
+        }
+      : null,
+  );
+  if (stored.error) return <ProblemView problem={problemOf(stored.error)} />;
+  if (!stored.data) return <Loading />;
+  const save = async () => {
+    try {
+      await setOwner(realm, entity, next);
+    } catch (failure) {
+      setProblem(problemOf(failure));
+      return;
+    }
+    setProblem(null);
+    setWho("");
+    await queries.invalidateQueries();
+    say(t("{who} owns it now", { who: bare(next) }));
+  };
+  return (
+    <Beside
+      side={effect.shown || effect.problem ? <EffectCard realm={realm} effect={effect} /> : null}
+    >
+      <Card
+        title={
+          <Link to="/asset" search={{ realm, e: entity }}>
+            {kindOf(entity)} <Name text={bare(entity)} cut={70} />
+          </Link>
+        }
+      >
+        <p>
+          {owners.length === 0
+            ? t("Nobody owns it.")
+            : owners.map((one) => (
+                <span key={one.principal}>
+                  {t("Owner:")}{" "}
+                  <Link to="/principal" search={{ realm, p: one.principal }}>
+                    <Name text={bare(one.principal)} />
+                  </Link>
+                </span>
+              ))}
+        </p>
+        <form
+          className={styles.add}
+          onSubmit={(event) => {
+            event.preventDefault();
+            void save();
+          }}
+        >
+          <Picker
+            label={t("New owner")}
+            placeholder={t("a user, or a group")}
+            value={who}
+            onChange={setWho}
+            suggest={suggest("user,group,role", realm)}
+            source={`people ${realm}`}
+          />
+          <Button look="main" type="submit" disabled={!next || !effect.isCurrent}>
+            {t("Set owner")}
+          </Button>
+        </form>
+        {problem && <ProblemView problem={problem} />}
+      </Card>
+    </Beside>
+  );
+}

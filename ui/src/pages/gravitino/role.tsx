@@ -1,0 +1,474 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+
+import { $api, problemOf, type Problem, type Schemas } from "../../api/client";
+import { suggest } from "../../api/suggest";
+import { Button } from "../../parts/button";
+import { Confirm } from "../../parts/drawer";
+import { EffectCard, useEffectOf, type Draft } from "../../parts/effect";
+import { bare, kindOf, Name } from "../../parts/name";
+import { Beside, Card, Page, Tag } from "../../parts/page";
+import { Picker } from "../../parts/picker";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { say } from "../../parts/toast";
+import { t } from "../../words";
+import { assign, deleteRole, roleParts, store, type Condition, type Held } from "./gravitino";
+import styles from "./role.module.css";
+
+const route = getRouteApi("/r/$realm/role");
+type Statement = Schemas["StatementRow"];
+type Grid = Record<string, Held>;
+
+/** One role as a grid: objects by privileges, each ALLOW, DENY or neither. */
+export default function RolePage() {
+  const { realm } = route.useParams();
+  const { name = "" } = route.useSearch();
+  const role = `role:${name}`;
+  const stored = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/statements",
+    { params: { path: { realm }, query: { to: role, fields: "reach", "page.limit": 1000 } } },
+    { enabled: name !== "", retry: false },
+  );
+  const vocabulary = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/operations",
+    { params: { path: { realm } } },
+    { staleTime: 300_000, retry: false },
+  );
+  const where = (
+    <Link to="/r/$realm/roles" params={{ realm }}>
+      {t("Roles of {realm}", { realm })}
+    </Link>
+  );
+  if (!name)
+    return (
+      <Page title={t("Role")} where={where}>
+        <Empty title={t("The address names no role.")} />
+      </Page>
+    );
+  const failure = stored.error ?? vocabulary.error;
+  if (failure)
+    return (
+      <Page title={roleParts(role).name} where={where}>
+        <ProblemView problem={problemOf(failure)} />
+      </Page>
+    );
+  if (!stored.data || !vocabulary.data)
+    return (
+      <Page title={roleParts(role).name} where={where}>
+        <Loading rows={6} />
+      </Page>
+    );
+  return (
+    <Editor
+      key={role}
+      realm={realm}
+      role={role}
+      where={where}
+      stored={stored.data.statements}
+      privileges={vocabulary.data.privileges}
+    />
+  );
+}
+
+/** What the statements of a role say, by entity. */
+function gridOf(stored: Statement[]): Grid {
+  const grid: Grid = {};
+  for (const one of stored) {
+    if (!one.on) continue;
+    const held = (grid[one.on] ??= {});
+    for (const privilege of one.privileges)
+      held[privilege] = one.effect === "deny" ? "DENY" : "ALLOW";
+  }
+  return grid;
+}
+
+/** The statements by which the grid differs from what is stored, as a draft. */
+function draftOf(role: string, stored: Statement[], now: Grid): Draft {
+  const put: NonNullable<Draft["put"]> = [];
+  const remove: string[] = [];
+  const { metalake, name } = roleParts(role);
+  for (const entity of Object.keys(now)) {
+    for (const condition of ["ALLOW", "DENY"] as const) {
+      const effect = condition === "DENY" ? "deny" : "allow";
+      const known = stored.find(
+        (one) => one.on === entity && (one.effect ?? "allow") === effect && one.to.includes(role),
+      );
+      const privileges = Object.entries(now[entity] ?? {})
+        .filter(([, one]) => one === condition)
+        .map(([privilege]) => privilege)
+        .sort();
+      if (privileges.join() === [...(known?.privileges ?? [])].sort().join()) continue;
+      const id = known?.id ?? `${metalake}:${name}/${kindOf(entity)}:${bare(entity)}/${effect}`;
+      if (privileges.length === 0) remove.push(id);
+      else put.push({ ...empty, id, effect, privileges, to: [role], on: entity, title: name });
+    }
+  }
+  return { put, remove };
+}
+
+const empty = { active: true, mark: "" } as const;
+
+function Editor({
+  realm,
+  role,
+  where,
+  stored,
+  privileges,
+}: {
+  realm: string;
+  role: string;
+  where: React.ReactNode;
+  stored: Statement[];
+  privileges: Schemas["PrivilegeGiven"][];
+}) {
+  const queries = useQueryClient();
+  const was = useMemo(() => gridOf(stored), [stored]);
+  const [draft, setDraft] = useState<Grid | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [busy, setBusy] = useState(false);
+  const now = draft ?? was;
+  const changed = draftOf(role, stored, now);
+  const dirty =
+    Boolean(changed.put?.length ?? changed.remove?.length) || Boolean(changed.remove?.length);
+  const effect = useEffectOf(realm, dirty ? changed : null);
+  const set = (entity: string, privilege: string, condition: Condition | null) => {
+    const held = Object.fromEntries(
+      Object.entries(now[entity] ?? {}).filter(([one]) => one !== privilege),
+    );
+    setDraft({ ...now, [entity]: condition ? { ...held, [privilege]: condition } : held });
+  };
+  const save = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      for (const entity of Object.keys(now))
+        await store(realm, role, entity, was[entity] ?? {}, now[entity] ?? {});
+      setDraft(null);
+      say(t("Role saved"));
+    } catch (failure) {
+      setProblem(problemOf(failure));
+    } finally {
+      await queries.invalidateQueries();
+      setBusy(false);
+    }
+  };
+  const isSeen = effect.isCurrent && (effect.shown !== undefined || effect.isDenied);
+  const title = roleParts(role).name;
+  return (
+    <Page
+      title={title}
+      heading={<Name text={title} />}
+      where={where}
+      tags={
+        <>
+          <Tag>{roleParts(role).metalake}</Tag>
+          {dirty && <Tag state="partial">{t("not saved yet")}</Tag>}
+        </>
+      }
+      acts={
+        <>
+          <Remove realm={realm} role={role} stored={stored} />
+          {dirty && (
+            <Button
+              disabled={busy}
+              onClick={() => {
+                setDraft(null);
+              }}
+            >
+              {t("Discard changes")}
+            </Button>
+          )}
+          <Button look="main" disabled={!dirty || busy || !isSeen} onClick={() => void save()}>
+            {t("Save role")}
+          </Button>
+        </>
+      }
+    >
+      {problem && <ProblemView problem={problem} />}
+      <Beside
+        side={
+          <>
+            {dirty && <EffectCard realm={realm} effect={effect} />}
+            <Members realm={realm} role={role} />
+          </>
+        }
+      >
+        {Object.keys(now).length === 0 && (
+          <Empty title={t("The role says nothing yet: name an object it is about.")} />
+        )}
+        {Object.entries(now).map(([entity, held]) => (
+          <ObjectCard
+            key={entity}
+            realm={realm}
+            entity={entity}
+            held={held}
+            stored={stored.filter((one) => one.on === entity)}
+            privileges={privileges.filter(
+              (one) => one.on.includes(kindOf(entity)) || one.on.includes("any"),
+            )}
+            onSet={(privilege, condition) => {
+              set(entity, privilege, condition);
+            }}
+          />
+        ))}
+        <AddObject
+          realm={realm}
+          metalake={roleParts(role).metalake}
+          onAdd={(entity) => {
+            setDraft({ ...now, [entity]: now[entity] ?? {} });
+          }}
+        />
+      </Beside>
+    </Page>
+  );
+}
+
+const NEXT: Record<string, Condition | null> = { "": "ALLOW", ALLOW: "DENY", DENY: null };
+
+function ObjectCard({
+  realm,
+  entity,
+  held,
+  stored,
+  privileges,
+  onSet,
+}: {
+  realm: string;
+  entity: string;
+  held: Held;
+  stored: Statement[];
+  privileges: Schemas["PrivilegeGiven"][];
+  onSet: (privilege: string, condition: Condition | null) => void;
+}) {
+  const reach = Math.max(0, ...stored.map((one) => one.reach?.entities ?? 0));
+  return (
+    <Card
+      label={bare(entity)}
+      title={
+        <Link to="/asset" search={{ realm, e: entity }}>
+          {kindOf(entity)} <Name text={bare(entity)} cut={70} />
+        </Link>
+      }
+      note={
+        reach > 0
+          ? t("{n, plural, one {# entity} other {# entities}} below", { n: reach })
+          : undefined
+      }
+    >
+      <ul className={styles.cells}>
+        {privileges.map((one) => {
+          const condition = held[one.name] ?? null;
+          return (
+            <li key={one.name}>
+              <button
+                type="button"
+                className={styles.cell}
+                data-condition={condition ?? "none"}
+                onClick={() => {
+                  onSet(one.name, NEXT[condition ?? ""] ?? null);
+                }}
+                onKeyDown={(event) => {
+                  if (event.ctrlKey || event.metaKey || event.altKey) return;
+                  if (event.key === "a") onSet(one.name, "ALLOW");
+                  else if (event.key === "d") onSet(one.name, "DENY");
+                  else if (event.key === "Delete") onSet(one.name, null);
+                }}
+              >
+                <b>{condition ?? "–"}</b> <code>{one.name}</code>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      <p className={styles.hint}>
+        {t("Press a cell for ALLOW, DENY, neither; or a, d and Delete on the keyboard.")}
+      </p>
+    </Card>
+  );
+}
+
+function AddObject({
+  realm,
+  metalake,
+  onAdd,
+}: {
+  realm: string;
+  metalake: string;
+  onAdd: (entity: string) => void;
+}) {
+  const [entity, setEntity] = useState("");
+  const isWhole = entity.split(":")[1] === metalake;
+  return (
+    <Card title={t("Another object")}>
+      <form
+        className={styles.add}
+        onSubmit={(event) => {
+          event.preventDefault();
+          onAdd(entity);
+          setEntity("");
+        }}
+      >
+        <Picker
+          label={t("Object")}
+          placeholder={t("type:{metalake}:name", { metalake })}
+          value={entity}
+          onChange={setEntity}
+          suggest={suggest("entity", realm)}
+          source={`entities ${realm}`}
+        />
+        <Button type="submit" disabled={!isWhole}>
+          {t("Add object")}
+        </Button>
+      </form>
+    </Card>
+  );
+}
+
+function Members({ realm, role }: { realm: string; role: string }) {
+  const queries = useQueryClient();
+  const [who, setWho] = useState("");
+  const [change, setChange] = useState<{ member: string; verb: "grant" | "revoke" } | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const found = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/memberships",
+    { params: { path: { realm }, query: { of: role, "page.limit": 1000 } } },
+    { retry: false },
+  );
+  const row = change ? { member: change.member, of: role } : null;
+  const effect = useEffectOf(
+    realm,
+    row && change
+      ? {
+          members:
+            change.verb === "grant" ? { add: [row], remove: [] } : { add: [], remove: [row] },
+        }
+      : null,
+    0,
+  );
+  const act = async () => {
+    if (!change) return;
+    try {
+      await assign(realm, role, change.member, change.verb);
+    } catch (failure) {
+      setProblem(problemOf(failure));
+      return;
+    }
+    say(change.verb === "grant" ? t("Role assigned") : t("Role taken back"));
+    setChange(null);
+    setWho("");
+    await queries.invalidateQueries();
+  };
+  const ask = (member: string, verb: "grant" | "revoke") => {
+    setProblem(null);
+    setChange({ member: kindOf(member) ? member : `user:${member}`, verb });
+  };
+  return (
+    <Card title={t("Held by")}>
+      {found.data?.memberships.length === 0 && <p>{t("nobody")}</p>}
+      <ul className={styles.members}>
+        {found.data?.memberships.map((one) => (
+          <li key={one.member}>
+            <Link to="/principal" search={{ realm, p: one.member }}>
+              <Name text={bare(one.member)} />
+            </Link>{" "}
+            <small>{kindOf(one.member)}</small>
+            <Button
+              look="quiet"
+              onClick={() => {
+                ask(one.member, "revoke");
+              }}
+              aria-label={t("Take back from {who}", { who: bare(one.member) })}
+            >
+              {t("Take back")}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <form
+        className={styles.add}
+        onSubmit={(event) => {
+          event.preventDefault();
+          ask(who, "grant");
+        }}
+      >
+        <Picker
+          label={t("Assign to")}
+          placeholder={t("a user or group")}
+          value={who}
+          onChange={setWho}
+          suggest={suggest("user,group,role", realm)}
+          source={`people ${realm}`}
+        />
+        <Button type="submit" disabled={!who}>
+          {t("Assign…")}
+        </Button>
+      </form>
+      <Confirm
+        open={change !== null}
+        title={
+          change?.verb === "revoke"
+            ? t("Take the role back from {who}?", { who: bare(change.member) })
+            : t("Assign the role to {who}?", { who: bare(change?.member ?? "") })
+        }
+        act={change?.verb === "revoke" ? t("Take it back") : t("Assign role")}
+        disabled={!effect.isCurrent}
+        onAct={() => void act()}
+        onClose={() => {
+          setChange(null);
+        }}
+      >
+        <EffectCard realm={realm} effect={effect} />
+        {problem && <ProblemView problem={problem} />}
+      </Confirm>
+    </Card>
+  );
+}
+
+function Remove({ realm, role, stored }: { realm: string; role: string; stored: Statement[] }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const effect = useEffectOf(realm, open ? { remove: stored.map((one) => one.id) } : null, 0);
+  const act = async () => {
+    try {
+      await deleteRole(realm, role);
+    } catch (failure) {
+      setProblem(problemOf(failure));
+      return;
+    }
+    await queries.invalidateQueries();
+    say(t("Role deleted"));
+    await navigate({ to: "/r/$realm/roles", params: { realm } });
+  };
+  return (
+    <>
+      <Button
+        look="danger"
+        onClick={() => {
+          setProblem(null);
+          setOpen(true);
+        }}
+      >
+        {t("Delete")}
+      </Button>
+      <Confirm
+        open={open}
+        title={t("Delete the role {name}?", { name: roleParts(role).name })}
+        act={t("Delete role")}
+        disabled={!effect.isCurrent}
+        onAct={() => void act()}
+        onClose={() => {
+          setOpen(false);
+        }}
+      >
+        <EffectCard realm={realm} effect={effect} />
+        {problem && <ProblemView problem={problem} />}
+      </Confirm>
+    </>
+  );
+}

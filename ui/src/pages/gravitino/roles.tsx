@@ -1,0 +1,211 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { $api, problemOf, type Problem } from "../../api/client";
+import { Button } from "../../parts/button";
+import { Confirm } from "../../parts/drawer";
+import { Filters, SelectField, TextField } from "../../parts/fields";
+import { bare, Name } from "../../parts/name";
+import { Card, Page } from "../../parts/page";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { Table } from "../../parts/table";
+import { Tabs } from "../../parts/tabs";
+import { say } from "../../parts/toast";
+import { t } from "../../words";
+import { createRole, roleParts } from "./gravitino";
+
+const route = getRouteApi("/r/$realm/roles");
+
+/** The two pages of Gravitino's grants. */
+export function RoleTabs({ realm }: { realm: string }) {
+  return (
+    <Tabs label={t("Grants")}>
+      <Link to="/r/$realm/roles" params={{ realm }}>
+        {t("Roles")}
+      </Link>
+      <Link to="/r/$realm/owners" params={{ realm }}>
+        {t("Owners")}
+      </Link>
+    </Tabs>
+  );
+}
+
+interface Row {
+  role: string;
+  members: string[];
+  objects: number;
+}
+
+/** The roles of a realm of Gravitino: who holds them, and on how much they say something. */
+export default function Roles() {
+  const { realm } = route.useParams();
+  const { q = "" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const at = { params: { path: { realm }, query: { "page.limit": 1000 } } };
+  const roles = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/principals",
+    { params: { path: { realm }, query: { kind: "role", q, "page.limit": 1000 } } },
+    { retry: false, placeholderData: (before) => before },
+  );
+  const members = $api.useQuery("get", "/api/v1/realms/{realm}/memberships", at, { retry: false });
+  const statements = $api.useQuery("get", "/api/v1/realms/{realm}/statements", at, {
+    retry: false,
+  });
+  const rows: Row[] = (roles.data?.principals ?? []).map((role) => ({
+    role,
+    members: (members.data?.memberships ?? [])
+      .filter((one) => one.of === role)
+      .map((one) => one.member),
+    objects: new Set(
+      (statements.data?.statements ?? [])
+        .filter((one) => one.to.includes(role))
+        .map((one) => one.on),
+    ).size,
+  }));
+  return (
+    <Page title={t("Roles and grants")} acts={<Create realm={realm} known={rows} />}>
+      <RoleTabs realm={realm} />
+      <Filters>
+        <TextField
+          label={t("Find a role")}
+          value={q}
+          onChange={(event) => {
+            void navigate({ search: { q: event.target.value || undefined }, replace: true });
+          }}
+        />
+      </Filters>
+      {roles.isPending && <Loading rows={8} />}
+      {roles.error && (
+        <ProblemView problem={problemOf(roles.error)} onRetry={() => void roles.refetch()} />
+      )}
+      {roles.data && rows.length === 0 && (
+        <Empty title={q ? t("No role is called so.") : t("There are no roles yet: create one.")} />
+      )}
+      {rows.length > 0 && (
+        <Card pad={false}>
+          <Table
+            label={t("Roles")}
+            rows={rows}
+            total={roles.data?.total}
+            rowKey={(row) => row.role}
+            columns={[
+              {
+                key: "role",
+                title: t("Role"),
+                cell: (row) => (
+                  <Link to="/r/$realm/role" params={{ realm }} search={{ name: bare(row.role) }}>
+                    <Name text={roleParts(row.role).name} />
+                  </Link>
+                ),
+              },
+              {
+                key: "metalake",
+                title: t("Metalake"),
+                minor: true,
+                cell: (row) => <Name text={roleParts(row.role).metalake} />,
+              },
+              {
+                key: "members",
+                title: t("Held by"),
+                cell: (row) =>
+                  row.members.length === 0 ? (
+                    t("nobody")
+                  ) : (
+                    <Name
+                      text={`${row.members.slice(0, 4).map(bare).join(", ")}${
+                        row.members.length > 4
+                          ? t(" and {n} more", { n: row.members.length - 4 })
+                          : ""
+                      }`}
+                    />
+                  ),
+              },
+              {
+                key: "objects",
+                title: t("Objects"),
+                number: true,
+                cell: (row) => row.objects,
+              },
+            ]}
+          />
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+function Create({ realm, known }: { realm: string; known: Row[] }) {
+  const navigate = route.useNavigate();
+  const queries = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const [name, setName] = useState("");
+  const [metalake, setMetalake] = useState("");
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const top = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/entities",
+    { params: { path: { realm }, query: { type: "metalake" } } },
+    { retry: false },
+  );
+  const metalakes = top.data?.entities.map((one) => one.name) ?? [
+    ...new Set(known.map((one) => roleParts(one.role).metalake)),
+  ];
+  const chosen = metalake || metalakes[0] || "";
+  const create = async () => {
+    try {
+      await createRole(realm, chosen, name);
+    } catch (failure) {
+      setProblem(problemOf(failure));
+      return;
+    }
+    await queries.invalidateQueries();
+    say(t("Role created"));
+    await navigate({
+      to: "/r/$realm/role",
+      params: { realm },
+      search: { name: `${chosen}:${name}` },
+    });
+  };
+  return (
+    <>
+      <Button
+        look="main"
+        onClick={() => {
+          setProblem(null);
+          setOpen(true);
+        }}
+      >
+        {t("New role")}
+      </Button>
+      <Confirm
+        open={open}
+        title={t("New role")}
+        act={t("Create role")}
+        disabled={!name.trim() || !chosen}
+        onAct={() => void create()}
+        onClose={() => {
+          setOpen(false);
+        }}
+      >
+        <SelectField
+          label={t("Metalake")}
+          value={chosen}
+          options={metalakes.map((one) => [one, one] as const)}
+          onChange={(event) => {
+            setMetalake(event.target.value);
+          }}
+        />
+        <TextField
+          label={t("Name")}
+          value={name}
+          onChange={(event) => {
+            setName(event.target.value);
+          }}
+        />
+        {problem && <ProblemView problem={problem} />}
+      </Confirm>
+    </>
+  );
+}

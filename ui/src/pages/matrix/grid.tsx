@@ -1,0 +1,187 @@
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+
+import { bare } from "../../parts/name";
+import { t } from "../../words";
+import styles from "./matrix.module.css";
+import { rowName, SAYS, type Cell, type Matrix } from "./page";
+
+const WIDTH = 860;
+const GAP = 1;
+const LEAST = 2;
+
+const MOVES: Record<string, [number, number]> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
+/** Where each row or column begins, and how large it is: by the square root of what is in it. */
+export function layout(sizes: number[], whole: number): { at: number; size: number }[] {
+  const roots = sizes.map(Math.sqrt);
+  const sum = roots.reduce((all, one) => all + one, 0) || 1;
+  const free = Math.max(0, whole - sizes.length * (LEAST + GAP));
+  let at = 0;
+  return roots.map((root) => {
+    const size = LEAST + (free * root) / sum;
+    const place = { at, size };
+    at += size + GAP;
+    return place;
+  });
+}
+
+/**
+ * The matrix as rectangles on a canvas, one for each role set and class; arrow keys choose a cell.
+ * What is chosen is told in words beside it.
+ */
+export function Grid({
+  matrix,
+  cell,
+  onCell,
+}: {
+  matrix: Matrix;
+  cell: Cell;
+  onCell: (cell: Cell) => void;
+}) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [hover, setHover] = useState<Cell | null>(null);
+  const height = Math.min(620, Math.max(160, matrix.rows.length * 16));
+  const columns = useMemo(
+    () =>
+      layout(
+        matrix.columns.map((one) => one.entities),
+        WIDTH,
+      ),
+    [matrix],
+  );
+  const rows = useMemo(
+    () =>
+      layout(
+        matrix.rows.map((one) => one.users),
+        height,
+      ),
+    [matrix, height],
+  );
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || !canvas.current) return;
+    draw(context, getComputedStyle(canvas.current), matrix, rows, columns, cell, height);
+  }, [matrix, rows, columns, cell, height]);
+  const under = (x: number, y: number): Cell | null => {
+    const box = canvas.current?.getBoundingClientRect();
+    if (!box) return null;
+    const row = place(rows, ((y - box.top) * height) / box.height);
+    const column = place(columns, ((x - box.left) * WIDTH) / box.width);
+    return row < 0 || column < 0 ? null : { row, column };
+  };
+  const pressed = (event: KeyboardEvent) => {
+    const move = MOVES[event.key];
+    if (!move) return;
+    event.preventDefault();
+    onCell({
+      row: Math.min(rows.length - 1, Math.max(0, cell.row + move[0])),
+      column: Math.min(columns.length - 1, Math.max(0, cell.column + move[1])),
+    });
+  };
+  return (
+    <>
+      <div
+        className={styles.grid}
+        role="application"
+        tabIndex={0}
+        aria-label={t("Matrix: arrow keys choose a cell. {cell}", { cell: told(matrix, cell) })}
+        onKeyDown={pressed}
+      >
+        <canvas
+          ref={canvas}
+          width={WIDTH * 2}
+          height={height * 2}
+          aria-hidden="true"
+          onMouseMove={(event) => {
+            setHover(under(event.clientX, event.clientY));
+          }}
+          onMouseLeave={() => {
+            setHover(null);
+          }}
+          onClick={(event) => {
+            const chosen = under(event.clientX, event.clientY);
+            if (chosen) onCell(chosen);
+          }}
+        />
+      </div>
+      <p className={styles.hover}>{told(matrix, hover ?? cell)}</p>
+    </>
+  );
+}
+
+function place(of: { at: number; size: number }[], where: number): number {
+  let low = 0;
+  let high = of.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((of[middle]?.at ?? 0) <= where) low = middle;
+    else high = middle - 1;
+  }
+  return of.length ? low : -1;
+}
+
+function told(matrix: Matrix, { row, column }: Cell): string {
+  const people = matrix.rows[row];
+  const what = matrix.columns[column];
+  if (!people || !what) return "";
+  return t("{who} ({users}) × {what} ({entities}): {says}", {
+    who: rowName(people),
+    users: people.users,
+    what: bare(what.sample),
+    entities: what.entities,
+    says: t(SAYS[matrix.cells[row]?.[column] ?? "."] ?? ""),
+  });
+}
+
+function draw(
+  context: CanvasRenderingContext2D,
+  style: CSSStyleDeclaration,
+  matrix: Matrix,
+  rows: { at: number; size: number }[],
+  columns: { at: number; size: number }[],
+  cell: Cell,
+  height: number,
+): void {
+  const colour = (name: string) => style.getPropertyValue(name);
+  const colours: Record<string, string> = {
+    a: colour("--allow"),
+    o: colour("--sunk"),
+    "?": colour("--partial-line"),
+    ".": colour("--sunk"),
+  };
+  context.setTransform(2, 0, 0, 2, 0, 0);
+  context.clearRect(0, 0, WIDTH, height);
+  rows.forEach((row, at) => {
+    const cells = matrix.cells[at] ?? "";
+    columns.forEach((column, place) => {
+      context.fillStyle = colours[cells[place] ?? "."] ?? "";
+      context.fillRect(column.at, row.at, column.size, row.size);
+      if (cells[place] === "o") mark(context, colour("--allow"), column, row);
+    });
+  });
+  const row = rows[cell.row];
+  const column = columns[cell.column];
+  if (!row || !column) return;
+  context.strokeStyle = colour("--focus");
+  context.lineWidth = 2;
+  context.strokeRect(column.at - 1, row.at - 1, column.size + 2, row.size + 2);
+}
+
+/** A dot for what ownership decides, so that it is not colour alone that tells. */
+function mark(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  column: { at: number; size: number },
+  row: { at: number; size: number },
+): void {
+  if (column.size < 6 || row.size < 6) return;
+  context.fillStyle = colour;
+  context.beginPath();
+  context.arc(column.at + column.size / 2, row.at + row.size / 2, 2, 0, 7);
+  context.fill();
+}

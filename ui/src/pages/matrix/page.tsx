@@ -1,0 +1,334 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+
+import { $api, problemOf, type Schemas } from "../../api/client";
+import { governed, useRealms } from "../../api/server";
+import { suggest } from "../../api/suggest";
+import { Filters, SelectField } from "../../parts/fields";
+import { bare, Name } from "../../parts/name";
+import { Beside, Card, Page } from "../../parts/page";
+import { Picker } from "../../parts/picker";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { Segments } from "../../parts/tabs";
+import { count, t } from "../../words";
+import { Grid } from "./grid";
+import styles from "./matrix.module.css";
+
+const route = getRouteApi("/r/$realm/matrix");
+
+export type Matrix = Schemas["MatrixGiven"];
+export interface Cell {
+  row: number;
+  column: number;
+}
+
+export const SAYS: Record<string, string> = {
+  a: "allowed",
+  ".": "denied",
+  o: "allowed to owners",
+  "?": "differs from one to another",
+};
+
+/** Who may do an operation on what, as one picture: role sets by classes of entities. */
+export default function MatrixPage() {
+  const { realm } = route.useParams();
+  const { ask, type, within } = route.useSearch();
+  const navigate = route.useNavigate();
+  const realms = governed(useRealms().data?.realms);
+  const [below, setBelow] = useState(within ?? "");
+  const vocabulary = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/operations",
+    { params: { path: { realm } } },
+    { staleTime: 300_000, retry: false },
+  );
+  const operations = (vocabulary.data?.operations ?? []).filter((one) =>
+    one.types.some((on) => on !== "none"),
+  );
+  const reading = operations.filter((one) => one.ways.includes("read"));
+  const usual = reading.find((one) => one.types.includes("table")) ?? reading[0] ?? operations[0];
+  const chosen = operations.find((one) => one.name === ask) ?? usual;
+  const types = (chosen?.types ?? []).filter((on) => on !== "none" && on !== "any");
+  const about = type ?? types[0];
+  return (
+    <Page title={t("Matrix")}>
+      <Filters>
+        <SelectField
+          label={t("Realm")}
+          value={realm}
+          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          onChange={(event) => {
+            void navigate({ to: "/r/$realm/matrix", params: { realm: event.target.value } });
+          }}
+        />
+        <SelectField
+          label={t("Who may")}
+          value={chosen?.name ?? ""}
+          options={operations.map((one) => [one.name, `${one.title} (${one.name})`] as const)}
+          onChange={(event) => {
+            void navigate({ search: { ask: event.target.value, within } });
+          }}
+        />
+        {types.length > 1 && (
+          <SelectField
+            label={t("On")}
+            value={about ?? ""}
+            options={types.map((one) => [one, one] as const)}
+            onChange={(event) => {
+              void navigate({ search: { ask, within, type: event.target.value } });
+            }}
+          />
+        )}
+        <Picker
+          label={t("Within")}
+          placeholder={t("anywhere")}
+          value={below}
+          onChange={(value) => {
+            setBelow(value);
+            if (value === "" || value.includes(":"))
+              void navigate({ search: { ask, type, within: value || undefined } });
+          }}
+          suggest={suggest("entity", realm)}
+          source={`entities ${realm}`}
+        />
+      </Filters>
+      {vocabulary.error && <ProblemView problem={problemOf(vocabulary.error)} />}
+      {chosen && <Answer realm={realm} ask={chosen.name} type={about} within={within} />}
+    </Page>
+  );
+}
+
+function Answer({
+  realm,
+  ask,
+  type,
+  within,
+}: {
+  realm: string;
+  ask: string;
+  type?: string;
+  within?: string;
+}) {
+  const asked = $api.useQuery(
+    "post",
+    "/api/v1/realms/{realm}/matrix",
+    {
+      params: { path: { realm } },
+      body: {
+        ask,
+        type: type ?? null,
+        within: within || null,
+        limit_rows: 400,
+        limit_columns: 400,
+      },
+    },
+    { retry: false },
+  );
+  const [cell, setCell] = useState<Cell>({ row: 0, column: 0 });
+  const [shape, setShape] = useState<"picture" | "table">("picture");
+  const matrix = asked.data;
+  const allowed = useMemo(() => (matrix ? sum(matrix) : 0), [matrix]);
+  if (asked.isPending) return <Loading rows={10} />;
+  if (asked.error)
+    return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
+  if (!matrix?.rows.length || !matrix.columns.length)
+    return <Empty title={t("No user, or no entity of this type, is stored here.")} />;
+  const at = {
+    row: Math.min(cell.row, matrix.rows.length - 1),
+    column: Math.min(cell.column, matrix.columns.length - 1),
+  };
+  return (
+    <Beside side={<Chosen realm={realm} matrix={matrix} cell={at} ask={ask} />}>
+      <Card
+        title={t("{rows} role sets × {columns} classes", {
+          rows: count(matrix.rows.length),
+          columns: count(matrix.columns.length),
+        })}
+        note={t("{pairs} pairs of user and entity are allowed", { pairs: count(allowed) })}
+      >
+        <div className={styles.shape}>
+          <Segments
+            label={t("Show as")}
+            value={shape}
+            options={[
+              ["picture", t("Picture")],
+              ["table", t("Table")],
+            ]}
+            onChange={setShape}
+          />
+        </div>
+        {shape === "picture" ? (
+          <Grid matrix={matrix} cell={at} onCell={setCell} />
+        ) : (
+          <AsTable matrix={matrix} />
+        )}
+        <Legend matrix={matrix} />
+      </Card>
+    </Beside>
+  );
+}
+
+/** Pairs of user and entity that are allowed, ownership aside. */
+export function sum(matrix: Matrix): number {
+  return matrix.rows.reduce(
+    (all, row, at) =>
+      all +
+      row.users *
+        matrix.columns.reduce(
+          (inRow, column, place) =>
+            inRow + (matrix.cells[at]?.[place] === "a" ? column.entities : 0),
+          0,
+        ),
+    0,
+  );
+}
+
+function Legend({ matrix }: { matrix: Matrix }) {
+  const { other } = matrix;
+  return (
+    <div className={styles.legend}>
+      <span data-cell="a">{t("allowed")}</span>
+      <span data-cell="o">{t("allowed to owners")}</span>
+      <span data-cell="?">{t("differs from one to another")}</span>
+      <span data-cell=".">{t("denied")}</span>
+      {(other.rows > 0 || other.columns > 0) && (
+        <span>
+          {t(
+            "not shown: {users} people in {rows} role sets, {entities} entities in {columns} classes",
+            {
+              users: count(other.users),
+              rows: count(other.rows),
+              entities: count(other.entities),
+              columns: count(other.columns),
+            },
+          )}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The last part of a name: `role:quillmere:readers` is `readers`. */
+function short(name: string): string {
+  return name.startsWith("urn:li:") ? bare(name) : name.slice(name.lastIndexOf(":") + 1);
+}
+
+/** How a role set is called: by what tells it apart, or by its first user. */
+export function rowName(row: Matrix["rows"][number]): string {
+  const named = row.principals.filter((one) => !one.startsWith("user:")).map(short);
+  const shown =
+    named.slice(0, 3).join(" + ") + (named.length > 3 ? ` + ${String(named.length - 3)}` : "");
+  return shown || row.sample[0] || "";
+}
+
+function Chosen({
+  realm,
+  matrix,
+  cell,
+  ask,
+}: {
+  realm: string;
+  matrix: Matrix;
+  cell: Cell;
+  ask: string;
+}) {
+  const row = matrix.rows[cell.row];
+  const column = matrix.columns[cell.column];
+  if (!row || !column) return null;
+  const letter = matrix.cells[cell.row]?.[cell.column] ?? ".";
+  const user = row.sample[0];
+  return (
+    <Card
+      title={t("{users} × {entities}", {
+        users: t("{n, plural, one {# person} other {# people}}", { n: row.users }),
+        entities: t("{n, plural, one {# entity} other {# entities}}", { n: column.entities }),
+      })}
+      label={t("The chosen cell")}
+    >
+      <dl className={styles.chosen} aria-live="polite">
+        <dt>{t("Verdict")}</dt>
+        <dd>{t(SAYS[letter] ?? "")}</dd>
+        <dt>{t("Who")}</dt>
+        <dd>
+          {row.sample.slice(0, 8).map((name, place) => (
+            <span key={name}>
+              {place > 0 && ", "}
+              <Link to="/principal" search={{ realm, p: `user:${name}` }}>
+                <Name text={name} />
+              </Link>
+            </span>
+          ))}
+          {row.users > 8 && t(" and {n} more", { n: count(row.users - 8) })}
+        </dd>
+        <dt>{t("Acts as")}</dt>
+        <dd>
+          {row.principals.length === 0
+            ? t("nothing that a statement names")
+            : row.principals.map((name, place) => (
+                <span key={name}>
+                  {place > 0 && ", "}
+                  <Link to="/principal" search={{ realm, p: name }}>
+                    <Name text={bare(name)} />
+                  </Link>
+                </span>
+              ))}
+        </dd>
+        <dt>{t("What")}</dt>
+        <dd>
+          <Link to="/asset" search={{ realm, e: column.sample }}>
+            <Name text={bare(column.sample)} cut={70} />
+          </Link>
+          {column.entities > 1 && t(" and {n} more", { n: count(column.entities - 1) })}
+          {column.within && (
+            <>
+              {" "}
+              {t("in")} <Name text={bare(column.within)} cut={60} />
+            </>
+          )}
+        </dd>
+      </dl>
+      {user && (
+        <p className={styles.acts}>
+          <Link to="/ask" search={{ realm, who: `user:${user}`, do: ask, on: column.sample }}>
+            {t("Why?")}
+          </Link>
+          <Link to="/ask/who" search={{ realm, do: ask, on: column.sample }}>
+            {t("Who else may?")}
+          </Link>
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function AsTable({ matrix }: { matrix: Matrix }) {
+  const columns = matrix.columns.slice(0, 40);
+  return (
+    <div className={styles.scroll} tabIndex={0} role="region" aria-label={t("Matrix as a table")}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">{t("Role set")}</th>
+            {columns.map((one) => (
+              <th key={one.sample} scope="col">
+                <Name text={bare(one.sample)} cut={24} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {matrix.rows.slice(0, 100).map((row, at) => (
+            <tr key={`${rowName(row)} ${row.sample[0] ?? ""}`}>
+              <th scope="row">
+                <Name text={rowName(row)} cut={40} /> ({row.users})
+              </th>
+              {columns.map((one, place) => (
+                <td key={one.sample}>{t(SAYS[matrix.cells[at]?.[place] ?? "."] ?? "")}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { useState } from "react";
+
+import { $api, problemOf } from "../api/client";
+import { ago, moment, t } from "../words";
+import { Button } from "./button";
+import styles from "./history.module.css";
+import { Name } from "./name";
+import { Card } from "./page";
+import { Sentence } from "./sentence";
+import { Loading } from "./states";
+
+const STEP = 20;
+
+/** What happened to one thing, the newest first; absent where the caller may not read it. */
+export function History({
+  realm,
+  about,
+}: {
+  realm: string;
+  about: { statement?: string; entity?: string; principal?: string };
+}) {
+  const [size, setSize] = useState(STEP);
+  const told = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/history",
+    { params: { path: { realm }, query: { ...about, "page.limit": size } } },
+    { retry: false, placeholderData: (before) => before },
+  );
+  if (told.error) {
+    if (problemOf(told.error).status === 403) return null;
+    return (
+      <Card title={t("History")}>
+        <p>{problemOf(told.error).detail}</p>
+      </Card>
+    );
+  }
+  if (!told.data)
+    return (
+      <Card title={t("History")}>
+        <Loading />
+      </Card>
+    );
+  const { rows, page } = told.data;
+  return (
+    <Card title={t("History")}>
+      {rows.length === 0 ? (
+        <p>{t("Nothing is known of it: it came with the realm, or the change feed forgot it.")}</p>
+      ) : (
+        <ol className={styles.rows}>
+          {rows.map((row, place) => (
+            <li key={`${String(row.revision)} ${String(place)}`}>
+              <p>
+                <Sentence words={row.words} />
+              </p>
+              <p className={styles.by}>
+                {row.by && <Name text={row.by} />}
+                {row.at && (
+                  <time dateTime={row.at} title={moment(row.at)}>{` ${ago(row.at)}`}</time>
+                )}
+                {` · ${t("revision {revision}", { revision: row.revision })}`}
+              </p>
+            </li>
+          ))}
+        </ol>
+      )}
+      {page.next_token && (
+        <Button
+          onClick={() => {
+            setSize((now) => Math.min(1_000, now + STEP));
+          }}
+        >
+          {t("Show earlier")}
+        </Button>
+      )}
+    </Card>
+  );
+}

@@ -100,10 +100,12 @@ def test_a_policy_is_made_switched_and_taken_away(browser: Browser, served: Serv
         assert stored is not None
         assert stored["actors"]["users"] == ["urn:li:corpuser:ben"]
         assert (stored["privileges"], stored["state"]) == (["EDIT_ENTITY"], "INACTIVE")
-        page.get_by_role("button", name="Activate").click()
-        page.get_by_role("button", name="Deactivate").wait_for()
+        page.get_by_role("button", name="Activate", exact=True).click()
+        page.get_by_role("button", name="Activate policy").click()
+        page.get_by_role("button", name="Deactivate", exact=True).wait_for()
         assert (_stored(served, urn) or {})["state"] == "ACTIVE"
-        page.get_by_role("button", name="Deactivate").click()
+        page.get_by_role("button", name="Deactivate", exact=True).click()
+        page.get_by_role("button", name="Deactivate policy").click()
         page.get_by_role("button", name="Activate", exact=True).wait_for()
         page.get_by_role("button", name="Remove", exact=True).click()
         page.get_by_role("button", name="Remove policy").click()

@@ -74,11 +74,19 @@ export function useEffectOf(realm: string, draft: Draft | null, wait = PAUSE): E
 }
 
 /** What a draft would change, beside the draft. */
-export function EffectCard({ realm, effect }: { realm: string; effect: Effect }) {
+export function EffectCard({
+  realm,
+  effect,
+  title = t("If you save this"),
+}: {
+  realm: string;
+  effect: Effect;
+  title?: string;
+}) {
   const { shown, problem, isCurrent, isDenied } = effect;
   return (
     <Card
-      title={t("If you save this")}
+      title={title}
       label={t("If you save this")}
       note={shown && t("at revision {revision}", { revision: shown.revision })}
     >
@@ -245,9 +253,15 @@ function Bar({ line, most }: { line: Line; most: number }) {
 }
 
 function People({ access, line }: { access: Access; line: Line }) {
-  const names = crowd(access, line.users).map(bare);
+  const names = crowd(access, line.users).map(short);
   if (line.others) names.push(t("whoever is not stored"));
   return <bdi>{named(names)}</bdi>;
+}
+
+/** `user:urn:li:corpuser:ana` is `ana`. */
+function short(principal: string): string {
+  const name = bare(principal);
+  return name.startsWith("urn:li:") ? name.slice(name.lastIndexOf(":") + 1) : name;
 }
 
 /** The people of a crowd: places in the list of people, and pairs of first and last places. */

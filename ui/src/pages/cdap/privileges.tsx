@@ -275,7 +275,10 @@ function Grant({
   );
   const save = async () => {
     const [kind, ...name] = whole.split(":");
-    const body = { principal: { name: name.join(":"), type: kind }, ...anchorOf(anchor) };
+    const body = {
+      principal: { name: name.join(":"), type: (kind ?? "").toUpperCase() },
+      ...anchorOf(anchor),
+    };
     const less = row.held.filter((one) => !held.includes(one));
     const more = held.filter((one) => !row.held.includes(one));
     try {

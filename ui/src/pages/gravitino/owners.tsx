@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, problemOf, type Problem } from "../../api/client";
+import { useHeld } from "../../api/rights";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { EffectCard, useEffectOf } from "../../parts/effect";
@@ -65,6 +66,7 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
     { params: { path: { realm }, query: { entity } } },
     { retry: false },
   );
+  const may = useHeld(realm, entity);
   const owners = stored.data?.owners ?? [];
   const next = who && (kindOf(who) ? who : `user:${who}`);
   const effect = useEffectOf(
@@ -117,6 +119,7 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
         </p>
         <form
           className={styles.add}
+          hidden={!may("owner.set")}
           onSubmit={(event) => {
             event.preventDefault();
             void save();

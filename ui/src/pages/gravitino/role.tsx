@@ -3,6 +3,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
 import { $api, problemOf, type Problem, type Schemas } from "../../api/client";
+import { useHeld } from "../../api/rights";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
@@ -207,7 +208,7 @@ function Editor({
             held={held}
             stored={stored.filter((one) => one.on === entity)}
             privileges={privileges.filter(
-              (one) => one.on.includes(kindOf(entity)) || one.on.includes("any"),
+              (one) => one.grantable && (one.on.includes(kindOf(entity)) || one.on.includes("any")),
             )}
             onSet={(privilege, condition) => {
               set(entity, privilege, condition);
@@ -243,6 +244,8 @@ function ObjectCard({
   privileges: Schemas["PrivilegeGiven"][];
   onSet: (privilege: string, condition: Condition | null) => void;
 }) {
+  const may = useHeld(realm, entity);
+  const fixed = !may("privilege.grant") || !may("privilege.revoke");
   const reach = Math.max(0, ...stored.map((one) => one.reach?.entities ?? 0));
   return (
     <Card
@@ -267,6 +270,7 @@ function ObjectCard({
                 type="button"
                 className={styles.cell}
                 data-condition={condition ?? "none"}
+                disabled={fixed}
                 onClick={() => {
                   onSet(one.name, NEXT[condition ?? ""] ?? null);
                 }}
@@ -284,7 +288,11 @@ function ObjectCard({
         })}
       </ul>
       <p className={styles.hint}>
-        {t("Press a cell for ALLOW, DENY, neither; or a, d and Delete on the keyboard.")}
+        {fixed
+          ? t(
+              "You may not grant or revoke here: that is for whoever holds MANAGE_GRANTS, or owns it.",
+            )
+          : t("Press a cell for ALLOW, DENY, neither; or a, d and Delete on the keyboard.")}
       </p>
     </Card>
   );
@@ -329,6 +337,7 @@ function AddObject({
 
 function Members({ realm, role }: { realm: string; role: string }) {
   const queries = useQueryClient();
+  const may = useHeld(realm, `metalake:${roleParts(role).metalake}`);
   const [who, setWho] = useState("");
   const [change, setChange] = useState<{ member: string; verb: "grant" | "revoke" } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -378,6 +387,7 @@ function Members({ realm, role }: { realm: string; role: string }) {
             <small>{kindOf(one.member)}</small>
             <Button
               look="quiet"
+              hidden={!may("role.revoke")}
               onClick={() => {
                 ask(one.member, "revoke");
               }}
@@ -390,6 +400,7 @@ function Members({ realm, role }: { realm: string; role: string }) {
       </ul>
       <form
         className={styles.add}
+        hidden={!may("role.grant")}
         onSubmit={(event) => {
           event.preventDefault();
           ask(who, "grant");
@@ -434,6 +445,7 @@ function Remove({ realm, role, stored }: { realm: string; role: string; stored: 
   const [open, setOpen] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const effect = useEffectOf(realm, open ? { remove: stored.map((one) => one.id) } : null, 0);
+  const may = useHeld(realm, role);
   const act = async () => {
     try {
       await deleteRole(realm, role);
@@ -445,6 +457,7 @@ function Remove({ realm, role, stored }: { realm: string; role: string; stored: 
     say(t("Role deleted"));
     await navigate({ to: "/r/$realm/roles", params: { realm } });
   };
+  if (!may("role.drop")) return null;
   return (
     <>
       <Button

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, problemOf, type Problem } from "../../api/client";
+import { useHeld } from "../../api/rights";
 import { Button } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
 import { Filters, SelectField, TextField } from "../../parts/fields";
@@ -153,6 +154,7 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
     ...new Set(known.map((one) => roleParts(one.role).metalake)),
   ];
   const chosen = metalake || metalakes[0] || "";
+  const may = useHeld(realm, chosen && `metalake:${chosen}`);
   const create = async () => {
     try {
       await createRole(realm, chosen, name);
@@ -168,6 +170,7 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
       search: { name: `${chosen}:${name}` },
     });
   };
+  if (metalakes.length < 2 && !may("role.create")) return null;
   return (
     <>
       <Button
@@ -183,7 +186,7 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
         open={open}
         title={t("New role")}
         act={t("Create role")}
-        disabled={!name.trim() || !chosen}
+        disabled={!name.trim() || !may("role.create")}
         onAct={() => void create()}
         onClose={() => {
           setOpen(false);
@@ -192,6 +195,7 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
         <SelectField
           label={t("Metalake")}
           value={chosen}
+          hint={may("role.create") ? undefined : t("You may not create roles in this one.")}
           options={metalakes.map((one) => [one, one] as const)}
           onChange={(event) => {
             setMetalake(event.target.value);

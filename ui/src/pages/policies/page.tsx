@@ -127,7 +127,10 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
     enableBeforeUnload: false,
     withResolver: true,
   });
-  const effect = useEffectOf(realm, dirty || !urn ? drafted(urn, info) : null);
+  const effect = useEffectOf(
+    realm,
+    dirty || !urn ? drafted(urn, { ...info, state: "ACTIVE" }) : null,
+  );
   const isSeen = effect.isCurrent && (effect.shown !== undefined || effect.isDenied);
   const title = info.displayName || (urn ? urn : t("New policy"));
   const isActive = stored.state === "ACTIVE";
@@ -178,7 +181,11 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
       <Beside
         side={
           dirty || !urn ? (
-            <EffectCard realm={realm} effect={effect} />
+            <EffectCard
+              realm={realm}
+              effect={effect}
+              title={info.state === "ACTIVE" ? undefined : t("Once it is active")}
+            />
           ) : (
             <>
               <InWords realm={realm} urn={urn} />

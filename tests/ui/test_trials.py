@@ -1,0 +1,329 @@
+"""What people do with the pages, step by step: the effect is seen before, and comes to pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.app.serving import Served
+from tests.ui.browser import Tab, tab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+MART = "table:quillmere:lake.sales_mart.baskets_daily"
+EFFECT = "If you save this"
+
+
+def asked(served: Served, method: str, path: str, body: object = None) -> Any:
+    answer = served.ask(method, f"/api/v1{path}", body, user="admin")
+    assert answer.status < 300, (answer.status, answer.body)
+    return answer.json() if answer.body else None
+
+
+def who(served: Served, realm: str, operation: str, entity: str) -> set[str]:
+    body = {"operation": operation, "entity": entity, "page": {"limit": 1000}}
+    return set(asked(served, "POST", f"/realms/{realm}/who", body)["users"])
+
+
+@pytest.fixture(scope="module")
+def steward(served: Served) -> str:
+    """Somebody who manages grants in Gravitino, and may read the realm."""
+    body = {"privileges": ["READ_REALM"], "to": ["user:kai"], "on": "realm:gravitino"}
+    asked(served, "PUT", "/realms/_server/statements/kai-reads", body)
+    return "kai"
+
+
+def effect(found: Tab) -> str:
+    """What the card of the effect says, once it is worked out."""
+    card: Locator = found.page.get_by_label(EFFECT).last
+    card.wait_for()
+    found.page.wait_for_function(
+        "() => { const all = document.querySelectorAll('[aria-label=\"If you save this\"]');"
+        " const one = all[all.length - 1];"
+        " return one && one.querySelector('[aria-busy=\"false\"]'); }"
+    )
+    return card.inner_text()
+
+
+def pick(found: Tab, label: str, value: str) -> None:
+    field = found.page.get_by_role("combobox", name=label, exact=True)
+    field.fill(value)
+    field.press("Escape")
+
+
+def test_a_draft_of_a_policy_shows_what_it_gives(browser: Browser, served: Served) -> None:
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/r/datahub/policy/new")
+        page = found.page
+        page.get_by_label("Name", exact=True).fill("Ben edits every tag")
+        field = page.get_by_label("Add to Users")
+        field.fill("urn:li:corpuser:ben")
+        field.press("Escape")
+        field.press("Enter")
+        page.get_by_label("Edit Tags", exact=True).check()
+        told = effect(found)
+        assert told.startswith("Once it is active")
+        assert "ben can" in told
+        page.get_by_role("button", name="Save as inactive policy").click()
+        page.wait_for_url("**/ui/r/datahub/policy?urn=**")
+        found.settle()
+        made = page.evaluate("new URLSearchParams(location.search).get('urn')")
+        page.get_by_role("button", name="Activate", exact=True).click()
+        told = effect(found)
+        assert "ben can" in told
+        page.get_by_role("button", name="Activate policy").click()
+        page.get_by_role("button", name="Deactivate", exact=True).wait_for()
+        page.get_by_role("button", name="Deactivate", exact=True).click()
+        assert "ben can no longer" in effect(found)
+        page.get_by_role("button", name="Deactivate policy").click()
+        page.get_by_role("button", name="Activate", exact=True).wait_for()
+        found.check()
+    stored = asked(served, "GET", f"/realms/datahub/statements/{quote(made, safe='')}")
+    assert stored["active"] is False
+
+
+def test_a_filter_of_not_equals_alone_is_found_before_it_is_saved(
+    browser: Browser, served: Served
+) -> None:
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/r/datahub/policy/new")
+        page = found.page
+        page.get_by_label("Name", exact=True).fill("All but one")
+        page.get_by_label("All users", exact=True).check()
+        page.get_by_label("Edit Tags", exact=True).check()
+        page.get_by_role("button", name="Add a criterion").first.click()
+        page.get_by_label("Condition").first.select_option("NOT_EQUALS")
+        page.get_by_label("Field").first.select_option("TAG")
+        field = page.get_by_label("Add to One of").first
+        field.fill("urn:li:tag:pii")
+        field.press("Escape")
+        field.press("Enter")
+        assert "not-equals-only" in effect(found)
+
+
+def test_a_deny_in_the_grid_says_from_whom_it_takes(
+    browser: Browser, served: Served, steward: str
+) -> None:
+    had = who(served, "gravitino", "table.load", MART)
+    assert "hugo" in had
+    with tab(browser, served.address) as found:
+        found.sign_in(steward)
+        found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
+        page = found.page
+        mart = page.get_by_label("quillmere:lake.sales_mart", exact=True)
+        cell = mart.get_by_role("button", name="SELECT_TABLE")
+        cell.focus()
+        cell.press("d")
+        assert "can no longer" in effect(found)
+        assert "hugo" in effect(found)
+        page.get_by_role("button", name="Save role").click()
+        page.get_by_text("Role saved").first.wait_for()
+        found.settle()
+        assert "hugo" not in who(served, "gravitino", "table.load", MART)
+        cell.focus()
+        cell.press("a")
+        assert "hugo" in effect(found)
+        page.get_by_role("button", name="Save role").click()
+        page.get_by_text("Role saved").last.wait_for()
+        found.settle()
+        found.check()
+    assert who(served, "gravitino", "table.load", MART) == had
+
+
+def test_a_role_is_assigned_and_taken_back(browser: Browser, served: Served, steward: str) -> None:
+    with tab(browser, served.address) as found:
+        found.sign_in(steward)
+        found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
+        page = found.page
+        pick(found, "Assign to", "user:ana")
+        page.get_by_role("button", name="Assign…").click()
+        assert "ana" in effect(found)
+        page.get_by_role("button", name="Assign role").click()
+        back = page.get_by_role("button", name="Take back from ana")
+        back.wait_for()
+        back.click()
+        effect(found)
+        page.get_by_role("button", name="Take it back", exact=True).click()
+        back.wait_for(state="detached")
+        found.check()
+
+
+def test_an_asset_gets_another_owner(browser: Browser, served: Served, steward: str) -> None:
+    table = "table:quillmere:lake.finance.invoices"
+    path = f"/realms/gravitino/entity?entity={quote(table)}"
+    was = asked(served, "GET", path)["owners"]
+    with tab(browser, served.address) as found:
+        found.sign_in(steward)
+        found.open("/ui/r/gravitino/owners", e=table)
+        pick(found, "New owner", "user:ana")
+        told = effect(found)
+        assert "ana" in told
+        found.page.get_by_role("button", name="Set owner").click()
+        found.page.get_by_text("ana owns it now").first.wait_for()
+        found.check()
+    assert [one["principal"] for one in asked(served, "GET", path)["owners"]] == ["user:ana"]
+    body = {"entity": table, "owners": was}
+    asked(served, "PUT", "/realms/gravitino/entity", body)
+
+
+def test_a_privilege_of_cdap_is_granted_and_revoked(browser: Browser, served: Served) -> None:
+    def held() -> set[str]:
+        path = "/realms/cdap/statements?to=user%3Aana&on=namespace%3Asales"
+        rows = asked(served, "GET", path)["statements"]
+        return {privilege for row in rows for privilege in row["privileges"]}
+
+    assert held() == set()
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/r/cdap/privileges", on="namespace:sales", to="user:ana")
+        page = found.page
+        page.get_by_role("button", name="New grant").click()
+        page.get_by_role("dialog").get_by_label("READ", exact=True).check()
+        effect(found)
+        page.get_by_role("button", name="Save grant").click()
+        page.get_by_text("Privileges saved").first.wait_for()
+        assert held() == {"READ"}
+        found.settle()
+        page.get_by_role("button", name="Change…").click()
+        page.get_by_role("dialog").get_by_label("READ", exact=True).uncheck()
+        effect(found)
+        page.get_by_role("button", name="Revoke", exact=True).click()
+        page.get_by_text("Privileges saved").last.wait_for()
+        found.check()
+    assert held() == set()
+
+
+def test_a_file_with_an_error_shows_its_line_and_is_kept(browser: Browser, served: Served) -> None:
+    text = "\n" * 6 + "statement = [\n"
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/r/gravitino/plan")
+        page = found.page
+        page.get_by_label("Policy file").fill(text)
+        page.get_by_role("button", name="Plan", exact=True).click()
+        alert = page.get_by_role("alert")
+        alert.wait_for()
+        assert "policy.toml" in alert.inner_text()
+        page.reload()
+        found.settle()
+        assert page.get_by_label("Policy file").input_value() == text
+
+
+def test_a_plan_is_made_applied_and_then_empty(browser: Browser, served: Served) -> None:
+    text = f"""
+[[statement]]
+id = "from-the-page"
+privileges = ["SELECT_TABLE"]
+to = ["user:ana"]
+on = "{MART}"
+"""
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/r/gravitino/plan")
+        page = found.page
+        page.get_by_label("Policy file").fill(text)
+        page.get_by_label("Kept by").fill("the pages")
+        page.get_by_role("button", name="Plan", exact=True).click()
+        page.get_by_text("What it changes").wait_for()
+        assert "from-the-page" in found.text()
+        page.get_by_role("button", name="Apply", exact=True).click()
+        page.get_by_role("button", name="Apply plan").click()
+        page.get_by_text("Applied at revision").first.wait_for()
+        page.get_by_role("button", name="Plan", exact=True).click()
+        page.get_by_text("nothing is pending").wait_for()
+        page.get_by_label("Policy file").fill("roles = []\n")
+        page.get_by_role("button", name="Plan", exact=True).click()
+        page.get_by_text("What it changes").wait_for()
+        asked(served, "PUT", "/directories/main/users/somebody-new")
+        page.get_by_role("button", name="Apply", exact=True).click()
+        page.get_by_role("button", name="Apply plan").click()
+        assert "plan again" in page.get_by_role("alert").inner_text()
+        page.get_by_role("button", name="Plan", exact=True).click()
+        page.get_by_role("button", name="Apply", exact=True).click()
+        page.get_by_role("button", name="Apply plan").click()
+        page.get_by_text("What it changes").wait_for(state="detached")
+        found.settle()
+        found.check()
+    answer = served.ask("GET", "/api/v1/realms/gravitino/statements/from-the-page", user="admin")
+    assert answer.status == 404
+
+
+def test_a_finding_leads_to_the_effect_of_its_fix(browser: Browser, served: Served) -> None:
+    body = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": MART}
+    for name in ("twin-a", "twin-b"):
+        asked(served, "PUT", f"/realms/gravitino/statements/{name}", body)
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/findings", realm="gravitino", rule="duplicate-statement")
+        page = found.page
+        row = page.get_by_role("row").filter(has_text="twin-b")
+        row.get_by_role("button").first.click()
+        page.get_by_role("button", name="Preview the fix").click()
+        assert "Nobody can do anything more" in effect(found)
+        there = asked(served, "GET", "/realms/gravitino/statements/twin-b")
+        assert there["id"] == "twin-b", "nothing is applied yet"
+        page.get_by_role("button", name="Remove the statement").click()
+        page.get_by_text("Statement removed").first.wait_for()
+        found.check()
+    asked(served, "DELETE", "/realms/gravitino/statements/twin-a")
+    assert (
+        served.ask("GET", "/api/v1/realms/gravitino/statements/twin-b", user="admin").status == 404
+    )
+
+
+def test_a_finding_is_dismissed_with_a_reason(browser: Browser, served: Served) -> None:
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/findings", realm="gravitino")
+        page = found.page
+        page.locator("tbody tr").first.get_by_role("button").click()
+        page.get_by_label("Why", exact=True).fill("known until the move")
+        page.get_by_role("button", name="Dismiss", exact=True).click()
+        page.get_by_text("Finding dismissed").first.wait_for()
+        page.get_by_label("Show", exact=True).select_option("yes")
+        found.settle()
+        page.locator("tbody tr").first.get_by_role("button").click()
+        assert page.get_by_text("known until the move").count() == 1
+        page.get_by_role("button", name="Open it again").click()
+        page.get_by_text("The finding is open again").first.wait_for()
+        found.check()
+
+
+def test_the_matrix_is_walked_with_the_keyboard(browser: Browser, served: Served) -> None:
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/r/gravitino/matrix")
+        page = found.page
+        page.get_by_role("application").focus()
+        cell = page.get_by_label("The chosen cell")
+        first = cell.inner_text()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        assert cell.inner_text() != first
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowUp")
+        assert cell.inner_text() == first
+        page.get_by_role("button", name="Table").click()
+        assert page.get_by_role("region", name="Matrix as a table").count() == 1
+        found.check()
+
+
+def test_who_may_is_grouped_by_reason(browser: Browser, served: Served) -> None:
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        query = {"do": "table.load", "on": "table:quillmere:lake.people.salaries"}
+        found.open("/ui/ask/who", realm="gravitino", **query)
+        told = found.text()
+        assert "12 people may" in told
+        assert "3 reasons" in told
+        assert "people_reader" in told
+        found.page.get_by_role("button", name="People", exact=True).click()
+        assert found.page.get_by_role("row").count() == 13
+        found.check()

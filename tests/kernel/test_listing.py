@@ -121,6 +121,9 @@ def test_pages_follow_the_canonical_order_and_end() -> None:
             break
         after = found.after
     assert seen == expected
+    for skip in range(len(expected) + 1):
+        assert page(m, request, 2, skip=skip).entities == tuple(expected[skip : skip + 2])
+    assert page(m, request, 1, expected[0], skip=1).entities == (expected[2],)
     with pytest.raises(BadInput, match="page size"):
         page(m, request, 0)
 
@@ -132,6 +135,7 @@ def test_pages_keep_their_order_when_entities_come_and_go() -> None:
     later = apply(m, [EntityAdded(new, LAKE.entity("schema:m:c.s"))], now=0.0, revision=2)
     first = page(later, request, 1)
     assert first.entities == (new,)
+    assert page(later, request, 1, skip=1).entities == (LAKE.entity(T),)
     assert page(later, request, 9, first.after).entities == (
         LAKE.entity(T),
         LAKE.entity("table:m:c.s.u"),

@@ -58,11 +58,10 @@ export default function Audit() {
     setSize(STEP);
     void navigate({ search: { ...search, [part]: value || undefined } });
   };
-  const field = (part: "actor" | "operation" | "target" | "q", label: string, hint?: string) => (
+  const field = (part: "actor" | "operation" | "target" | "q", label: string) => (
     <Settled
       key={`${part} ${search[part] ?? ""}`}
       label={label}
-      hint={hint}
       value={search[part] ?? ""}
       onSettle={set(part)}
     />
@@ -82,8 +81,8 @@ export default function Audit() {
           }}
         />
         {field("actor", t("Who"))}
-        {field("operation", t("Did"), t("how it begins"))}
-        {field("target", t("On"), t("how it begins"))}
+        {field("operation", t("Did (how it begins)"))}
+        {field("target", t("On (how it begins)"))}
         <SelectField
           label={t("Outcome")}
           value={outcome ?? ""}
@@ -216,12 +215,10 @@ function moments(day: string | undefined): string | undefined {
 /** A field whose text counts when it is left, or with Enter. */
 function Settled({
   label,
-  hint,
   value,
   onSettle,
 }: {
   label: string;
-  hint?: string;
   value: string;
   onSettle: (value: string) => void;
 }) {
@@ -232,7 +229,6 @@ function Settled({
   return (
     <TextField
       label={label}
-      hint={hint}
       value={text}
       onChange={(event) => {
         setText(event.target.value);

@@ -129,7 +129,6 @@ function Editor({ realm }: { realm: string }) {
         <TextField
           label={t("File")}
           value={draft.name}
-          hint={t("ends with .toml, .yaml or .yml")}
           onChange={(event) => {
             change({ name: event.target.value });
           }}
@@ -137,7 +136,6 @@ function Editor({ realm }: { realm: string }) {
         <TextField
           label={t("Kept by")}
           value={draft.keeper}
-          hint={t("whose statements these are")}
           onChange={(event) => {
             change({ keeper: event.target.value });
           }}

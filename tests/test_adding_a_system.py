@@ -43,8 +43,8 @@ ORDERS = "table:lake.sales.orders"
 RUN_SCENARIO = """
 import sys
 from pathlib import Path
-from lakewarden.testing.scenarios import read, run
-from lakewarden.testing.targets import KernelTarget
+from lakewarden.service.scenarios import read, run
+from lakewarden.service.scenario_target import KernelTarget
 print(run(read(Path(sys.argv[1])), KernelTarget()))
 """
 

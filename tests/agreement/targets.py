@@ -8,9 +8,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
+from lakewarden.service.scenario_target import request_of
+from lakewarden.service.scenarios import Question, Session
 from lakewarden.service.system import System
-from lakewarden.testing.scenarios import Question, Session
-from lakewarden.testing.targets import request_of
 from tests.oracle.oracle import Oracle
 
 

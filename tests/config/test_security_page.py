@@ -19,7 +19,7 @@ ELSEWHERE: Final = frozenset(
     {
         *("host", "port", "database", "workers", "indexes", "consistency", "log_level"),
         *("cdap_profile", "gravitino.version", "gravitino.mode", "gravitino.pass_through"),
-        *("datahub.version", "datahub.cache_seconds", "ui.enabled"),
+        *("datahub.version", "datahub.cache_seconds", "ui.enabled", "ui.playground"),
         *("cdap.instance_name", "cdap.version", "cdap.namespace_list"),
         *("cdap.instance_create_action", "cdap.security.announce_urls"),
         "cdap.security.authorization.propagate_privileges",

@@ -12,10 +12,10 @@ from lakewarden.kernel.principal import GROUP, USER
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.statement import Owners
 from lakewarden.service.defaults import built_in
+from lakewarden.service.scenario_target import request_of
+from lakewarden.service.scenarios import question, reads
 from lakewarden.testing.questions import ask
 from lakewarden.testing.scenario_text import scenario_text
-from lakewarden.testing.scenarios import question, reads
-from lakewarden.testing.targets import request_of
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.test_scenarios import load

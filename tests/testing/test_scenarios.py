@@ -12,8 +12,8 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.relations import Facts
+from lakewarden.service.scenarios import NOW, Question, Scenario, find, read, reads, run
 from lakewarden.service.system import System, of_model
-from lakewarden.testing.scenarios import NOW, Question, Scenario, find, read, reads, run
 
 MODEL = """
 [model]

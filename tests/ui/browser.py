@@ -141,6 +141,10 @@ def pages() -> Sequence[tuple[str, dict[str, str]]]:
         ),
         ("/ui/assets", {}),
         ("/ui/asset", {"realm": "gravitino", "e": "table:quillmere:lake.finance.invoices"}),
+        (
+            "/ui/asset",
+            {"realm": "gravitino", "e": "table:quillmere:lake.finance.invoices", "tab": "rules"},
+        ),
         ("/ui/people", {}),
         ("/ui/principal", {"realm": "gravitino", "p": "group:finance"}),
         ("/ui/r/gravitino/statements", {}),
@@ -162,6 +166,7 @@ def pages() -> Sequence[tuple[str, dict[str, str]]]:
         ("/ui/findings", {}),
         ("/ui/audit", {}),
         ("/ui/realms", {}),
+        ("/ui/playground", {}),
         ("/ui/settings", {}),
         ("/ui/nowhere", {}),
     )

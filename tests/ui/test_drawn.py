@@ -62,6 +62,7 @@ SCREENS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "findings": ("/ui/findings", {}),
     "audit": ("/ui/audit", {}),
     "realms": ("/ui/realms", {}),
+    "playground": ("/ui/playground", {}),
     "settings": ("/ui/settings", {}),
 }
 

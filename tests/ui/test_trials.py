@@ -327,3 +327,67 @@ def test_who_may_is_grouped_by_reason(browser: Browser, served: Served) -> None:
         found.page.get_by_role("button", name="People", exact=True).click()
         assert found.page.get_by_role("row").count() == 13
         found.check()
+
+
+def test_a_scenario_with_a_wrong_expectation_is_told(browser: Browser, served: Served) -> None:
+    before = asked(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"]
+    with tab(browser, served.address) as found:
+        found.sign_in("ana")
+        found.open("/ui/playground")
+        page = found.page
+        page.get_by_role("button", name="Run", exact=True).click()
+        page.get_by_text("4 cases as expected, 0 not").wait_for()
+        text = page.get_by_label("Scenario").input_value()
+        wrong = text.replace('deny = ["ana", "ben"]', 'deny = ["ben"]\nallow = ["ana"]')
+        page.get_by_label("Scenario").fill(wrong)
+        page.get_by_label("Scenario").press("Control+Enter")
+        page.get_by_text("3 cases as expected, 1 not").wait_for()
+        assert "expected allow, got deny" in found.text()
+        page.get_by_label("Scenario").fill(text.replace("table.load", "table.lod", 1))
+        page.get_by_role("button", name="Run", exact=True).click()
+        assert "table.lod" in page.get_by_role("alert").inner_text()
+        found.check()
+    assert asked(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"] == before
+
+
+def test_a_link_brings_the_scenario_along(browser: Browser, served: Served) -> None:
+    with tab(browser, served.address) as found:
+        found.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        found.sign_in("ana")
+        found.open("/ui/playground")
+        page = found.page
+        page.get_by_label("Scenario").fill("# only this\n")
+        page.get_by_role("button", name="Run", exact=True).click()
+        page.get_by_role("button", name="Copy link").click()
+        link = page.evaluate("navigator.clipboard.readText()")
+        page.evaluate("sessionStorage.clear()")
+        page.goto("about:blank")
+        page.goto(link)
+        found.settle()
+        page.wait_for_function(
+            "document.querySelector('textarea').value === '# only this\\n'", timeout=5_000
+        )
+
+
+def test_an_asset_says_which_rules_bear_on_it(browser: Browser, served: Served) -> None:
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        table = "table:quillmere:lake.sales.forecasts"
+        found.open("/ui/asset", realm="gravitino", e=table, tab="rules")
+        told = found.text()
+        assert "From above" in told
+        assert "the role marts_only may never USE_SCHEMA" in told
+        found.check()
+
+
+def test_what_if_somebody_leaves_a_group(browser: Browser, served: Served) -> None:
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/principal", realm="gravitino", p="user:ana")
+        told = found.text()
+        assert "120 table" in told
+        assert "through finance" in told
+        row = found.page.get_by_role("listitem").filter(has_text="finance group")
+        row.get_by_role("button", name="What if it leaves").click()
+        assert "ana can no longer" in effect(found)
+        found.check()

@@ -35,17 +35,18 @@ def fault_of(text: str) -> Fault | None:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return _syntax(str(error), text)
+        return syntax_fault(str(error), text)
     except RecursionError:
         return Fault("", 1, 1, "nested too deep")
     try:
         check_own(read(data, ""), "")
     except BadInput as error:
-        return _fault(error, positions(text))
+        return placed_fault(error, positions(text))
     return None
 
 
-def _syntax(message: str, text: str) -> Fault:
+def syntax_fault(message: str, text: str) -> Fault:
+    """What a parser of TOML refused, from its message."""
     place = _SYNTAX.search(message)
     said = _SYNTAX.sub("", message).lower()
     if place is None or place[1] is None:
@@ -54,7 +55,8 @@ def _syntax(message: str, text: str) -> Fault:
     return Fault("", int(place[1]), int(place[2]), said)
 
 
-def _fault(error: BadInput, places: dict[Path, Position]) -> Fault:
+def placed_fault(error: BadInput, places: dict[Path, Position]) -> Fault:
+    """What a reader of a text refused, at the place that its `where` names (`.case[0].on`)."""
     path = _path(error.where)
     in_rule = _COLUMN.match(error.message)
     if in_rule is not None:

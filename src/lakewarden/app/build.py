@@ -489,4 +489,5 @@ def services(settings: Settings) -> Services:
         live=SqlLive(),
         sealing=Keys(keys) if keys else None,
         passwords=Passwords(),
+        playground=settings.ui.playground,
     )

@@ -129,9 +129,10 @@ class Audit(Section):
 
 
 class Ui(Section):
-    """The web pages below `/ui/`: whether they are served."""
+    """The web pages below `/ui/`: whether they are served, and whether scenarios are run."""
 
     enabled: bool = True
+    playground: bool = True
 
 
 class ServerSettings(BaseSettings):

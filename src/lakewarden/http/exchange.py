@@ -71,7 +71,7 @@ class Services:
     `holder_of` says who brings a token, None for nobody.
     `sealing` seals secrets; None: there is no key, and no secret is kept. `passwords` hashes
     them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
-    reads that were denied.
+    reads that were denied. `playground`: scenarios of callers are run.
     """
 
     public_url: str = "http://127.0.0.1:8787"
@@ -89,6 +89,7 @@ class Services:
     holder_of: Callable[[str, State, float], Actor | None] = lambda *_: None
     usage: Usage = field(default_factory=Usage)
     denials: Denials = field(default_factory=Denials)
+    playground: bool = True
 
     def of(self, section: type[S]) -> S:
         """The settings of a system; where nothing is configured, its defaults."""

@@ -73,7 +73,7 @@ def summary(
 ) -> PrincipalSummary | Denied:
     """A principal in a realm; about oneself anybody may ask. Raises `Unknown` and `BadInput`."""
     found = state.realms.get(realm)
-    principal = None if found is None else found.system.principal(text)
+    principal = None if found is None else _named(found, text)
     is_own = (
         found is not None
         and actor.is_good_in(found.realm)
@@ -102,6 +102,13 @@ def summary(
         last_used=_last_used(reading, realm, principal, now),
         revision=found.matrix.revision,
     )
+
+
+def _named(found: RealmState, text: str) -> Principal:
+    """Whom the text names; a name of the directory counts as this system spells it."""
+    principal = found.system.principal(text)
+    memberships = found.matrix.snapshot.coded.memberships
+    return principal if principal in memberships.ids else found.system.spelled(principal)
 
 
 def _belongs(state: State, found: RealmState, start: Principal) -> list[Belongs]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.explain import Explanation
-from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, USER, Principal
+from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, IMPLIED, USER, Principal
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import (
     Condition,
@@ -244,6 +244,8 @@ def _called(principal: Principal) -> str:
     if principal.kind == USER:
         return urn_label(principal.name) if principal.name.startswith(_URN) else principal.name
     name = principal.name.rpartition(":")[2]
+    if principal.kind == IMPLIED:
+        return f"members of {name}" if principal.name.startswith("members:") else name
     return f"{'members of' if principal.kind == GROUP else f'the {principal.kind}'} {name}"
 
 

@@ -21,7 +21,7 @@ def scenario_text(
 ) -> str:
     """A scenario file that says that the request is to be allowed, or denied.
 
-    `lakewarden.testing.scenarios.reads` reads it back as the same facts, but for roles that
+    `lakewarden.service.scenarios.reads` reads it back as the same facts, but for roles that
     nobody holds; an asker whom nothing mentions becomes a stored user. The statements that
     are part of the system are there whether or not they are written, and so are not.
     """

@@ -893,6 +893,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/playground/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** run a scenario, and forget it */
+        post: operations["post_playground_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2405,6 +2422,46 @@ export interface components {
             ][];
             /** @default [] */
             statements?: Record<string, never>[];
+        };
+        /**
+         * RunGiven
+         * @description The cases in order; or what is wrong with the text, and no cases.
+         */
+        RunGiven: {
+            title: string;
+            cases: components["schemas"]["CaseGiven"][];
+            errors: components["schemas"]["MistakeGiven"][];
+        };
+        /**
+         * CaseGiven
+         * @description One case for one user: what was expected and got, and why where it is one question.
+         */
+        CaseGiven: {
+            title: string;
+            user: string;
+            ok: boolean;
+            expected: string;
+            got: string;
+            /** @default null */
+            explanation?: components["schemas"]["ExplanationGiven"] | null;
+        };
+        /**
+         * MistakeGiven
+         * @description What is wrong with the text; line and column from 1, 0 where there is no place.
+         */
+        MistakeGiven: {
+            line: number;
+            column: number;
+            says: string;
+        };
+        /**
+         * ScenarioSent
+         * @description A scenario as a file has it; `model` is the text of a model of one's own.
+         */
+        ScenarioSent: {
+            scenario: string;
+            /** @default  */
+            model?: string;
         };
         /**
          * SearchGiven
@@ -5424,6 +5481,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_playground_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScenarioSent"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunGiven"];
+                };
             };
             /** @description why there is no answer */
             default: {

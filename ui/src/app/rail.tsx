@@ -73,6 +73,7 @@ export function Rail() {
       </Group>
       <Group title={t("System")}>
         <Item to="/realms" icon="links" text={t("Realms and links")} />
+        <Item to="/playground" icon="playground" text={t("Playground")} />
         <Item to="/settings" icon="settings" text={t("Settings")} />
       </Group>
       <Foot realms={realms} />

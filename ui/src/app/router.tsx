@@ -76,6 +76,7 @@ const routes = [
     ...(["realm", "actor", "operation", "outcome", "target", "q", "from", "until"] as const),
   ),
   page("/realms", () => import("../pages/realms/list")),
+  page("/playground", () => import("../pages/playground/page")),
   page("/settings", () => import("../pages/settings/page")),
 ] as const;
 

@@ -18,6 +18,7 @@ from lakewarden.http.admin import (
     loading,
     openapi,
     people,
+    playground,
     policy,
     preview,
     problem,
@@ -47,6 +48,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *policy.ENDPOINTS,
     *preview.ENDPOINTS,
     *lint.ENDPOINTS,
+    *playground.ENDPOINTS,
 )
 """Every endpoint there is."""
 

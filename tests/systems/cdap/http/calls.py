@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.service.scenarios import Question
 from lakewarden.systems.cdap import names as cdap
-from lakewarden.testing.scenarios import Question
 
 WORDS: Final = {
     "flow": "flows",

@@ -19,9 +19,9 @@ from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.scenarios import Case, Question, Scenario
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES
-from lakewarden.testing.scenarios import Case, Question, Scenario
 from tests.http.authzen.small import Asking, state
 from tests.http.authzen.small import question as evaluation
 from tests.systems.cdap.http.calls import Call, path
@@ -203,7 +203,7 @@ def is_over_authzen(case: Case) -> bool:
 class Carriers:
     """A server over one scenario's world, asked by `Errand`s or over AuthZEN.
 
-    See `lakewarden.testing.scenarios.Target` and `Session`.
+    See `lakewarden.service.scenarios.Target` and `Session`.
     """
 
     def __init__(self, folder: Path, scenario: Scenario) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from lakewarden import models
 from lakewarden.kernel.expression import Anyone
-from lakewarden.testing.scenarios import Case, read
+from lakewarden.service.scenarios import Case, read
 from tests.systems.cdap.http.calls import ASKED_WITH, CALLS, FILTERS
 from tests.systems.cdap.http.carried import is_carried
 from tests.systems.cdap.http.test_scenarios import FILES, is_askable

@@ -20,7 +20,7 @@ import pytest
 
 from lakewarden import models
 from lakewarden.kernel.expression import Anyone
-from lakewarden.testing.scenarios import Case, Scenario, read, run
+from lakewarden.service.scenarios import Case, Scenario, read, run
 from tests.systems.cdap.http.carried import CARRIED, Carriers, is_carried, is_over_authzen
 from tests.systems.cdap.http.test_scenarios import FILES, is_askable
 

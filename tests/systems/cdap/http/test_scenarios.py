@@ -29,12 +29,12 @@ from lakewarden.kernel.relations import Facts
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged
+from lakewarden.service.scenarios import Case, Question, Scenario, find, read, run
 from lakewarden.service.state import State
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http.ids import program_type
 from lakewarden.systems.cdap.http.programs import DEBUGGABLE
-from lakewarden.testing.scenarios import Case, Question, Scenario, find, read, run
 from tests.systems.cdap.http.calls import (
     AFTERWARDS,
     ASKED_WITH,
@@ -92,7 +92,7 @@ class Trial:
 
 
 class _Session:
-    """A server that holds one world; see `lakewarden.testing.scenarios.Session`."""
+    """A server that holds one world; see `lakewarden.service.scenarios.Session`."""
 
     def __init__(self, wire: Wire, facts: Facts) -> None:
         self._wire = wire
@@ -176,7 +176,7 @@ def _is_below(entity: Entity, within: Entity, parent: Callable[[Entity], Entity 
 
 
 class _Target:
-    """Servers in a folder; see `lakewarden.testing.scenarios.Target`."""
+    """Servers in a folder; see `lakewarden.service.scenarios.Target`."""
 
     def __init__(self, folder: Path, scenario: Scenario) -> None:
         self._wire = Wire(

@@ -11,7 +11,9 @@ import { Card, Page, Tag } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Tabs } from "../../parts/tabs";
 import { count, t } from "../../words";
+import { History } from "../../parts/history";
 import { Inside } from "./inside";
+import { Rules } from "./rules";
 import styles from "./asset.module.css";
 
 const route = getRouteApi("/asset");
@@ -77,9 +79,19 @@ function Known({ realm, entity, tab }: { realm: string; entity: string; tab: str
         <Link to="/asset" search={{ realm, e: entity, tab: "inside" }} activeOptions={exact}>
           {t("Inside")}
         </Link>
+        <Link to="/asset" search={{ realm, e: entity, tab: "rules" }} activeOptions={exact}>
+          {t("Rules here")}
+        </Link>
+        <Link to="/asset" search={{ realm, e: entity, tab: "history" }} activeOptions={exact}>
+          {t("History")}
+        </Link>
       </Tabs>
       {tab === "inside" ? (
         <Inside realm={realm} entity={entity} />
+      ) : tab === "rules" ? (
+        <Rules realm={realm} entity={entity} />
+      ) : tab === "history" ? (
+        <History realm={realm} about={{ entity }} />
       ) : (
         <Access realm={realm} entity={entity} />
       )}

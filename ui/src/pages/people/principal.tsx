@@ -1,13 +1,18 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
 
-import { $api, problemOf } from "../../api/client";
+import { $api, problemOf, type Schemas } from "../../api/client";
+import { useRights } from "../../api/rights";
 import { governed, useRealms } from "../../api/server";
-import { buttonClass } from "../../parts/button";
+import { Button, buttonClass } from "../../parts/button";
+import { Drawer } from "../../parts/drawer";
+import { EffectCard, useEffectOf } from "../../parts/effect";
+import { History } from "../../parts/history";
 import { bare, kindOf, Name } from "../../parts/name";
 import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Tabs } from "../../parts/tabs";
-import { t } from "../../words";
+import { count, t } from "../../words";
 import { StatementRows } from "../statements/rows";
 import styles from "./principal.module.css";
 
@@ -50,52 +55,167 @@ export default function Principal() {
           </Link>
         ))}
       </Tabs>
-      <Beside side={<Memberships realm={here} principal={p} />}>
-        <Card title={t("Statements that name {name}", { name: bare(p) })} pad={false}>
-          <StatementRows key={`${here} ${p}`} realm={here} to={p} />
-        </Card>
-      </Beside>
+      <Summary key={`${here} ${p}`} realm={here} principal={p} />
     </Page>
   );
 }
 
-function Memberships({ realm, principal }: { realm: string; principal: string }) {
-  const rows = $api.useQuery(
+function Summary({ realm, principal }: { realm: string; principal: string }) {
+  const told = $api.useQuery(
     "get",
-    "/api/v1/realms/{realm}/memberships",
-    { params: { path: { realm }, query: { "page.limit": 1000 } } },
+    "/api/v1/realms/{realm}/principal",
+    { params: { path: { realm }, query: { p: principal } } },
     { retry: false },
   );
-  if (rows.isPending) return <Loading />;
-  if (rows.error) return <ProblemView problem={problemOf(rows.error)} />;
-  const of = rows.data.memberships.filter((row) => row.member === principal);
-  const members = rows.data.memberships.filter((row) => row.of === principal);
+  if (told.isPending) return <Loading rows={6} />;
+  if (told.error)
+    return <ProblemView problem={problemOf(told.error)} onRetry={() => void told.refetch()} />;
+  const { data } = told;
   return (
-    <>
-      <Card title={t("Belongs to")}>
-        <Names realm={realm} names={of.map((row) => row.of)} none={t("Belongs to nothing yet.")} />
+    <Beside
+      side={
+        <>
+          <Belongs realm={realm} summary={data} />
+          <Owned realm={realm} summary={data} />
+          <History realm={realm} about={{ principal: data.principal }} />
+        </>
+      }
+    >
+      <Reaches realm={realm} summary={data} />
+      <Card
+        title={t("Statements that name {name}", { name: bare(principal) })}
+        note={t("{n} name what it acts as", { n: count(data.statements.length) })}
+        pad={false}
+      >
+        <StatementRows realm={realm} to={data.principal} />
       </Card>
-      {kindOf(principal) !== "user" && (
-        <Card title={t("Members")} note={String(members.length)}>
-          <Names realm={realm} names={members.map((row) => row.member)} none={t("Nobody yet.")} />
-        </Card>
-      )}
-    </>
+    </Beside>
   );
 }
 
-function Names({ realm, names, none }: { realm: string; names: string[]; none: string }) {
-  if (names.length === 0) return <p className={styles.none}>{none}</p>;
+type Told = Schemas["PrincipalSummaryGiven"];
+
+const WAYS = ["see", "read", "change"] as const;
+
+/** How much is reached by each way, type by type, as bars. */
+function Reaches({ realm, summary }: { realm: string; summary: Told }) {
+  if (kindOf(summary.principal) === "role") return null;
+  const most = Math.max(1, ...summary.reached.map((one) => one.entities));
   return (
-    <ul className={styles.names}>
-      {names.map((name) => (
-        <li key={name}>
-          <Link to="/principal" search={{ realm, p: name }}>
-            <Name text={bare(name)} />
-          </Link>{" "}
-          <span className={styles.none}>{kindOf(name)}</span>
-        </li>
-      ))}
-    </ul>
+    <Card
+      title={kindOf(summary.principal) === "group" ? t("What it alone opens") : t("Reaches")}
+      note={summary.last_used ? t("last used {day}", { day: summary.last_used }) : undefined}
+    >
+      {summary.reached.length === 0 ? (
+        <p className={styles.none}>{t("Nothing.")}</p>
+      ) : (
+        <div className={styles.reaches}>
+          {WAYS.map((way) => (
+            <div key={way}>
+              <h3>{t(way)}</h3>
+              <ul>
+                {summary.reached
+                  .filter((one) => one.way === way)
+                  .map((one) => (
+                    <li key={one.type}>
+                      <Link
+                        to="/ask/what"
+                        search={{ realm, who: summary.principal, do: one.operation }}
+                      >
+                        {count(one.entities)} {one.type}
+                      </Link>
+                      <svg viewBox="0 0 100 6" aria-hidden="true" preserveAspectRatio="none">
+                        <rect width={(100 * one.entities) / most} height="6" fill="currentColor" />
+                      </svg>
+                    </li>
+                  ))}
+              </ul>
+            </div>
+          ))}
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function Belongs({ realm, summary }: { realm: string; summary: Told }) {
+  const rights = useRights(realm);
+  const [leaving, setLeaving] = useState<string | null>(null);
+  const effect = useEffectOf(
+    realm,
+    leaving ? { members: { add: [], remove: [{ member: summary.principal, of: leaving }] } } : null,
+    0,
+  );
+  return (
+    <Card
+      title={t("Belongs to")}
+      note={
+        kindOf(summary.principal) === "user"
+          ? undefined
+          : t("{n, plural, one {# member} other {# members}}", { n: summary.members })
+      }
+    >
+      {summary.belongs.length === 0 && (
+        <p className={styles.none}>{t("Belongs to nothing yet.")}</p>
+      )}
+      <ul className={styles.names}>
+        {summary.belongs.map((one) => {
+          const of = one.path.at(-1) ?? "";
+          const through = one.path.slice(0, -1);
+          return (
+            <li key={of}>
+              <Link to="/principal" search={{ realm, p: of }}>
+                <Name text={bare(of)} />
+              </Link>{" "}
+              <span className={styles.none}>
+                {kindOf(of)}
+                {through.length > 0 && ` ${t("through")} ${through.map(bare).join(", ")}`}
+              </span>
+              {through.length === 0 && rights.may("realm.plan") && (
+                <Button
+                  look="quiet"
+                  onClick={() => {
+                    setLeaving(of);
+                  }}
+                  aria-label={t("What if it leaves {of}?", { of: bare(of) })}
+                >
+                  {t("What if it leaves")}
+                </Button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      <Drawer
+        open={leaving !== null}
+        onClose={() => {
+          setLeaving(null);
+        }}
+        title={t("If {who} leaves {of}", {
+          who: bare(summary.principal),
+          of: bare(leaving ?? ""),
+        })}
+      >
+        <EffectCard realm={realm} effect={effect} title={t("What that takes")} />
+      </Drawer>
+    </Card>
+  );
+}
+
+function Owned({ realm, summary }: { realm: string; summary: Told }) {
+  if (summary.owns === 0) return null;
+  return (
+    <Card title={t("Owns")} note={count(summary.owns)}>
+      <ul className={styles.names}>
+        {summary.owned.slice(0, 40).map((one) => (
+          <li key={one}>
+            <Link to="/asset" search={{ realm, e: one }}>
+              <Name text={one} cut={60} />
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {summary.owns > 40 && <p>{t("and {n} more", { n: count(summary.owns - 40) })}</p>}
+    </Card>
   );
 }

@@ -11,8 +11,8 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
+from lakewarden.service.scenarios import Question, Session
 from lakewarden.service.system import System
-from lakewarden.testing.scenarios import Question, Session
 
 
 def request_of(question: Question) -> Request:

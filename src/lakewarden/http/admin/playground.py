@@ -1,0 +1,82 @@
+"""The playground over the API: a scenario is run, told about, and forgotten."""
+
+from __future__ import annotations
+
+from lakewarden.http.admin.bodies import Body, ExplanationGiven, Given
+from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.admin.questions import told
+from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import Conflict
+from lakewarden.service.playground import Outcome, run_scenario
+
+
+class ScenarioSent(Body, kw_only=True):
+    """A scenario as a file has it; `model` is the text of a model of one's own."""
+
+    scenario: str
+    model: str = ""
+
+
+class CaseGiven(Given, kw_only=True):
+    """One case for one user: what was expected and got, and why where it is one question."""
+
+    title: str
+    user: str
+    ok: bool
+    expected: str
+    got: str
+    explanation: ExplanationGiven | None = None
+
+
+class MistakeGiven(Given, kw_only=True):
+    """What is wrong with the text; line and column from 1, 0 where there is no place."""
+
+    line: int
+    column: int
+    says: str
+
+
+class RunGiven(Given, kw_only=True):
+    """The cases in order; or what is wrong with the text, and no cases."""
+
+    title: str
+    cases: list[CaseGiven]
+    errors: list[MistakeGiven]
+
+
+def run(exchange: Exchange, body: ScenarioSent) -> Answered:
+    """Runs a scenario."""
+    if not exchange.services.playground:
+        raise Conflict("the playground is switched off by the setting `ui.playground`")
+    made = run_scenario(body.scenario, body.model)
+    return RunGiven(
+        title=made.title,
+        cases=[_case(one) for one in made.outcomes],
+        errors=[
+            MistakeGiven(line=one.line, column=one.column, says=one.says) for one in made.mistakes
+        ],
+    )
+
+
+def _case(one: Outcome) -> CaseGiven:
+    return CaseGiven(
+        title=one.title,
+        user=one.user,
+        ok=one.is_ok,
+        expected=one.expected,
+        got=one.got,
+        explanation=None if one.reasons is None else told(one.reasons, ()),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/playground/run",
+        "caller.load",
+        run,
+        "run a scenario, and forget it",
+        takes=ScenarioSent,
+        gives=RunGiven,
+    ),
+)

@@ -1,0 +1,181 @@
+"""A scenario run for somebody who tries things out: cases, what was got, and why; nothing is kept.
+
+A scenario is a world and what is expected of it, as `lakewarden.service.scenarios` reads it. It
+never sees the realms of the server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from lakewarden.analysis.model_fault import placed_fault, syntax_fault
+from lakewarden.analysis.toml_positions import positions
+from lakewarden.kernel.errors import BadInput, LimitExceeded, WardenError
+from lakewarden.kernel.explain import explain
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.models import own
+from lakewarden.service import question_text
+from lakewarden.service.questions import Reasons
+from lakewarden.service.realm import Realm
+from lakewarden.service.scenario_target import KernelSession, KernelTarget, request_of
+from lakewarden.service.scenarios import Case, Loader, Scenario, question, reads, run
+from lakewarden.service.sentence import Sentences
+from lakewarden.service.state import People, RealmState
+from lakewarden.service.system import load_system
+
+MAX_CHARACTERS: Final = 256 * 1024
+MAX_ENTITIES: Final = 2_000
+MAX_CASES: Final = 500
+SECONDS: Final = 2.0
+"""So long a run may take; what was not reached then is told."""
+
+_FILE: Final = "scenario.toml"
+_NAME: Final = "playground"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong with the text, and where: line and column from 1, 0 for no place."""
+
+    line: int
+    column: int
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one case for one user. `reasons` are there for a single question."""
+
+    title: str
+    user: str
+    is_ok: bool
+    expected: str
+    got: str
+    reasons: Reasons | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A scenario's outcomes in its order; or mistakes, and no outcomes."""
+
+    title: str
+    outcomes: tuple[Outcome, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+
+
+def run_scenario(text: str, model: str = "") -> Run:
+    """Runs a scenario; `model` is the text of a model of one's own. Raises `LimitExceeded`."""
+    for what in (text, model):
+        if len(what) > MAX_CHARACTERS:
+            raise LimitExceeded(f"more than {MAX_CHARACTERS:,} characters")
+    try:
+        scenario = reads(text, Path(_FILE), _loader(model))
+    except WardenError as error:
+        return Run("", mistakes=(_mistake(text, error),))
+    if len(scenario.facts.entities) > MAX_ENTITIES:
+        raise LimitExceeded(f"more than {MAX_ENTITIES:,} entities")
+    if len(scenario.cases) > MAX_CASES:
+        raise LimitExceeded(f"more than {MAX_CASES} cases")
+    try:
+        return Run(scenario.title, tuple(_outcomes(scenario)))
+    except WardenError as error:
+        return Run(scenario.title, mistakes=(_mistake(text, error),))
+
+
+def _loader(model: str) -> Loader:
+    """Gives the system of a model's name: a shipped one, or the one whose text was given."""
+    if not model:
+        return load_system
+    text = own.of_text(model)
+    return lambda name, settings: load_system(name, settings, text)
+
+
+def _mistake(text: str, error: WardenError) -> Mistake:
+    if not isinstance(error, BadInput):
+        return Mistake(0, 0, str(error))
+    if "(at " in error.message and not error.where.removeprefix(_FILE):
+        fault = syntax_fault(error.message, text)
+        return Mistake(fault.line, fault.column, fault.message)
+    try:
+        places = positions(text)
+    except ValueError:
+        places = {}
+    where = error.where.removeprefix(_FILE).replace(": ", ".")
+    where = where if where.startswith((".", "[")) or not where else f".{where}"
+    fault = placed_fault(BadInput(error.message, where=where), places)
+    return Mistake(fault.line, fault.column, f"{where.lstrip('.')}: {fault.message}".lstrip(": "))
+
+
+def _outcomes(scenario: Scenario) -> list[Outcome]:
+    target = KernelTarget()
+    sessions: dict[float, KernelSession] = {}
+    outcomes: list[Outcome] = []
+    end = monotonic() + SECONDS
+    for case in scenario.cases:
+        if monotonic() > end:
+            got = f"not run: {SECONDS:g} seconds were over"
+            outcomes.append(Outcome(case.title, "", False, "", got, None))
+            continue
+        if case.now not in sessions:
+            session = target.prepare(scenario.system, scenario.facts, case.now)
+            assert isinstance(session, KernelSession)  # noqa: S101 — INVARIANT: our own target
+            sessions[case.now] = session
+        outcomes += _of_case(scenario, case, sessions[case.now])
+    return outcomes
+
+
+def _of_case(scenario: Scenario, case: Case, session: KernelSession) -> list[Outcome]:
+    failed = {one.user: one for one in run(replace(scenario, cases=(case,)), _Prepared(session))}
+    rows: list[Outcome] = []
+    expected = [(user, "allow") for user in case.allow] + [(user, "deny") for user in case.deny]
+    for user, word in expected:
+        failure = failed.get(principal_text(user))
+        got = word if failure is None else failure.got
+        reasons = _reasons(scenario, session, case, user) if case.operation else None
+        rows.append(Outcome(case.title, principal_text(user), got == word, word, got, reasons))
+    for user in case.lists or {}:
+        failure = failed.get(principal_text(user))
+        listed = "as expected" if failure is None else failure.expected
+        got = listed if failure is None else failure.got
+        is_ok = failure is None
+        rows.append(Outcome(case.title, principal_text(user), is_ok, listed, got, None))
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A target whose world is there already."""
+
+    session: KernelSession
+
+    def prepare(self, *_: object) -> KernelSession:
+        """The session, whatever the world."""
+        return self.session
+
+
+def _reasons(
+    scenario: Scenario, session: KernelSession, case: Case, user: Principal
+) -> Reasons | None:
+    """Why, for one user of a case; None where it cannot be asked."""
+    request = request_of(question(case, user))
+    try:
+        told = explain(session.matrix, request)
+    except WardenError:
+        return None
+    table = session.matrix.snapshot.table.statements
+    named = [table[id] for id in told.statements if id in table]
+    chains = ((one.id, question_text.reaching(session.matrix, request, one)) for one in named)
+    realm = RealmState(Realm(_NAME, scenario.model_name), scenario.system, session.matrix, People())
+    return Reasons(
+        told,
+        tuple(named),
+        {id: chain for id, chain in chains if chain is not None},
+        (),
+        tuple(Sentences(realm).answer(request, told, named)),
+        {},
+        request.principal,
+    )

@@ -1,0 +1,91 @@
+import { Link } from "@tanstack/react-router";
+
+import { $api, problemOf, type Schemas } from "../../api/client";
+import { Glyph } from "../../parts/glyph";
+import { bare, kindOf, Name } from "../../parts/name";
+import { Card } from "../../parts/page";
+import { Sentence } from "../../parts/sentence";
+import { Empty, Loading, ProblemView } from "../../parts/states";
+import { t } from "../../words";
+import styles from "./rules.module.css";
+
+type Row = Schemas["StatementRow"];
+
+/** The statements that bear on an asset: on it, from above it, and by a pattern or criteria. */
+export function Rules({ realm, entity }: { realm: string; entity: string }) {
+  const rows = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/statements",
+    { params: { path: { realm }, query: { reaching: entity, "page.limit": 500 } } },
+    { retry: false },
+  );
+  if (rows.isPending) return <Loading rows={6} />;
+  if (rows.error)
+    return <ProblemView problem={problemOf(rows.error)} onRetry={() => void rows.refetch()} />;
+  const all = rows.data.statements;
+  if (all.length === 0) return <Empty title={t("No statement that you may see bears on it.")} />;
+  const groups: [string, Row[]][] = [
+    [t("On it"), all.filter((one) => one.direct)],
+    [t("From above"), all.filter((one) => !one.direct && one.source)],
+    [t("By a pattern or criteria"), all.filter((one) => !one.direct && !one.source)],
+  ];
+  return (
+    <div className={styles.groups}>
+      {groups.map(
+        ([title, group]) =>
+          group.length > 0 && (
+            <Card key={title} title={title} note={String(group.length)}>
+              <ul className={styles.rules}>
+                {group.map((one) => (
+                  <Rule key={one.id} realm={realm} one={one} />
+                ))}
+              </ul>
+            </Card>
+          ),
+      )}
+    </div>
+  );
+}
+
+function Rule({ realm, one }: { realm: string; one: Row }) {
+  const beaten = one.beaten_by ?? [];
+  return (
+    <li>
+      <p>
+        <Glyph
+          state={one.effect === "deny" ? "deny" : beaten.length ? "partial" : "allow"}
+          size={14}
+          label={one.effect === "deny" ? t("DENY") : t("ALLOW")}
+        />{" "}
+        <Sentence words={one.words} />
+      </p>
+      <p className={styles.from}>
+        {one.source && !one.direct && (
+          <>
+            {t("from {type}", { type: kindOf(one.source) })}{" "}
+            <Link to="/asset" search={{ realm, e: one.source, tab: "rules" }}>
+              <Name text={bare(one.source)} cut={60} />
+            </Link>{" "}
+          </>
+        )}
+        {beaten.length > 0 && (
+          <>
+            {t("a DENY goes before it, for whom both name:")}{" "}
+            {beaten.map((id, place) => (
+              <span key={id}>
+                {place > 0 && ", "}
+                <Link to="/r/$realm/statement" params={{ realm }} search={{ id }}>
+                  <Name text={id} cut={60} />
+                </Link>
+              </span>
+            ))}{" "}
+          </>
+        )}
+        <Link to="/r/$realm/statement" params={{ realm }} search={{ id: one.id }}>
+          {t("Open")}
+          <span className="visually-hidden"> {one.id}</span>
+        </Link>
+      </p>
+    </li>
+  );
+}

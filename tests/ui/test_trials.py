@@ -391,3 +391,15 @@ def test_what_if_somebody_leaves_a_group(browser: Browser, served: Served) -> No
         row.get_by_role("button", name="What if it leaves").click()
         assert "ana can no longer" in effect(found)
         found.check()
+
+
+def test_an_asset_of_which_the_systems_do_not_agree(browser: Browser, served: Served) -> None:
+    table = "table:quillmere:lake.finance.invoices"
+    with tab(browser, served.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/asset", realm="gravitino", e=table)
+        reach = asked(served, "POST", "/estate/access", {"asset": table, "limit": 500})
+        told = found.text()
+        assert "The systems do not agree." in told
+        assert f"{reach['total']} people" in told
+        found.check()

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.matrix import Matrix, Plan
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.rows import Code
@@ -152,12 +152,14 @@ def _grid(
         return grid
     chosen = [number for number, _ in classes]
     for place, one in enumerate(checked(sets)):
-        subject = matrix.subject(Request(one.users[0], plan.operation.name, NOTHING, now))
-        grid[place] = plan.codes(matrix.entry(plan, subject))[chosen]
+        request = Request(one.users[0], plan.operation.name, NO_RESOURCE, now)
+        try:
+            codes = plan.codes(matrix.entry(plan, matrix.subject(request)))
+        except LimitExceeded:  # nested too deep: every decision about them is a denial
+            grid[place] = Code.DENIED
+        else:
+            grid[place] = codes[chosen]
     return grid
-
-
-NOTHING: Final = Entity("", "")
 
 
 def _shown(whole: _Whole, rows: int, columns: int) -> AccessMatrix:
@@ -175,7 +177,7 @@ def _shown(whole: _Whole, rows: int, columns: int) -> AccessMatrix:
         )
     )
     tree = whole.matrix.snapshot.coded.tree
-    lost = [one for place, one in enumerate(whole.sets) if place not in set(kept_rows)]
+    lost = whole.sets[len(kept_rows) :]
     shown = set(kept_columns)
     return AccessMatrix(
         operation=whole.operation,

@@ -86,11 +86,11 @@ def compare(  # noqa: PLR0913 — who, what and where
     found = state.realm(realm)
     requests: list[Request] = []
     for name, who in (("a", one), ("b", other)):
+        if not who:
+            raise BadInput("expected a principal", where=f"body.{name}")
         asked = questions.ask(state, actor, realm, Words(operation=operation, principal=who), now)
         if isinstance(asked, Denied):
             return asked
-        if not who:
-            raise BadInput("expected a principal", where=f"body.{name}")
         requests.append(asked.request)
     below = None if within is None else named(found, within)
     a, b = (listing(found.matrix, request, below) for request in requests)

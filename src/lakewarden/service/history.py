@@ -71,13 +71,9 @@ class Page:
 
 def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, LastChange]:
     """By id of a statement: its last change, as far as feed and trail still know."""
-    if not ids:
-        return {}
     keys = {canonical(id): id for id in ids}
-    revisions: dict[str, int] = {}
-    for row in reading.history(realm, ["statement"], list(keys), MAX_PAGE, _NEWEST):
-        if row.key in keys:
-            revisions.setdefault(keys[row.key], row.revision)
+    last = reading.last_changed(realm, "statement", list(keys))
+    revisions = {keys[key]: revision for key, revision in last.items()}
     acts = _acts(reading, sorted(set(revisions.values())))
     return {
         id: LastChange(acts[revision]["time"], acts[revision].get("actor", ""), revision)
@@ -89,7 +85,7 @@ def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, 
 def _acts(reading: Reading, revisions: Sequence[int]) -> dict[int, Mapping[str, Any]]:
     """By revision, the first act of the trail."""
     found: dict[int, Mapping[str, Any]] = {}
-    for row in reading.audit_of(revisions) if revisions else ():
+    for row in reading.audit_of(revisions):
         found.setdefault(row.revision, json.loads(row.body))
     return found
 

@@ -121,9 +121,7 @@ def _outcomes(scenario: Scenario) -> list[Outcome]:
             outcomes.append(Outcome(case.title, "", False, "", got, None))
             continue
         if case.now not in sessions:
-            session = target.prepare(scenario.system, scenario.facts, case.now)
-            assert isinstance(session, KernelSession)  # noqa: S101 — INVARIANT: our own target
-            sessions[case.now] = session
+            sessions[case.now] = target.prepare(scenario.system, scenario.facts, case.now)
         outcomes += _of_case(scenario, case, sessions[case.now])
     return outcomes
 

@@ -161,6 +161,10 @@ class Reading(Protocol):
         """
         ...
 
+    def last_changed(self, scope: str, kind: str, keys: Sequence[str]) -> Mapping[str, int]:
+        """By key, the last revision at which the feed still has a change of a kind of thing."""
+        ...
+
     def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
         """The rows of the audit trail that belong to these revisions, in order."""
         ...

@@ -266,6 +266,9 @@ class Preparation:
     ) -> Sequence[FeedRow]:
         return self._reading.history(scope, kinds, about, limit, before)
 
+    def last_changed(self, scope: str, kind: str, keys: Sequence[str]) -> Mapping[str, int]:
+        return self._reading.last_changed(scope, kind, keys)
+
     def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
         return self._reading.audit_of(revisions)
 

@@ -233,6 +233,6 @@ def _may(matrix: Matrix, act: tuple[str, str, Entity], now: float) -> bool:
     return matrix.decide(Request(Principal(USER, user), operation, entity, now)).allow
 
 
-def _findings(realm: str, matrix: Matrix) -> dict[tuple[str, ...], Finding]:
+def _findings(realm: str, matrix: Matrix) -> dict[str, Finding]:
     found = lint(realm, LintContext(matrix.snapshot), tuple(RULES.values()))
-    return {(one.rule.id, *one.place, one.says): one for one in found}
+    return {one.fingerprint: one for one in found}

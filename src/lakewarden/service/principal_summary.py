@@ -8,7 +8,7 @@ from typing import Final
 
 from pyroaring import BitMap
 
-from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.listing import listing
@@ -24,7 +24,6 @@ from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.usage_report import MAX_DAYS
 
 _OWNED: Final = 200
-_NOWHERE: Final = Entity("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +71,13 @@ def summary(
     reading: Reading, state: State, actor: Actor, realm: str, text: str, now: float
 ) -> PrincipalSummary | Denied:
     """A principal in a realm; about oneself anybody may ask. Raises `Unknown` and `BadInput`."""
-    found = state.realms.get(realm)
-    principal = None if found is None else _named(found, text)
-    is_own = (
-        found is not None
-        and actor.is_good_in(found.realm)
-        and principal == actor.principal(found.realm, found.system)
-    )
+    is_own = realm in state.realms and _is_own(state.realm(realm), actor, text)
     asked = "decision.ask_own" if is_own else "person.list"
     refused = control.denied_in(state, actor, asked, realm, now)
     if refused is not None:
         return refused
     found = state.realm(realm)
-    assert principal is not None  # noqa: S101 — INVARIANT: the realm is there
+    principal = _named(found, text)
     memberships = found.matrix.snapshot.coded.memberships
     id = memberships.ids.get(principal)
     if (id is None or id not in memberships.stored) and not is_own:
@@ -102,6 +95,11 @@ def summary(
         last_used=_last_used(reading, realm, principal, now),
         revision=found.matrix.revision,
     )
+
+
+def _is_own(found: RealmState, actor: Actor, text: str) -> bool:
+    own = actor.principal(found.realm, found.system)
+    return actor.is_good_in(found.realm) and _named(found, text) == own
 
 
 def _named(found: RealmState, text: str) -> Principal:
@@ -143,7 +141,7 @@ def _reached(found: RealmState, principal: Principal, now: float) -> list[Reache
             operation = model.reaching(way, type)
             if operation is None or not found.matrix.snapshot.of_type(type):
                 continue
-            request = Request(asking, operation, _NOWHERE, now, groups=groups)
+            request = Request(asking, operation, NO_RESOURCE, now, groups=groups)
             count = len(listing(found.matrix, request, type=type))
             if count:
                 rows.append(Reached(way, type, operation, count))

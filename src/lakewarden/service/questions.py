@@ -296,7 +296,7 @@ def reasons(state: State, actor: Actor, asked: Asked) -> Reasons:
         notes = question_text.out_of_time(asked.realm.matrix, asked.request)
     else:
         found = _veiled(asked, found, actor)
-        named = [_narrowed(asked, one) for one in _statements(asked, found) if _is_plain(one)]
+        named = [_narrowed(asked, one) for one in _statements(asked, found) if is_plain(one)]
     chains = ((s.id, question_text.reaching(asked.realm.matrix, asked.request, s)) for s in named)
     reaching = {id: chain for id, chain in chains if chain is not None}
     summary = Sentences(asked.realm).answer(asked.request, found, named)
@@ -383,7 +383,7 @@ def _ids(step: Step) -> list[str]:
     return [*step.allowed_by, *step.denied_by, *(id for inner in step.steps for id in _ids(inner))]
 
 
-def _is_plain(statement: Statement) -> bool:
+def is_plain(statement: Statement) -> bool:
     """Whether the statement says where it applies without naming anything else."""
     return not isinstance(statement.scope, Where) and statement.constraint is None
 

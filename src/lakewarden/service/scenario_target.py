@@ -11,7 +11,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import compile
-from lakewarden.service.scenarios import Question, Session
+from lakewarden.service.scenarios import Question
 from lakewarden.service.system import System
 
 
@@ -60,7 +60,7 @@ class KernelSession:
 class KernelTarget:
     """Compiles a world and asks the result."""
 
-    def prepare(self, system: System, facts: Facts, now: float) -> Session:
+    def prepare(self, system: System, facts: Facts, now: float) -> KernelSession:
         """The world, compiled for that moment."""
         snapshot = compile(facts, system.model, system.spelling, now=now, revision=1)
         return KernelSession(Matrix(snapshot), now)

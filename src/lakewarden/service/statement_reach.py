@@ -6,20 +6,21 @@ they own something in its scope.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pyroaring import BitMap
 
 from lakewarden.analysis.lint.lint_context import LintContext, is_implied, union
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unknown
-from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.kernel.subject import Subject
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import named
+from lakewarden.service.questions import is_plain
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.visible import visible_ids
 
@@ -38,13 +39,15 @@ class Reaching:
 
     `source` is the entity that the statement is on, None where it chooses by a pattern or by
     criteria. `beaten_by` are DENYs on the same entity about one of its privileges and about
-    somebody whom it names too.
+    somebody whom it names too. `is_own`: it is told to somebody who may not list statements, and
+    names nobody else.
     """
 
     statement: Statement
     source: Entity | None
     is_direct: bool
     beaten_by: tuple[str, ...]
+    is_own: bool = False
 
 
 class StatementReach:
@@ -113,9 +116,11 @@ class StatementReach:
 def reaching(
     state: State, actor: Actor, realm: str, text: str, now: float
 ) -> list[Reaching] | Denied:
-    """The statements that bear on an entity: all, or for others those that name the caller.
+    """The statements that bear on an entity; for who may not list them, only what is its own.
 
-    Raises `Unknown` for an entity that is not there or that the caller may not know of.
+    Others are told as in an explanation: of statements without criteria that reach them, and of
+    whom these name only what they act as. Raises `Unknown` for an entity that is not there or
+    that the caller may not know of.
     """
     refused = control.denied_in(state, actor, "statement.list", realm, now)
     if refused is not None:
@@ -127,30 +132,32 @@ def reaching(
     id = found.matrix.snapshot.coded.tree.find(entity)
     if id is None or id not in visible_ids(state, actor, realm, now):
         raise Unknown("entity", text)
-    rows = list(StatementReach(found).reaching(entity, id))
+    rows = StatementReach(found).reaching(entity, id)
     if refused is None:
-        return rows
-    own = _own(found, actor, now)
-    shown = {row.statement.id for row in rows if _names(row.statement, own)}
-    return [
-        Reaching(
+        return list(rows)
+    asking = actor.request(found.realm, found.system, "", now=now)
+    return _own(list(rows), found.matrix.subject(asking), id)
+
+
+def _own(rows: Sequence[Reaching], subject: Subject, id: int) -> list[Reaching]:
+    """Of the rows those that reach the subject, with nobody else named in them."""
+    narrowed = {
+        row.statement.id: replace(
             row.statement,
-            row.source,
-            row.is_direct,
-            tuple(deny for deny in row.beaten_by if deny in shown),
+            principals=row.statement.principals & subject.named,
+            owners=row.statement.owners if id in subject.touched else None,
+        )
+        for row in rows
+        if is_plain(row.statement)
+    }
+    shown = {key for key, one in narrowed.items() if one.principals or one.owners is not None}
+    return [
+        replace(
+            row,
+            statement=narrowed[row.statement.id],
+            beaten_by=tuple(deny for deny in row.beaten_by if deny in shown),
+            is_own=True,
         )
         for row in rows
         if row.statement.id in shown
     ]
-
-
-def _own(found: RealmState, actor: Actor, now: float) -> frozenset[Principal]:
-    """Everything that the caller acts as in the realm."""
-    asking = actor.request(found.realm, found.system, "", now=now)
-    memberships = found.matrix.snapshot.coded.memberships
-    ids = memberships.acts_as(asking.principal, asking.groups)
-    return frozenset({memberships.principals[one] for one in ids}) | {asking.principal}
-
-
-def _names(statement: Statement, own: frozenset[Principal]) -> bool:
-    return statement.owners is not None or bool(statement.principals & own)

@@ -211,12 +211,28 @@ class SqlReading:
         )
         return [FeedRow(*row) for row in self._each(query)]
 
+    def last_changed(self, scope: str, kind: str, keys: Sequence[str]) -> Mapping[str, int]:
+        revisions, changes = schema.revisions.c, schema.changes.c
+        number = self._scope(scope)
+        found: dict[str, int] = {}
+        for part in _parts(keys):
+            query = (
+                sa.select(changes.key, sa.func.max(revisions.revision))
+                .where(changes.write == revisions.write, changes.scope == number)
+                .where(changes.kind == kind, changes.key.in_(part))
+                .group_by(changes.key)
+            )
+            found |= {key: int(revision) for key, revision in self._each(query)}
+        return found
+
     def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
         table = schema.audit
-        query = sa.select(table).where(table.c.revision.in_(revisions)).order_by(table.c.seq)
         return [
             AuditRow(seq, revision, unescaped(body), digest, seal)
-            for seq, revision, body, digest, seal in self._each(query)
+            for part in _parts(revisions)
+            for seq, revision, body, digest, seal in self._each(
+                sa.select(table).where(table.c.revision.in_(part)).order_by(table.c.seq)
+            )
         ]
 
     def usage(self, realm: str, since: str) -> Iterator[tuple[str, str, str, Entity, int]]:

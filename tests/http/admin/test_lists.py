@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lakewarden.service.history import last_changes
 from tests.http.admin.api import Api
 from tests.http.admin.conftest import HIDDEN, TABLE, state
 
@@ -92,6 +93,13 @@ def test_rows_say_how_far_they_reach_and_who_changed_them(lake: Api) -> None:
     assert "changed" not in lake.must("GET", f"{S}/read")
 
 
+def test_last_changes_of_more_than_a_query_can_name(lake: Api) -> None:
+    names = [f"none-{number}" for number in range(40_000)]
+    with lake.service.reading() as reading:
+        found = last_changes(reading, "gravitino", [*names, "read"])
+    assert set(found) == {"read"}
+
+
 def test_what_bears_on_an_entity(lake: Api) -> None:
     no = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": HIDDEN, "effect": "deny"}
     lake.must("PUT", f"{S}/no", no)
@@ -111,6 +119,22 @@ def test_what_bears_on_an_entity(lake: Api) -> None:
 def test_others_see_what_bears_on_them_alone(lake: Api) -> None:
     rows = lake.must("GET", S, query={"reaching": TABLE}, user="ana")["statements"]
     assert {row["id"] for row in rows} == {"read", "use"}
+    shared = {"privileges": ["SELECT_TABLE"], "to": ["user:ana", "user:zoe"], "on": TABLE}
+    lake.must("PUT", f"{S}/shared", {**shared, "mark": "git"})
+    owned = {"privileges": ["SELECT_TABLE"], "to": ["owners"], "on": TABLE}
+    lake.must("PUT", f"{S}/owned", owned)
+    query = {"reaching": TABLE, "fields": "reach,changed"}
+    rows = lake.must("GET", S, query=query, user="ana")["statements"]
+    by_id = {row["id"]: row for row in rows}
+    assert set(by_id) == {"read", "use", "shared"}
+    assert by_id["shared"]["to"] == ["user:ana"]
+    assert "zoe" not in str(by_id["shared"])
+    assert not {"mark", "reach", "changed"} & set(by_id["shared"])
+    query = {"reaching": TABLE, "mark": "git"}
+    assert lake.must("GET", S, query=query, user="ana")["statements"] == []
+    lake.must("PUT", f"{R}/entity", {"entity": TABLE, "owners": [{"principal": "user:ana"}]})
+    rows = lake.must("GET", S, query={"reaching": TABLE}, user="ana")["statements"]
+    assert "owned" in {row["id"] for row in rows}
     hidden = lake.ask("GET", S, query={"reaching": HIDDEN}, user="ana")
     absent = lake.ask("GET", S, query={"reaching": "table:lk:sales.raw.none"}, user="ana")
     assert (hidden.status, absent.status) == (404, 404)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
@@ -187,8 +188,8 @@ def _draft(found: RealmState, body: Drafted) -> Draft:
 
 
 def _check_once(ids: Sequence[str]) -> None:
-    for id in ids:
-        if ids.count(id) > 1:
+    for id, times in Counter(ids).items():
+        if times > 1:
             raise BadInput(f"`{id}` is there more than once", where="body.put")
 
 

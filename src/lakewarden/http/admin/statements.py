@@ -65,14 +65,20 @@ _MARK = Parameter("mark", "who keeps the statement, where somebody does")
 def listed(exchange: Exchange) -> Answered:
     """The statements of a realm: by id, or by title."""
     name = exchange.params["realm"]
+    near: dict[str, Reaching] = {}
     if exchange.one("reaching"):
-        found = _reaching(exchange, name)
+        bearing = _reaching(exchange, name)
+        if isinstance(bearing, Denied):
+            return bearing
+        near = {one.statement.id: one for one in bearing}
+        found = [one.statement for one in bearing]
     else:
-        found = statements.listed(exchange.state, exchange.actor, name, exchange.now)
-    if isinstance(found, Denied):
-        return found
+        listed = statements.listed(exchange.state, exchange.actor, name, exchange.now)
+        if isinstance(listed, Denied):
+            return listed
+        found = listed
     asked = {one.name: exchange.one(one.name) for one in _FILTERS}
-    chosen = _chosen(exchange, name, found, asked)
+    chosen = _chosen(exchange, name, found, asked, near)
     by = exchange.one("sort")
     if by.endswith("title"):
         chosen.sort(key=_by_title)
@@ -80,21 +86,29 @@ def listed(exchange: Exchange) -> Answered:
         chosen.reverse()
     places = {one.id: f"{place:09d}" for place, one in enumerate(chosen)}
     shown, page = cut_of(exchange, chosen, lambda one: places[one.id], by, *asked.values())
-    return Statements(statements=_rows(exchange, shown), total=len(chosen), page=page)
+    return Statements(statements=_rows(exchange, shown, near), total=len(chosen), page=page)
 
 
 def _by_title(one: Statement) -> tuple[str, str]:
     return (one.title or one.id).casefold(), one.id
 
 
-def _reaching(exchange: Exchange, realm: str) -> list[Statement] | Denied:
+def _reaching(exchange: Exchange, realm: str) -> list[Reaching] | Denied:
     text, now = exchange.one("reaching"), exchange.now
-    found = statement_reach.reaching(exchange.state, exchange.actor, realm, text, now)
-    return found if isinstance(found, Denied) else [one.statement for one in found]
+    return statement_reach.reaching(exchange.state, exchange.actor, realm, text, now)
+
+
+def _is_whole(near: Mapping[str, Reaching]) -> bool:
+    """Whether the caller is told everything about statements, and not its own part alone."""
+    return not any(one.is_own for one in near.values())
 
 
 def _chosen(
-    exchange: Exchange, realm: str, found: Sequence[Statement], asked: Mapping[str, str]
+    exchange: Exchange,
+    realm: str,
+    found: Sequence[Statement],
+    asked: Mapping[str, str],
+    near: Mapping[str, Reaching],
 ) -> list[Statement]:
     """Those of the statements that the query's filters keep."""
     state = exchange.state.realm(realm)
@@ -123,7 +137,8 @@ def _chosen(
         end = seconds(exchange, "ends_before", inf)
         keeps.append(lambda one: one.valid_until is not None and one.valid_until < end)
     if "mark" in exchange.query:
-        marks = _marks(exchange, realm, [one.id for one in found])
+        ids = [one.id for one in found] if _is_whole(near) else []
+        marks = _marks(exchange, realm, ids)
         keeps.append(lambda one: marks.get(one.id, "") == asked["mark"])
     return [one for one in found if all(keep(one) for keep in keeps)]
 
@@ -142,7 +157,7 @@ def load(exchange: Exchange) -> Answered:
         return found
     for one in found:
         if one.id == id:
-            return _rows(exchange, [one])[0]
+            return _rows(exchange, [one], {})[0]
     raise Unknown("statement", id)
 
 
@@ -171,18 +186,21 @@ def remove(exchange: Exchange) -> Answered:
     return exchange.write(lambda transaction: statements.remove(transaction, name, id, mark))
 
 
-def _rows(exchange: Exchange, shown: Sequence[Statement]) -> list[StatementRow]:
-    """The statements with all that the API tells of them."""
+def _rows(
+    exchange: Exchange, shown: Sequence[Statement], near: Mapping[str, Reaching]
+) -> list[StatementRow]:
+    """The statements with all that the API tells the caller of them."""
     realm = exchange.params["realm"]
     found = exchange.state.realm(realm)
     fields = {one for one in exchange.one("fields").split(",") if one}
     if not fields <= _FIELDS:
         raise BadInput(f"expected some of: {', '.join(sorted(_FIELDS))}", where="fields")
     sentences, unchangeable = Sentences(found), fixed(found.system)
-    marks = _marks(exchange, realm, [one.id for one in shown])
+    if not _is_whole(near):
+        fields = set()
+    marks = _marks(exchange, realm, [one.id for one in shown]) if _is_whole(near) else {}
     reach = StatementReach(found) if "reach" in fields else None
     changed = _changed(exchange, realm, shown) if "changed" in fields else {}
-    near = _near(exchange, realm)
     rows: list[StatementRow] = []
     for one in shown:
         row = StatementRow(
@@ -199,15 +217,6 @@ def _rows(exchange: Exchange, shown: Sequence[Statement]) -> list[StatementRow]:
             row.direct, row.beaten_by = bearing.is_direct, list(bearing.beaten_by)
         rows.append(row)
     return rows
-
-
-def _near(exchange: Exchange, realm: str) -> dict[str, Reaching]:
-    """By statement how it bears on the entity that the query is about."""
-    text = exchange.one("reaching")
-    if not text:
-        return {}
-    found = statement_reach.reaching(exchange.state, exchange.actor, realm, text, exchange.now)
-    return {} if isinstance(found, Denied) else {one.statement.id: one for one in found}
 
 
 def _changed(exchange: Exchange, realm: str, shown: Sequence[Statement]) -> dict[str, ChangedGiven]:

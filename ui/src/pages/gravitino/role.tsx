@@ -132,8 +132,7 @@ function Editor({
   const [busy, setBusy] = useState(false);
   const now = draft ?? was;
   const changed = draftOf(role, stored, now);
-  const dirty =
-    Boolean(changed.put?.length ?? changed.remove?.length) || Boolean(changed.remove?.length);
+  const dirty = (changed.put?.length ?? 0) + (changed.remove?.length ?? 0) > 0;
   const effect = useEffectOf(realm, dirty ? changed : null);
   const set = (entity: string, privilege: string, condition: Condition | null) => {
     const held = Object.fromEntries(

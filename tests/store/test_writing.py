@@ -13,7 +13,7 @@ from lakewarden.kernel.change import EntityAdded, EntityDropped
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.service.audit import AuditRow, first_fault
-from lakewarden.service.effect import DocumentChanged, TokenChanged
+from lakewarden.service.effect import DocumentChanged, TokenChanged, canonical
 from lakewarden.service.ports import FeedGone
 from lakewarden.service.realm import Token
 from lakewarden.store import SqlStore, engine, open_store
@@ -356,6 +356,26 @@ def test_the_feed_says_when_it_does_not_reach_back(store: SqlStore) -> None:
     assert write(store, *tables(1, 5)) == 6
     with store.reading() as reading:
         assert [row.revision for row in reading.feed(5)] == [6]
+
+
+def test_the_history_of_one_thing_is_of_that_thing(store: SqlStore) -> None:
+    one, other = Entity("table", "lk:c.s.a_b"), Entity("table", "lk:c.s.A_b")
+    like = Entity("table", "lk:c.s.axb")
+    for entity in (one, other, like):
+        write(store, EntityAdded(entity, SCHEMA))
+    write(store, EntityDropped(one))
+    with store.reading() as reading:
+        rows = reading.history(REALM, ["entity"], [canonical(one)], 10, 99)
+        assert [(row.revision, row.op) for row in rows] == [(4, "drop"), (1, "put")]
+        assert [row.revision for row in reading.history(REALM, ["entity"], ['"table"'], 2, 4)] == [
+            3,
+            2,
+        ]
+        assert reading.history(REALM, ["statement"], [canonical(one)], 10, 99) == []
+        keys = [canonical(each) for each in (one, other)]
+        assert reading.last_changed(REALM, "entity", keys) == {keys[0]: 4, keys[1]: 2}
+        assert reading.last_changed(REALM, "statement", keys) == {}
+        assert reading.audit_of([]) == []
 
 
 def trail(store: SqlStore, after: int = 0, limit: int | None = None) -> list[AuditRow]:

@@ -198,6 +198,8 @@ class SqlReading:
         self, scope: str, kinds: Sequence[str], about: Sequence[str], limit: int, before: int
     ) -> Sequence[FeedRow]:
         revisions, changes = schema.revisions.c, schema.changes.c
+        # `LIKE` of SQLite takes no notice of case; `replace` does everywhere.
+        holds = (sa.func.replace(changes.key, one, "") != changes.key for one in about)
         query = (
             sa.select(
                 *(revisions.revision, changes.seq, sa.literal(scope)),
@@ -205,7 +207,7 @@ class SqlReading:
             )
             .where(revisions.revision < before, changes.write == revisions.write)
             .where(changes.scope == self._scope(scope), changes.kind.in_(kinds))
-            .where(sa.or_(*(changes.key.contains(one, autoescape=True) for one in about)))
+            .where(sa.or_(*holds))
             .order_by(revisions.revision.desc(), changes.seq.desc())
             .limit(limit)
         )

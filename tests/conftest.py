@@ -40,6 +40,7 @@ _MARK_BY_FIXTURE = {
     "postgres_url": "postgres",
     "mariadb_url": "mariadb",
 }
+_LONGEST = ("spark", "browser")
 _FULLY_COVERED = (
     *(
         Path(__file__).parents[1] / place / package
@@ -146,7 +147,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(mark))
                 break
     # What takes longest begins first, so that no worker is left alone with it at the end.
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    items.sort(key=_place_in_run)
+
+
+def _place_in_run(item: pytest.Item) -> int:
+    return next((n for n, mark in enumerate(_LONGEST) if item.get_closest_marker(mark)), len(_LONGEST))
 
 
 def pytest_collection_finish() -> None:

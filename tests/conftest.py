@@ -151,7 +151,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _place_in_run(item: pytest.Item) -> int:
-    return next((n for n, mark in enumerate(_LONGEST) if item.get_closest_marker(mark)), len(_LONGEST))
+    return next(
+        (n for n, mark in enumerate(_LONGEST) if item.get_closest_marker(mark)), len(_LONGEST)
+    )
 
 
 def pytest_collection_finish() -> None:

@@ -179,11 +179,14 @@ def test_a_server_is_looked_at_by_the_doctor(running: Running, tmp_path: Path) -
     found = running.remote("doctor")
     assert found.code == 0, found.out
     findings = json.loads(running.remote("doctor", "--format", "json").out)
-    assert [one["check"] for one in findings if one["check"] != "server"] == [
-        *("readiness", "release", "revision", "caller"),
+    names = list(dict.fromkeys(one["name"] for one in findings))
+    assert names == [
+        *("server", "readiness", "release", "revision", "caller"),
+        *("systems", "settings", "store", "realms", "audit trail", "clock", "change feed"),
+        "documents",
     ]
     assert any("mind that" in one["says"] for one in findings)  # names are trusted here
-    says = {one["check"]: one["says"] for one in findings}
+    says = {one["name"]: one["says"] for one in findings}
     assert says["release"] == __version__
     assert says["revision"] == str(running.revision())
     assert says["caller"] == "takes you for `admin`, who administers it"

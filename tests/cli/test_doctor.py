@@ -15,7 +15,7 @@ from tests.cli.test_audit import damage
 def findings(admin: Admin) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for line in json.loads(admin.ask("doctor", "--format", "json").out):
-        found.setdefault(line["check"], set()).add(line["finding"])
+        found.setdefault(line["name"], set()).add(line["state"])
     return found
 
 
@@ -29,8 +29,10 @@ def test_a_store_that_is_well_has_nothing_wrong(admin: Admin) -> None:
         "systems",
         "settings",
         "database",
+        "store",
         "realms",
         "audit trail",
+        "clock",
         "change feed",
         "documents",
         "spark",

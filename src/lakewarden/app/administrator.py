@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakewarden.config.settings import Settings
+from lakewarden.config.settings import Origin, Settings
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.control import name_at_home
 from lakewarden.service import control
@@ -44,4 +44,4 @@ def settled(state: State, settings: Settings, now: float) -> Settings:
             f"`{settings.admin}` does not administer this store, `{known[0]}` does: leave `admin`"
             " out, or add another administrator with `--add-admin`"
         )
-    return settings.model_copy(update={"admin": known[0]})
+    return settings.replaced("admin", known[0], Origin("store"))

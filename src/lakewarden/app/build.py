@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from threading import Event
 from typing import Final, cast
 from weakref import WeakSet
@@ -31,6 +32,7 @@ from lakewarden.app.connections import Connections
 from lakewarden.app.dialects import all_dialects
 from lakewarden.app.errors_watch import ErrorsWatch
 from lakewarden.app.fair_queue import THREADS
+from lakewarden.app.figures import figures
 from lakewarden.app.first_start import first_start
 from lakewarden.app.freshness import Freshness
 from lakewarden.app.http_head import Pair
@@ -47,6 +49,7 @@ from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
 from lakewarden.authn.authenticator import Authenticator
 from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
 from lakewarden.authn.password import Passwords
+from lakewarden.config.effective import effective
 from lakewarden.config.settings import Limits, Settings
 from lakewarden.config.system_settings import ProxyHeader
 from lakewarden.http.exchange import Dialect, Services
@@ -58,6 +61,7 @@ from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import Compiled, start
 from lakewarden.service.ports import Store
+from lakewarden.service.server_figures import ServerFigures
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
 from lakewarden.store.secrets import Keys
@@ -138,7 +142,11 @@ class Application:
         settings, limits = self.settings, self.settings.limits
         service = DecisionService(cast(Store, _Absent()))
         authenticator = self._authenticator()
-        given = replace(services(settings), holder_of=authenticator.holder_of)
+        given = replace(
+            services(settings),
+            holder_of=authenticator.holder_of,
+            figures=partial(self._figures, time.time()),
+        )
         hosts = settings.own_hosts
         return Parts(
             table=self._table,
@@ -157,6 +165,9 @@ class Application:
                 for name, header in _proxy_headers(settings)
             },
         )
+
+    def _figures(self, started: float) -> ServerFigures:
+        return figures(started, 1 if self._readiness is None else self._readiness.count())
 
     def _connections(self) -> Connections:
         settings, limits = self.settings, self.settings.limits
@@ -490,4 +501,6 @@ def services(settings: Settings) -> Services:
         sealing=Keys(keys) if keys else None,
         passwords=Passwords(),
         playground=settings.ui.playground,
+        settings=effective(settings),
+        without_effect=settings.without_effect,
     )

@@ -129,12 +129,18 @@ def page() -> bytes:
     """All figures in the text format of Prometheus."""
     write()
     folder = os.environ.get(SHARED)
-    if folder is None:
-        return generate_latest(REGISTRY)
-    _forget_dead(Path(folder))
+    if folder is not None:
+        _forget_dead(Path(folder))
+    return generate_latest(registry())
+
+
+def registry() -> CollectorRegistry:
+    """The figures of all processes together, as far as they were written."""
+    if os.environ.get(SHARED) is None:
+        return REGISTRY
     together = CollectorRegistry()
     MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # theirs has none
-    return generate_latest(together)
+    return together
 
 
 def _forget_dead(folder: Path) -> None:

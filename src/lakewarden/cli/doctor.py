@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -20,40 +19,39 @@ from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import Server
-    from lakewarden.service.audit_seal import Seals
-    from lakewarden.service.decision_service import DecisionService
-    from lakewarden.store import SqlStore
-
-Finding = Literal["ok", "bad", "unreachable", "not there"]
+    from lakewarden.config.settings import Settings
+    from lakewarden.service.doctor import Check, State
 
 
 @dataclass(slots=True)
 class Report:
-    """What was found, check by check."""
+    """The checks that were made, in order."""
 
-    lines: list[dict[str, str]] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
 
-    def add(self, check: str, finding: Finding, said: str) -> None:
-        """One finding."""
-        self.lines.append({"check": check, "finding": finding, "says": said})
+    def add(self, name: str, state: State, says: str, fix: str = "") -> None:
+        """One check."""
+        from lakewarden.service.doctor import Check
+
+        self.checks.append(Check(name, state, says, fix))
 
     @contextmanager
-    def checking(self, check: str) -> Iterator[None]:
-        """Whatever goes wrong inside is a finding."""
+    def checking(self, name: str) -> Iterator[None]:
+        """Whatever goes wrong inside is what the check comes to."""
         try:
             yield
         except Unavailable as error:
-            self.add(check, "unreachable", str(error))
+            self.add(name, "unreachable", str(error))
         except WardenError as error:
-            self.add(check, "bad", str(error))
+            self.add(name, "bad", str(error))
 
     @property
     def code(self) -> int:
-        """The exit code: what could not be found out weighs more than what is wrong."""
-        findings = {line["finding"] for line in self.lines}
-        if "unreachable" in findings:
+        """The exit code: what could not be asked weighs more than what is wrong."""
+        states = {check.state for check in self.checks}
+        if "unreachable" in states:
             return COULD_NOT_TELL
-        return NO if "bad" in findings else YES
+        return NO if "bad" in states else YES
 
 
 def doctor(
@@ -67,9 +65,9 @@ def doctor(
     """Checks systems, settings, database, audit trail, change feed and Spark's needs; or a server.
 
     Of a server: whether it answers and is ready, its release and revision, what is switched off
-    there, and for whom it takes you. Changes nothing. Exit code 1 when something is wrong, 3 when
-    the database or the server cannot be asked. What is not there and only some verbs need is
-    told, and is nothing wrong.
+    there, for whom it takes you and, with READ_SERVER, the same checks of its own. Changes
+    nothing. Exit code 1 when something is wrong, 3 when the database or the server cannot be
+    asked. What is absent and only some verbs need is said, and is nothing wrong.
 
     For example:
 
@@ -83,31 +81,19 @@ def doctor(
         with report.checking("server"):
             _server(report, remote)
     else:
-        url = url_of(at.database)
-        _systems(report)
-        with report.checking("settings"):
-            _settings(report, config, url)
-        with report.checking("database"):
-            _database(report, url)
-        _spark(report)
+        _local(report, config, url_of(at.database))
     if format == "json":
-        show_json(report.lines)
+        show_json([asdict(check) for check in report.checks])
     else:
-        width = max(len(line["check"]) for line in report.lines)
-        for line in report.lines:
-            show(f"{line['finding']:<11}  {line['check']:<{width}}  {line['says']}")
+        _show(report)
     return report.code
 
 
-def _systems(report: Report) -> None:
-    from lakewarden.registry import registry
-
-    known = registry()
-    known.check()
-    for name, why in sorted(known.problems.items()):
-        report.add("systems", "bad", f"{name} is left out: {why}")
-    if not known.problems:
-        report.add("systems", "ok", ", ".join(known.systems))
+def _show(report: Report) -> None:
+    width = max(len(check.name) for check in report.checks)
+    for check in report.checks:
+        fix = f"; {check.fix}" if check.fix and check.state != "ok" else ""
+        show(f"{check.state:<11}  {check.name:<{width}}  {check.says}{fix}")
 
 
 def _server(report: Report, server: Server) -> None:
@@ -116,7 +102,7 @@ def _server(report: Report, server: Server) -> None:
         raise Unavailable(f"no lakewarden server answers at `{server.address}`")
     report.add("server", "ok", f"answers at `{server.address}`")
     for weakness in live.body.get("warnings", ()):
-        report.add("server", "ok", f"mind that {weakness}")
+        report.add("server", "warning", f"mind that {weakness}")
     ready = server.look("/readyz", as_anybody=True)
     if ready.status != 200:
         report.add("readiness", "bad", f"it is not ready: {ready.body.get('status', 'not ready')}")
@@ -129,120 +115,83 @@ def _server(report: Report, server: Server) -> None:
     other = "" if release == __version__ else f"; this command is of {__version__}"
     report.add("release", "ok", f"{release}{other}")
     report.add("revision", "ok", about.revision)
-    _caller(report, server)
+    if _caller(report, server):
+        _server_checks(report, server)
 
 
-def _caller(report: Report, server: Server) -> None:
-    found = server.look("/api/v1/whoami")
-    if found.status == 200:
-        rank = ", who administers it" if found.body["administrator"] else ""
-        report.add("caller", "ok", f"takes you for `{found.body['user']}`{rank}")
-    elif server.has_credential:
-        report.add("caller", "bad", str(found.body.get("detail", found.status)))
+def _caller(report: Report, server: Server) -> bool:
+    """Whether the server believes the caller."""
+    seen = server.look("/api/v1/whoami")
+    if seen.status == 200:
+        rank = ", who administers it" if seen.body["administrator"] else ""
+        report.add("caller", "ok", f"takes you for `{seen.body['user']}`{rank}")
+        return True
+    if server.has_credential:
+        report.add("caller", "bad", str(seen.body.get("detail", seen.status)))
     else:
-        report.add("caller", "not there", "no credential was given: see --token-file")
+        report.add("caller", "absent", "no credential was given", "see --token-file")
+    return False
 
 
-def _settings(report: Report, config: Path | None, url: str) -> None:
+def _server_checks(report: Report, server: Server) -> None:
+    """What the server says of itself to those who may know."""
+    try:
+        answer = server.ask("POST", "/server/doctor")
+    except BadInput as error:
+        report.add("checks", "absent", f"the server's own checks are not for you: {error}")
+        return
+    for check in answer["checks"]:
+        report.add(check["name"], check["state"], check["says"], check["fix"])
+
+
+def _local(report: Report, config: Path | None, url: str) -> None:
+    settings = None
+    with report.checking("settings"):
+        settings = _settings(config, url)
+    with report.checking("database"):
+        _database(report, url, settings)
+    _spark(report)
+
+
+def _settings(config: Path | None, url: str) -> Settings:
     from lakewarden.config.settings import load
 
-    settings = load(config, {"database": url})
-    for weakness in settings.weakened:
-        report.add("settings", "ok", f"mind that {weakness}")
-    for remark in settings.without_effect:
-        report.add("settings", "ok", remark)
-    report.add(
-        "settings", "ok", f"authentication `{settings.auth}`, administrator `{settings.admin}`"
-    )
+    return load(config, {"database": url})
 
 
-def _database(report: Report, url: str) -> None:
+def _database(report: Report, url: str, settings: Settings | None) -> None:
     from lakewarden.app.keys import keys_of
     from lakewarden.service.audit_seal import Seals
     from lakewarden.service.decision_service import DecisionService
+    from lakewarden.service.doctor import Subject, examine
     from lakewarden.store import open_store
 
     file = url.removeprefix("sqlite:///")
     if file != url and not Path(file).exists():
         raise Unavailable(f"there is no database `{file}`; `lakewarden init` makes it")
     with open_store(url, upgrade=False) as store:
-        report.add("database", "ok", "answers, and has the schema of this release")
+        report.add("database", "ok", "has the schema of this release")
         service = DecisionService(store)
-        checks: dict[str, Callable[[Report, DecisionService], None]] = {
-            "realms": _realms,
-            "audit trail": partial(_audit, Seals(keys_of(url))),
-            "change feed": _feed,
-            "documents": partial(_documents, store),
-        }
-        for name, check in checks.items():
-            with report.checking(name):
-                check(report, service)
-
-
-def _realms(report: Report, service: DecisionService) -> None:
-    from lakewarden.service import control
-    from lakewarden.service.realm import CONTROL
-
-    service.open()
-    state = service.state
-    if CONTROL not in state.realms:
-        report.add("realms", "bad", "there are none; `lakewarden init` makes them")
-        return
-    for name, realm in sorted(state.realms.items()):
-        entities = len(realm.matrix.snapshot.coded.tree.stored)
-        report.add("realms", "ok", f"{name}: {realm.system.model.title}, {entities:,} entities")
-        for weakness in realm.system.model.weakened:
-            report.add("realms", "ok", f"mind that in {name} {weakness}")
-    for name, closed in sorted(state.closed.items()):
-        report.add("realms", "bad", f"{name} is closed: {closed.reason}")
-    if not control.administrators(state, service.clock()):
-        report.add("realms", "bad", "nobody administers lakewarden; `lakewarden init` names one")
-
-
-def _audit(seals: Seals, report: Report, service: DecisionService) -> None:
-    from lakewarden.service.audit_check import examine
-
-    with service.reading() as reading:
-        found = examine(reading.audit(), reading.audit_head(), seals)
-    if found.fault is None:
-        report.add("audit trail", "ok", f"whole: {found.rows:,} rows")
-    else:
-        report.add("audit trail", "bad", f"row {found.fault.seq} {found.fault.what}")
-
-
-def _feed(report: Report, service: DecisionService) -> None:
-    from lakewarden.service.ports import FeedGone
-    from lakewarden.service.replay import compare
-
-    try:
-        with service.reading() as reading:
-            found, revision = compare(reading), reading.revision
-    except FeedGone:
-        report.add("change feed", "ok", "no longer reaches back to the beginning; not compared")
-        return
-    for scope, rows in found:
-        told = ", ".join(f"{count:,} of {table}" for table, count in rows.items())
-        report.add("change feed", "bad", f"{scope}: rows that feed and tables do not share: {told}")
-    if not found:
-        report.add("change feed", "ok", f"adds up to what is stored, at revision {revision}")
-
-
-def _documents(store: SqlStore, report: Report, service: DecisionService) -> None:
-    with store.reading() as reading:
-        for name in sorted(service.state.realms):
-            kept = reading.document_totals(name)
-            said = f"{kept.documents:,} documents and values in time, {kept.bytes:,} bytes"
-            report.add("documents", "ok", f"{name}: {said}")
+        service.open()
+        report.checks += examine(
+            Subject(
+                service,
+                Seals(keys_of(url)),
+                () if settings is None else settings.weakened,
+                () if settings is None else settings.without_effect,
+            )
+        )
 
 
 def _spark(report: Report) -> None:
     if find_spec("pyspark") is None:
-        report.add("spark", "not there", "`lakewarden pipeline` needs `lakewarden[spark]`")
+        fix = "`lakewarden pipeline` needs `lakewarden[spark]`"
+        report.add("spark", "absent", "PySpark is not installed", fix)
         return
     from lakewarden.pipeline.java import ensure_java
 
-    java = ensure_java()
-    if java is None:
-        report.add("spark", "not there", "`lakewarden pipeline` needs Java 17 or later")
+    if ensure_java() is None:
+        fix = "`lakewarden pipeline` needs Java 17 or later"
+        report.add("spark", "absent", "there is no Java for PySpark", fix)
     else:
         report.add("spark", "ok", "PySpark and a Java for it are there")

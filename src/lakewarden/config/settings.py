@@ -14,13 +14,14 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     create_model,
@@ -62,6 +63,19 @@ LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 S = TypeVar("S", bound=SystemSettings)
 
 _NESTED = "__"
+
+
+class Origin(NamedTuple):
+    """Where a value comes from: `option`, `variable`, `file`, `store` or `default`.
+
+    `where` is the name of the variable or the path of the file; empty for anything else.
+    """
+
+    source: str
+    where: str = ""
+
+
+DEFAULT: Final = Origin("default")
 
 
 class Oidc(Section):
@@ -175,6 +189,8 @@ class ServerSettings(BaseSettings):
     ui: Ui = Ui()
     rate_limits: RateLimits = RateLimits()
 
+    _origins: Mapping[str, Origin] = PrivateAttr(default_factory=dict)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -186,6 +202,17 @@ class ServerSettings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Only what `load` has put together."""
         return (init_settings,)
+
+    @property
+    def origins(self) -> Mapping[str, Origin]:
+        """Where values come from that are no defaults, by the dotted names of the settings."""
+        return self._origins
+
+    def replaced(self, name: str, value: object, origin: Origin) -> Self:
+        """The settings with another value of one of them, which comes from elsewhere."""
+        copied = self.model_copy(update={name: value})
+        copied._origins = {**self._origins, name: origin}
+        return copied
 
     @property
     def names_admin(self) -> bool:
@@ -309,6 +336,7 @@ def load(
         settings = Settings(**found)
     except ValidationError as error:
         raise _refused(error, sources) from None
+    settings._origins = dict(_origins(Settings, sources, file, variables))
     if settings.add_admin and not settings.names_admin:
         raise BadInput("`add_admin` adds the administrator that `admin` names: name one")
     check(settings)
@@ -396,6 +424,30 @@ def _variables(section: type[BaseModel], prefix: str) -> Iterator[str]:
             yield from _variables(inner, f"{prefix}{name.upper()}{_NESTED}")
         else:
             yield prefix + name.upper()
+
+
+def _origins(
+    section: type[BaseModel],
+    sources: Mapping[str, Mapping[str, Any]],
+    file: Path | None,
+    variables: Mapping[str, str],
+    path: tuple[str, ...] = (),
+) -> Iterator[tuple[str, Origin]]:
+    """The settings of a section that a source has, with the first source that has them."""
+    names = {name.upper() for name in variables}
+    for name, field in section.model_fields.items():
+        inner, at = field.annotation, (*path, name)
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _origins(inner, sources, file, variables, at)
+            continue
+        place = next((one for one, source in sources.items() if _has(source, list(at))), None)
+        variable = PREFIX + _NESTED.join(at).upper()
+        if place == "command line":
+            yield ".".join(at), Origin("option")
+        elif place == "environment":
+            yield ".".join(at), Origin("variable", variable if variable in names else "")
+        elif place is not None:
+            yield ".".join(at), Origin("file", str(file))
 
 
 def _refused(error: ValidationError, sources: Mapping[str, Mapping[str, Any]]) -> BadInput:

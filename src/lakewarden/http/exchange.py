@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.service.denials import Denials
+from lakewarden.service.server_figures import ServerFigures
 from lakewarden.service.usage import Usage
 
 if TYPE_CHECKING:
+    from lakewarden.config.effective import EffectiveSetting
     from lakewarden.config.system_settings import SystemSettings
     from lakewarden.kernel.request import Request
     from lakewarden.service.actor import Actor
@@ -71,7 +73,8 @@ class Services:
     `holder_of` says who brings a token, None for nobody.
     `sealing` seals secrets; None: there is no key, and no secret is kept. `passwords` hashes
     them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
-    reads that were denied. `playground`: scenarios of callers are run.
+    reads that were denied. `playground`: scenarios of callers are run. `settings` are all that
+    are in force, `without_effect` says which of them change nothing, `figures` counts.
     """
 
     public_url: str = "http://127.0.0.1:8787"
@@ -90,6 +93,9 @@ class Services:
     usage: Usage = field(default_factory=Usage)
     denials: Denials = field(default_factory=Denials)
     playground: bool = True
+    settings: tuple[EffectiveSetting, ...] = ()
+    without_effect: tuple[str, ...] = ()
+    figures: Callable[[], ServerFigures] = ServerFigures
 
     def of(self, section: type[S]) -> S:
         """The settings of a system; where nothing is configured, its defaults."""

@@ -104,6 +104,10 @@ class Reading(Protocol):
         """How much is kept of the aspects of all types, in order."""
         ...
 
+    def document_totals(self, scope: str) -> tuple[int, int]:
+        """How many documents and values in time there are, and their bytes of JSON in all."""
+        ...
+
     def secrets(self, scope: str, entity: Entity) -> Mapping[str, str]:
         """The sealed secrets of an entity, by key."""
         ...

@@ -224,6 +224,9 @@ class Preparation:
     def value_sizes(self, scope: str) -> Sequence[ValueSize]:
         return self._committed().value_sizes(scope)
 
+    def document_totals(self, scope: str) -> tuple[int, int]:
+        return self._committed().document_totals(scope)
+
     def secrets(self, scope: str, entity: Entity) -> Mapping[str, str]:
         return self._committed().secrets(scope, entity)
 

@@ -910,6 +910,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/server/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** see the settings in force */
+        get: operations["get_server_settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/server/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** see how the server does */
+        get: operations["get_server_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/server/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** have everything looked at */
+        post: operations["post_server_doctor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1211,6 +1262,24 @@ export interface components {
             groups: string[];
             credential: string;
             administrator: boolean;
+        };
+        /**
+         * ChecksGiven
+         * @description Every check, in order.
+         */
+        ChecksGiven: {
+            checks: components["schemas"]["CheckGiven"][];
+        };
+        /**
+         * CheckGiven
+         * @description What one check came to, and what to do about it; `fix` is empty for nothing.
+         */
+        CheckGiven: {
+            name: string;
+            /** @enum {unknown} */
+            state: "absent" | "bad" | "ok" | "unknown" | "unreachable" | "warning";
+            says: string;
+            fix: string;
         };
         /**
          * ChildrenGiven
@@ -1717,6 +1786,34 @@ export interface components {
          */
         FindingsOfDraft: {
             findings: components["schemas"]["FindingGiven"][];
+        };
+        /**
+         * HealthGiven
+         * @description How the server does. Times of requests are bounds in seconds, null before the first.
+         *
+         *         `requests` counts by outcome since the server started. `started`, `resident_bytes` and
+         *         `store_seconds` are those of the process that answers.
+         */
+        HealthGiven: {
+            /** @enum {unknown} */
+            status: "ready" | "writes fail";
+            release: string;
+            revision: number;
+            started: string;
+            processes: number;
+            realms: number;
+            entities: number;
+            resident_bytes: number | null;
+            store_seconds: number;
+            connections: number;
+            requests: {
+                [key: string]: number;
+            };
+            rate_limited: number;
+            stale_answers: number;
+            median_seconds: number | null;
+            p99_seconds: number | null;
+            warnings: string[];
         };
         /**
          * HeldGiven
@@ -2521,6 +2618,29 @@ export interface components {
             ends: string;
             idle_ends: string;
             own: boolean;
+        };
+        /**
+         * SettingsGiven
+         * @description All settings by name; what they switch off, and what is set without effect.
+         */
+        SettingsGiven: {
+            settings: components["schemas"]["SettingGiven"][];
+            weakened: string[];
+            without_effect: string[];
+        };
+        /**
+         * SettingGiven
+         * @description A setting in force.
+         *
+         *         `source` is `option`, `variable`, `file`, `store` or `default`; `where` names the variable or
+         *         the file. The value of a `secret` is masked.
+         */
+        SettingGiven: {
+            name: string;
+            value: unknown;
+            source: string;
+            where: string;
+            secret: boolean;
         };
         /**
          * SignIn
@@ -5513,6 +5633,93 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_server_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_server_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthGiven"];
+                };
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_server_doctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChecksGiven"];
                 };
             };
             /** @description why there is no answer */

@@ -24,6 +24,7 @@ from lakewarden.http.admin import (
     problem,
     questions,
     realms,
+    server,
     sessions,
     statements,
     tokens,
@@ -49,6 +50,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *preview.ENDPOINTS,
     *lint.ENDPOINTS,
     *playground.ENDPOINTS,
+    *server.ENDPOINTS,
 )
 """Every endpoint there is."""
 

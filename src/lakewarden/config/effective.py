@@ -1,0 +1,88 @@
+"""The settings in force, each with the place that its value comes from.
+
+| source     | place                                                              |
+|------------|--------------------------------------------------------------------|
+| `option`   | the command line of `lakewarden serve`                              |
+| `variable` | an environment variable: `where` is its name, where it is the usual |
+| `file`     | the settings file: `where` is its path                             |
+| `store`    | what is stored, which the setting follows                          |
+| `default`  | nobody set it                                                      |
+
+A secret is masked: a secret's type says that it is one, and an address may hold a password.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, SecretStr
+
+from lakewarden.config.settings import DEFAULT, Settings
+
+MASKED: Final = "•••"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSetting:
+    """One setting: its dotted name, its value as JSON has it, and where the value comes from."""
+
+    name: str
+    value: object
+    source: str
+    where: str
+    secret: bool
+
+
+def effective(settings: Settings) -> tuple[EffectiveSetting, ...]:
+    """Every setting, in the order of their names."""
+    rows = []
+    for name, value in _leaves(settings):
+        origin = settings.origins.get(name, DEFAULT)
+        shown = _shown(value)
+        is_secret = _holds_secret(value) or (isinstance(shown, str) and shown.endswith(MASKED))
+        rows.append(EffectiveSetting(name, shown, origin.source, origin.where, is_secret))
+    return tuple(sorted(rows, key=lambda row: row.name))
+
+
+def _leaves(section: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name in type(section).model_fields:
+        value = getattr(section, name)
+        if isinstance(value, BaseModel):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _holds_secret(value: object) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_holds_secret(one) for one in value)
+    return isinstance(value, SecretStr)
+
+
+def _shown(value: object) -> object:
+    match value:
+        case SecretStr():
+            return MASKED
+        case str():
+            return masked_address(value)
+        case Path():
+            return str(value)
+        case Mapping():
+            return {str(key): _shown(one) for key, one in value.items()}
+        case tuple() | list():
+            return [_shown(one) for one in value]
+        case _:
+            return value
+
+
+def masked_address(text: str) -> str:
+    """The text; of an address that has a place for a password only the scheme.
+
+    >>> masked_address("postgresql://ana:pa/ss@host/db"), masked_address("https://idp.example/a")
+    ('postgresql://•••', 'https://idp.example/a')
+    """
+    scheme, colon, rest = text.partition("://")
+    return f"{scheme}://{MASKED}" if colon and ("@" in rest or "?" in rest) else text

@@ -1,0 +1,193 @@
+"""The server itself: its settings, its figures, and whether all is as it should be."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any, Final, Literal
+
+from lakewarden.http.admin.bodies import Given
+from lakewarden.http.admin.endpoint import Answered, Endpoint, moment
+from lakewarden.http.exchange import BULK, Exchange
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.service import control, doctor
+from lakewarden.service.audit_seal import Seals
+from lakewarden.service.control import SERVER
+from lakewarden.service.doctor import Budget, Subject
+from lakewarden.service.realms import weakened
+
+_BUDGET: Final = Budget(seconds=4.0, changes=100_000)
+_EXAMINING: Final = threading.Lock()
+"""One examination at a time in each process: each reads the whole audit trail."""
+
+
+class SettingGiven(Given, kw_only=True):
+    """A setting in force.
+
+    `source` is `option`, `variable`, `file`, `store` or `default`; `where` names the variable or
+    the file. The value of a `secret` is masked.
+    """
+
+    name: str
+    value: Any
+    source: str
+    where: str
+    secret: bool
+
+
+class SettingsGiven(Given, kw_only=True):
+    """All settings by name; what they switch off, and what is set without effect."""
+
+    settings: list[SettingGiven]
+    weakened: list[str]
+    without_effect: list[str]
+
+
+class HealthGiven(Given, kw_only=True):
+    """How the server does. Times of requests are bounds in seconds, null before the first.
+
+    `requests` counts by outcome since the server started. `started`, `resident_bytes` and
+    `store_seconds` are those of the process that answers.
+    """
+
+    status: Literal["ready", "writes fail"]
+    release: str
+    revision: int
+    started: datetime
+    processes: int
+    realms: int
+    entities: int
+    resident_bytes: int | None
+    store_seconds: float
+    connections: int
+    requests: dict[str, int]
+    rate_limited: int
+    stale_answers: int
+    median_seconds: float | None
+    p99_seconds: float | None
+    warnings: list[str]
+
+
+class CheckGiven(Given, kw_only=True):
+    """What one check came to, and what to do about it; `fix` is empty for nothing."""
+
+    name: str
+    state: doctor.State
+    says: str
+    fix: str
+
+
+class ChecksGiven(Given, kw_only=True):
+    """Every check, in order."""
+
+    checks: list[CheckGiven]
+
+
+def settings(exchange: Exchange) -> Answered:
+    """The settings in force."""
+    refused = control.denied(exchange.state, exchange.actor, "settings.read", SERVER, exchange.now)
+    if refused is not None:
+        return refused
+    services = exchange.services
+    return SettingsGiven(
+        settings=[
+            SettingGiven(
+                name=one.name,
+                value=one.value,
+                source=one.source,
+                where=one.where,
+                secret=one.secret,
+            )
+            for one in services.settings
+        ],
+        weakened=list(services.weakened),
+        without_effect=list(services.without_effect),
+    )
+
+
+def health(exchange: Exchange) -> Answered:
+    """How the server does."""
+    refused = control.denied(exchange.state, exchange.actor, "metrics.read", SERVER, exchange.now)
+    if refused is not None:
+        return refused
+    state, figures = exchange.state, exchange.services.figures()
+    began = time.perf_counter()
+    exchange.service.store.revision()
+    store_seconds = time.perf_counter() - began
+    realms = state.realms.values()
+    warnings = [*exchange.services.weakened, *weakened(realm.system.model for realm in realms)]
+    return HealthGiven(
+        status="writes fail" if exchange.service.store.write_health.fault else "ready",
+        release=version("lakewarden"),
+        revision=state.revision,
+        started=moment(figures.started),
+        processes=figures.processes,
+        realms=len(state.realms),
+        entities=sum(len(realm.matrix.snapshot.coded.tree.stored) for realm in realms),
+        resident_bytes=figures.resident_bytes,
+        store_seconds=store_seconds,
+        connections=figures.connections,
+        requests=dict(figures.requests),
+        rate_limited=figures.rate_limited,
+        stale_answers=figures.stale_answers,
+        median_seconds=figures.median_seconds,
+        p99_seconds=figures.p99_seconds,
+        warnings=warnings,
+    )
+
+
+def examine(exchange: Exchange) -> Answered:
+    """Every check of `lakewarden doctor` that a server can make of itself."""
+    refused = control.denied(exchange.state, exchange.actor, "server.check", SERVER, exchange.now)
+    if refused is not None:
+        return refused
+    services = exchange.services
+    subject = Subject(
+        exchange.service,
+        Seals(services.secret_keys),
+        services.weakened,
+        services.without_effect,
+        _BUDGET,
+    )
+    if not _EXAMINING.acquire(blocking=False):
+        raise Unavailable("the checks are running already")
+    try:
+        checks = doctor.examine(subject)
+    finally:
+        _EXAMINING.release()
+    return ChecksGiven(
+        checks=[
+            CheckGiven(name=one.name, state=one.state, says=one.says, fix=one.fix) for one in checks
+        ]
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/server/settings",
+        "settings.read",
+        settings,
+        "see the settings in force",
+        gives=SettingsGiven,
+    ),
+    Endpoint(
+        "GET",
+        "/server/health",
+        "metrics.read",
+        health,
+        "see how the server does",
+        gives=HealthGiven,
+    ),
+    Endpoint(
+        "POST",
+        "/server/doctor",
+        "server.check",
+        examine,
+        "have everything looked at",
+        gives=ChecksGiven,
+        rate_class=BULK,
+    ),
+)

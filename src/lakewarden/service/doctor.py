@@ -1,0 +1,222 @@
+"""Whether a store and what is in it are as they should be: the checks of `lakewarden doctor`.
+
+| state         | means                                                              |
+|---------------|--------------------------------------------------------------------|
+| `ok`          | as it should be                                                    |
+| `warning`     | works, and protects less than it could                             |
+| `bad`         | wrong                                                              |
+| `unreachable` | cannot be asked                                                    |
+| `unknown`     | was not looked at to the end: that would take longer than allowed  |
+| `absent`      | not there; only some verbs need it                                 |
+
+Nothing is changed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeVar
+
+from lakewarden.kernel.errors import Unavailable, WardenError
+from lakewarden.registry import registry
+from lakewarden.service import control, replay
+from lakewarden.service.audit_check import examine as examine_trail
+from lakewarden.service.audit_seal import UNSEALED, Seals
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.ports import FeedGone, Reading
+from lakewarden.service.realm import CONTROL
+
+State = Literal["ok", "warning", "bad", "unreachable", "unknown", "absent"]
+
+T = TypeVar("T")
+
+_CLOCK_SECONDS: Final = 5.0
+"""By which the clock of another writer may be ahead of ours."""
+
+OFFLINE: Final = "run `lakewarden doctor --database URL` beside the server"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one check came to; `fix` says what to do about it, empty for nothing."""
+
+    name: str
+    state: State
+    says: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long the audit trail is read, in seconds, and how many changes are compared."""
+
+    seconds: float
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is looked at. `weakened` and `without_effect` are sentences about the settings.
+
+    Without a budget everything is read to the end.
+    """
+
+    service: DecisionService
+    seals: Seals = UNSEALED
+    weakened: tuple[str, ...] = ()
+    without_effect: tuple[str, ...] = ()
+    budget: Budget | None = None
+
+
+class _OverBudget(Exception):
+    """A check would take longer than allowed."""
+
+
+def examine(subject: Subject) -> list[Check]:
+    """Every check of a service that is open, in the order in which they are shown."""
+    checks: list[Check] = []
+    for name, check in _CHECKS.items():
+        try:
+            checks += check(subject)
+        except _OverBudget:
+            says = "not looked at to the end: that takes longer than a request may"
+            checks.append(Check(name, "unknown", says, OFFLINE))
+        except Unavailable as error:
+            checks.append(Check(name, "unreachable", str(error)))
+        except WardenError as error:
+            checks.append(Check(name, "bad", str(error)))
+    return checks
+
+
+def systems() -> Iterator[Check]:
+    """Whether the definition of every installed system can be used."""
+    known = registry()
+    known.check()
+    for name, why in sorted(known.problems.items()):
+        fix = f"repair or remove the package that brings `{name}`"
+        yield Check("systems", "bad", f"{name} is left out: {why}", fix)
+    if not known.problems:
+        yield Check("systems", "ok", ", ".join(known.systems))
+
+
+def settings(weakened: Iterable[str], without_effect: Iterable[str]) -> Iterator[Check]:
+    """What the settings switch off, and what they set without effect."""
+    for sentence in weakened:
+        yield Check("settings", "warning", f"mind that {sentence}", "see docs/security.md")
+    for sentence in without_effect:
+        yield Check("settings", "warning", sentence, "leave the setting out")
+
+
+def _settings(subject: Subject) -> Iterator[Check]:
+    checks = list(settings(subject.weakened, subject.without_effect))
+    yield from checks or [Check("settings", "ok", "nothing is switched off")]
+
+
+def _store(subject: Subject) -> Iterator[Check]:
+    began = time.perf_counter()
+    revision = subject.service.store.revision()
+    milliseconds = (time.perf_counter() - began) * 1_000
+    yield Check("store", "ok", f"answers in {milliseconds:.0f} ms, at revision {revision}")
+    fault = subject.service.store.write_health.fault
+    if fault:
+        fix = "free space, or make the database writable; it is tried again every few seconds"
+        yield Check("store", "bad", f"writes fail: {fault}", fix)
+
+
+def _realms(subject: Subject) -> Iterator[Check]:
+    state = subject.service.state
+    if CONTROL not in state.realms:
+        yield Check("realms", "bad", "there are none", "`lakewarden init` makes them")
+        return
+    for name, realm in sorted(state.realms.items()):
+        entities = len(realm.matrix.snapshot.coded.tree.stored)
+        yield Check("realms", "ok", f"{name}: {realm.system.model.title}, {entities:,} entities")
+        for sentence in realm.system.model.weakened:
+            fix = f"change the settings of the realm: `lakewarden realm alter {name}`"
+            yield Check("realms", "warning", f"mind that in {name} {sentence}", fix)
+    for name, closed in sorted(state.closed.items()):
+        fix = "`lakewarden realm show` has the model's digest; restore its text, or a backup"
+        yield Check("realms", "bad", f"{name} is closed: {closed.reason}", fix)
+    if not control.administrators(state, subject.service.clock()):
+        fix = "`lakewarden init --admin NAME` names one"
+        yield Check("realms", "bad", "nobody administers lakewarden", fix)
+
+
+def _audit_trail(subject: Subject) -> Iterator[Check]:
+    with subject.service.reading() as reading:
+        rows = _within(subject.budget, reading.audit())
+        report = examine_trail(rows, reading.audit_head(), subject.seals)
+    if report.fault is None:
+        yield Check("audit trail", "ok", f"whole: {report.rows:,} rows")
+    else:
+        fix = "compare it with a backup and with anchors: `lakewarden audit verify`"
+        says = f"row {report.fault.seq} {report.fault.what}"
+        yield Check("audit trail", "bad", says, fix)
+
+
+def _clock(subject: Subject) -> Iterator[Check]:
+    with subject.service.reading() as reading:
+        head = reading.audit_head()
+        last = next(iter(reading.audit(head.seq - 1, 1)), None) if head.seq else None
+    written = None if last is None else json.loads(last.body).get("time")
+    ahead = written - subject.service.clock() if isinstance(written, (int, float)) else 0.0
+    if ahead > _CLOCK_SECONDS:
+        says = f"{ahead:,.0f} s behind the clock that wrote the last row of the audit trail"
+        yield Check("clock", "bad", says, "synchronize the clocks of all hosts, with NTP")
+    else:
+        yield Check("clock", "ok", "not behind what was written last")
+
+
+def _change_feed(subject: Subject) -> Iterator[Check]:
+    try:
+        with subject.service.reading() as reading:
+            differing, revision = _compared(reading, subject.budget), reading.revision
+    except FeedGone:
+        says = "no longer reaches back to the beginning; not compared"
+        yield Check("change feed", "ok", says)
+        return
+    for scope, rows in differing:
+        counts = ", ".join(f"{count:,} of {table}" for table, count in rows.items())
+        says = f"{scope}: rows that feed and tables do not share: {counts}"
+        yield Check("change feed", "bad", says, "somebody wrote past lakewarden: restore a backup")
+    if not differing:
+        says = f"adds up to what is stored, at revision {revision}"
+        yield Check("change feed", "ok", says)
+
+
+def _compared(reading: Reading, budget: Budget | None) -> list[replay.Disagreement]:
+    if budget is not None and len(reading.feed(0, budget.changes + 1)) > budget.changes:
+        raise _OverBudget
+    return replay.compare(reading)
+
+
+def _documents(subject: Subject) -> Iterator[Check]:
+    with subject.service.reading() as reading:
+        for name in sorted(subject.service.state.realms):
+            documents, size = reading.document_totals(name)
+            says = f"{documents:,} documents and values in time, {size:,} bytes"
+            yield Check("documents", "ok", f"{name}: {says}")
+
+
+def _within(budget: Budget | None, rows: Iterable[T]) -> Iterator[T]:
+    """The rows; raises `_OverBudget` once reading them has taken too long."""
+    end = None if budget is None else time.monotonic() + budget.seconds
+    for row in rows:
+        if end is not None and time.monotonic() > end:
+            raise _OverBudget
+        yield row
+
+
+_CHECKS: Final[Mapping[str, Callable[[Subject], Iterable[Check]]]] = {
+    "systems": lambda _: systems(),
+    "settings": _settings,
+    "store": _store,
+    "realms": _realms,
+    "audit trail": _audit_trail,
+    "clock": _clock,
+    "change feed": _change_feed,
+    "documents": _documents,
+}

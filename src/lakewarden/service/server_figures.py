@@ -1,0 +1,26 @@
+"""The figures of a running server that its administrators see at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFigures:
+    """Of all processes together, but `started` and `resident_bytes` of the one that answers.
+
+    `started` is in seconds since the epoch; `requests` counts by outcome; `median_seconds` and
+    `p99_seconds` bound the time of a request from above, None before the first one and where one
+    took longer than the largest bound. `resident_bytes` is None where the machine does not say.
+    """
+
+    started: float = 0.0
+    processes: int = 1
+    resident_bytes: int | None = None
+    connections: int = 0
+    requests: Mapping[str, int] = field(default_factory=dict)
+    rate_limited: int = 0
+    stale_answers: int = 0
+    median_seconds: float | None = None
+    p99_seconds: float | None = None

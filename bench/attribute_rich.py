@@ -36,8 +36,9 @@ from bench.result import against, kept, machine, rounded
 from bench.text import say, section
 from bench.timing import latencies, median, quantile, rate, settle, stretch, timed
 from lakewarden.kernel import listing
-from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
+from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import EntityRow, Facts
 from lakewarden.kernel.request import Request

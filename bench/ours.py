@@ -16,9 +16,10 @@ from bench.literal import MODIFY_TABLE, SELECT_TABLE, USE_CATALOG, USE_SCHEMA, L
 from bench.timing import latencies, stretch
 from lakewarden.kernel import listing
 from lakewarden.kernel.batch import Batch, decide_many
-from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
+from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.grants import table
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import Facts

@@ -20,11 +20,20 @@ from unittest.mock import patch
 from pyroaring import BitMap
 
 from lakewarden import models
-from lakewarden.kernel import blocks, grants, listing, matrix, scopes, snapshot, subject
-from lakewarden.kernel import change as changes
+from lakewarden.kernel import (
+    blocks,
+    grants,
+    incremental_compile,
+    listing,
+    matrix,
+    scopes,
+    snapshot,
+    subject,
+)
 from lakewarden.kernel import expression as rules
 from lakewarden.kernel.blocks import Named, Stored
 from lakewarden.kernel.bulk_evaluator import BulkEvaluator
+from lakewarden.kernel.changed_rows import ChangedRows
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.memberships import Memberships
@@ -189,7 +198,7 @@ _named_above = Named.above
 _acts_as = Memberships.acts_as
 _build = Memberships.build
 _decide = Matrix.decide
-_step_touch = changes._Step._touch
+_mark_subtree = ChangedRows._mark_subtree
 
 
 def _grants_at_itself(statement: Statement, *rest: Any) -> Iterator[tuple[str, grants.Grant]]:
@@ -328,9 +337,9 @@ def _owners_open_everything(self: PointEvaluator, level: str, place: Any) -> boo
 
 
 def _not_rematched(self: Any, id: int) -> None:
-    before = BitMap(self._rematched)
-    _step_touch(self, id)
-    self._rematched = before
+    before = BitMap(self.stale.matches)
+    _mark_subtree(self, id)
+    self.stale.matches = before
 
 
 def _classes_alone(matrix: Any, plan: Any, subject: Any, request: Any, ids: BitMap) -> BitMap:
@@ -352,16 +361,22 @@ FAULTS = (
     ),
     Fault(
         "a privilege that follows from others is not given with them",
-        _replaced((grants, "touched", _not_implied), (changes, "touched", _not_implied)),
+        _replaced(
+            (grants, "touched", _not_implied), (incremental_compile, "touched", _not_implied)
+        ),
         ("cdap",),
     ),
     Fault(
         "a DENY also denies what would follow from the privilege",
-        _replaced((grants, "touched", _deny_implied), (changes, "touched", _deny_implied)),
+        _replaced(
+            (grants, "touched", _deny_implied), (incremental_compile, "touched", _deny_implied)
+        ),
     ),
     Fault(
         "a DENY by an older name of the privilege is lost",
-        _replaced((grants, "touched", _deny_by_alias_lost), (changes, "touched", _touched)),
+        _replaced(
+            (grants, "touched", _deny_by_alias_lost), (incremental_compile, "touched", _touched)
+        ),
         ("everything", "gravitino"),
     ),
     Fault(
@@ -413,12 +428,12 @@ FAULTS = (
     Fault("`every` is met by none at all", _replaced((PointEvaluator, "related", _empty_is_every))),
     Fault(
         "after a change rows are kept that no longer hold",
-        _replaced((changes._Step, "_keeps", lambda *_: True)),
+        _replaced((incremental_compile._Rebuild, "_holds", lambda *_: True)),
         ("gravitino", "everything"),
     ),
     Fault(
         "what lies below something moved keeps the scopes it had",
-        _replaced((changes._Step, "_touch", _not_rematched)),
+        _replaced((ChangedRows, "_mark_subtree", _not_rematched)),
         ("everything", "datahub"),
     ),
     Fault(

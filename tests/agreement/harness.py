@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 
-from lakewarden.kernel import change as changes
+from lakewarden.kernel import incremental_compile, memos
 from lakewarden.kernel import listing as listings
 from lakewarden.kernel import matrix as matrices
 from lakewarden.kernel import snapshot as snapshots
 from lakewarden.kernel.advice import Way as WayOut
 from lakewarden.kernel.batch import decide_many
+from lakewarden.kernel.change import Change
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.explain import explain
@@ -66,7 +67,7 @@ def system(name: str) -> System:
     return everything.system(open_types=name == "everything_open")
 
 
-Step = tuple[changes.Change | None, float]
+Step = tuple[Change | None, float]
 """A change and the moment from which it is there; None: only the time moves on."""
 
 
@@ -317,12 +318,12 @@ WAYS: tuple[Way, ...] = (decide, check, batch, listing, filtered, people, explai
 
 _LIMITS: Mapping[str, Sequence[tuple[ModuleType, str, int]]] = {
     "as shipped": (),
-    "bitmaps": ((snapshots, "CLASS_LIMIT", 0), (changes, "CLASS_LIMIT", 0)),
-    "few classes": ((snapshots, "CLASS_LIMIT", 4), (changes, "CLASS_LIMIT", 4)),
+    "bitmaps": ((snapshots, "CLASS_LIMIT", 0), (incremental_compile, "CLASS_LIMIT", 0)),
+    "few classes": ((snapshots, "CLASS_LIMIT", 4), (incremental_compile, "CLASS_LIMIT", 4)),
     "arrays": ((listings, "FEW", 0),),
     "one by one": ((listings, "FEW", 1_000),),
-    "renumbered": ((changes, "DISPLACED_LIMIT", 0),),
-    "forgetful": ((snapshots, "MEMO_BYTES", 0), (matrices, "MEMO_BYTES", 0)),
+    "renumbered": ((incremental_compile, "DISPLACED_LIMIT", 0),),
+    "forgetful": ((memos, "MEMO_BYTES", 0), (matrices, "MEMO_BYTES", 0)),
 }
 
 FORMS = tuple(_LIMITS)
@@ -370,7 +371,7 @@ def changed(
         list(people(before))
         happened = [] if made is None else [made]
         facts = before.facts if made is None else after(world.system, before.facts, made)
-        matrix = changes.apply(before.matrix, happened, now=now, revision=number + 2)
+        matrix = incremental_compile.apply(before.matrix, happened, now=now, revision=number + 2)
         fresh = ask(replace(world, facts=facts), number, 8)
         later = [replace(r, now=now) for r in (*requests, *fresh)]
         before = asked(replace(world, facts=facts), later, matrix=matrix, now=now)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.kernel import change as changes
+from lakewarden.kernel import incremental_compile
 from lakewarden.kernel import listing as listings
 from lakewarden.kernel.batch import decide_many
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -211,7 +211,7 @@ def test_a_snapshot_moves_to_the_next_interval_without_being_compiled_again() ->
         list(harness.decide(before))
         end = before.matrix.snapshot.table.end
         if end < float("inf"):
-            moved = changes.apply(before.matrix, [], now=end, revision=1)
+            moved = incremental_compile.apply(before.matrix, [], now=end, revision=1)
             later = [replace(r, now=end) for r in requests]
             assert not list(harness.decide(harness.asked(world, later, matrix=moved)))
 

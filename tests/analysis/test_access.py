@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from lakewarden.analysis import access as module
 from lakewarden.analysis.access import Access, Held, Reached, access
 from lakewarden.analysis.tally import SOMEBODY
-from lakewarden.kernel.change import apply
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal

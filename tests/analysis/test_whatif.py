@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lakewarden.analysis import cell, tally
 from lakewarden.analysis.whatif import Difference, Row, difference
-from lakewarden.kernel import change as changes
+from lakewarden.kernel import incremental_compile
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.matrix import Matrix
@@ -142,7 +142,7 @@ def test_changes_of_every_kind_differ_as_the_decisions_do(name: str, seed: int) 
     matrix = Matrix(before)
     for step in range(3):
         made, facts = change(system, facts, seed + step)
-        matrix = changes.apply(matrix, [made], now=NOW, revision=step)
+        matrix = incremental_compile.apply(matrix, [made], now=NOW, revision=step)
     check(before, matrix.snapshot)
     check(before, compiled(system, facts))
 

@@ -45,7 +45,7 @@ def served(folder: Path, url: str = "") -> tuple[SqlStore, DecisionService]:
     else:
         for realm in known.realms.values():
             # Answers of a store that are remembered there: the last one's may not be this one's.
-            realm.matrix.snapshot.memos.beside.clear()
+            realm.matrix.snapshot.memos.derived.clear()
         service._adopt(known.at(service.clock()))
     if digest is not None:
         _LOADED[digest] = known

@@ -18,10 +18,10 @@ from lakewarden.kernel.change import (
     RelationChanged,
     StatementAdded,
     StatementRemoved,
-    apply,
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.facts import rows_of
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import EntityRow, Facts, RelationRow
 from lakewarden.kernel.snapshot import compile

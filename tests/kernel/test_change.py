@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.kernel import change as change_module
-from lakewarden.kernel import snapshot
+from lakewarden.kernel import incremental_compile, snapshot
 from lakewarden.kernel.change import (
     AttributeChanged,
     Change,
@@ -24,11 +23,11 @@ from lakewarden.kernel.change import (
     RelationChanged,
     StatementAdded,
     StatementRemoved,
-    apply,
 )
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown
 from lakewarden.kernel.facts import rows_of
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import listing, named
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal, members_of
@@ -51,7 +50,7 @@ PEOPLE = {
 def forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every form of the matrix: all classes, classes by privilege group, bitmaps."""
     monkeypatch.setattr(snapshot, "CLASS_LIMIT", request.param)
-    monkeypatch.setattr(change_module, "CLASS_LIMIT", request.param)
+    monkeypatch.setattr(incremental_compile, "CLASS_LIMIT", request.param)
 
 
 Answers = Mapping[object, object]
@@ -415,7 +414,7 @@ def test_rows_of_those_whom_a_change_does_not_concern_are_kept() -> None:
 
 
 def test_too_much_out_of_place_is_numbered_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_module, "DISPLACED_LIMIT", 1)
+    monkeypatch.setattr(incremental_compile, "DISPLACED_LIMIT", 1)
     tables = [LAKE.entity(f"table:m:c.s.n{n}") for n in range(3)]
     added = (EntityAdded(table, LAKE.entity("schema:m:c.s")) for table in tables)
     later = check(lake(), LAKE, *added)

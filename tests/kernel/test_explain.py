@@ -10,15 +10,10 @@ import pytest
 from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import point_evaluator
 from lakewarden.kernel.advice import WAYS, Way
-from lakewarden.kernel.change import (
-    Change,
-    MembershipChanged,
-    StatementAdded,
-    StatementRemoved,
-    apply,
-)
+from lakewarden.kernel.change import Change, MembershipChanged, StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.explain import Step, deciding, explain, lacking, turning
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from lakewarden.kernel import listing as listing_module
-from lakewarden.kernel import snapshot
+from lakewarden.kernel import memos, snapshot
 from lakewarden.kernel.batch import Batch, decide_many
-from lakewarden.kernel.change import EntityAdded, EntityDropped, apply
+from lakewarden.kernel.change import EntityAdded, EntityDropped
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import count, filtered, listing, named, page
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
@@ -198,7 +199,7 @@ def test_a_prepared_batch_answers_by_numbers() -> None:
 def test_whoever_is_not_remembered_is_listed_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(snapshot, "NAMED_LIMIT", 0)
+    monkeypatch.setattr(memos, "NAMED_LIMIT", 0)
     m = matrix(CAT, CAT_FACTS)
     for _ in range(2):
         assert named(m, listing(m, question(CAT, "nobody", "known"))) == {

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from lakewarden.kernel import matrix as matrix_module
-from lakewarden.kernel import point_evaluator, snapshot
+from lakewarden.kernel import memos, point_evaluator, snapshot
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
+from lakewarden.kernel.memos import MEMO_BYTES, Memos
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.request import Reason, Request
-from lakewarden.kernel.snapshot import Memos
 from tests.kernel.small import CATALOG, allowed, entity, matrix, question, system, user, world
 from tests.kernel.small import CATALOG_SYSTEM as CAT
 from tests.kernel.small import LAKE_SYSTEM as LAKE
@@ -277,7 +277,7 @@ def test_a_failure_to_judge_is_a_denial_that_is_counted_and_not_remembered(
 
 def test_forgotten_rows_are_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix_module, "MEMO_BYTES", 1)
-    monkeypatch.setattr(snapshot, "MEMO_BYTES", 1)
+    monkeypatch.setattr(memos, "MEMO_BYTES", 1)
     fresh = matrix(LAKE, LAKE_FACTS)
     for _ in range(2):
         assert fresh.decide(question(LAKE, "ana", "load", T)).allow
@@ -285,7 +285,7 @@ def test_forgotten_rows_are_worked_out_again(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_more_names_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "NAMED_LIMIT", 2)
+    monkeypatch.setattr(memos, "NAMED_LIMIT", 2)
     fresh = matrix(
         CAT, world(CAT, statements=[{"id": "all", "privileges": ["VIEW"], "to": "all-users"}])
     )
@@ -453,12 +453,12 @@ def test_one_statement_alone_must_cover_all_subresources() -> None:
 
 
 def test_memory_of_cells_is_bounded() -> None:
-    memos = Memos()
+    remembered = Memos()
     cells = C.snapshot.cells("EDIT", C.snapshot.subject(user("x")))
-    memos.bytes = snapshot.MEMO_BYTES
-    memos.add_cells(("EDIT", frozenset(), frozenset(), None), cells)
-    assert len(memos.cells) == 1
-    assert memos.bytes == cells.size
+    remembered.bytes = MEMO_BYTES
+    remembered.add_cells(("EDIT", frozenset(), frozenset(), None), cells)
+    assert len(remembered.cells) == 1
+    assert remembered.bytes == cells.size
 
 
 def test_service_administrators_are_an_implied_set() -> None:

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.kernel.change import EntityAdded, EntityDropped, MembershipChanged, apply
+from lakewarden.kernel.change import EntityAdded, EntityDropped, MembershipChanged
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.facts import rows_of
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ROLE, USER, Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from lakewarden.kernel import change as changes
+from lakewarden.kernel import incremental_compile
 from lakewarden.kernel.change import Change, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
@@ -26,7 +26,7 @@ def test_a_change_is_possible_and_leaves_rows_that_the_kernel_takes(name: str) -
         facts = make(system, seed, harness.SMALL).facts
         made, later = change(system, facts, seed)
         before = compile(facts, system.model, system.spelling, now=NOW, revision=1)
-        changes.apply(Matrix(before), [made], now=NOW, revision=2)
+        incremental_compile.apply(Matrix(before), [made], now=NOW, revision=2)
         compile(later, system.model, system.spelling, now=NOW, revision=2)
 
 

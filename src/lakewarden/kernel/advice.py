@@ -14,19 +14,21 @@ from itertools import islice
 from pyroaring import BitMap
 
 from lakewarden.kernel.blocks import Stored
-from lakewarden.kernel.change import StatementAdded, StatementRemoved, apply
+from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.kernel.expression import Node
 from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.point_evaluator import PointEvaluator, Spot
 from lakewarden.kernel.principal import ROLE, USER, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.rows import shape
 from lakewarden.kernel.scopes import Block, match, normal
-from lakewarden.kernel.snapshot import NamedPlace, Snapshot
+from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Anything, Effect, On, Statement
 from lakewarden.kernel.subject import Subject
 from lakewarden.kernel.who import who

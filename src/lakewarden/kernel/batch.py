@@ -16,7 +16,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.rows import Code
-from lakewarden.kernel.snapshot import SEVERAL
+from lakewarden.kernel.sole_owners import SEVERAL
 
 Ids = NDArray[np.int32]
 Truths = NDArray[np.bool_]

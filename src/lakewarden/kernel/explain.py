@@ -88,7 +88,7 @@ def explain(matrix: Matrix, request: Request) -> Explanation:
     walk = _Walk(snapshot, PointEvaluator(snapshot, subject, request))
     step = walk.step(rule, place)
     if step.holds != decision.allow:
-        snapshot.memos.errors["Disagreement"] += 1
+        matrix.errors["Disagreement"] += 1
         return Explanation(snapshot.decisions[Reason.ERROR], step, (), ())
     decisive = tuple(sorted(set(_statements(step))))
     ways = () if decision.allow else _ways(matrix, request, walk, rule, place)

@@ -6,7 +6,8 @@ and for everything a plain byte cannot know, the rule is walked (`point`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +17,14 @@ from pyroaring import BitMap
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, StaleSnapshot, Unknown
 from lakewarden.kernel.expression import Holds
+from lakewarden.kernel.memos import MEMO_BYTES
 from lakewarden.kernel.model import ANY, NONE, Operation
+from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.point_evaluator import PointEvaluator
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Decision, Reason, Request
 from lakewarden.kernel.rows import Code, Columns, Shape, codes, columns, shape
-from lakewarden.kernel.snapshot import MEMO_BYTES, NamedPlace, Snapshot
+from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.subject import Subject, resolve
 from lakewarden.kernel.tree import Index
 
@@ -113,10 +116,15 @@ class Plan:
 
 
 class Matrix:
-    """A snapshot, ready to be asked. Safe for any number of threads."""
+    """The decisions of a snapshot. Safe for any number of threads.
+
+    `errors` counts by kind of failure how often deciding failed, here and in the matrices before;
+    each such answer was a denial.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.errors: Counter[str] = Counter()
         self._start = snapshot.table.start
         self._end = snapshot.table.end
         self._allowed = snapshot.decisions[Reason.ALLOWED]
@@ -130,11 +138,6 @@ class Matrix:
     def revision(self) -> int:
         """The revision of the facts that every decision is taken from."""
         return self.snapshot.revision
-
-    @property
-    def errors(self) -> Mapping[str, int]:
-        """How often judging failed, by kind of failure; each such answer was a denial."""
-        return self.snapshot.memos.errors
 
     def check(
         self,
@@ -217,7 +220,7 @@ class Matrix:
         try:
             return decisions[self._judge(request, operation)]
         except Exception as error:  # noqa: BLE001 — whatever fails, the answer is a denial
-            self.snapshot.memos.errors[type(error).__name__] += 1
+            self.errors[type(error).__name__] += 1
             return decisions[Reason.ERROR]
 
     def require(self, now: float) -> None:
@@ -362,6 +365,13 @@ class Matrix:
             plan.rows.clear()
             plan.listings.clear()
 
+    def replaced(self, snapshot: Snapshot) -> Matrix:
+        """A matrix over a later snapshot that takes along no row."""
+        later = Matrix(snapshot)
+        later.errors = self.errors
+        later._shapes = self._shapes
+        return later
+
     def carried(
         self, snapshot: Snapshot, keep: Callable[[Plan, Subject], bool], *, moved: bool
     ) -> Matrix:
@@ -373,8 +383,7 @@ class Matrix:
         Where there are now too many classes over all privileges, plans have others. A plan of
         which nothing goes along is worked out when it is asked for.
         """
-        later = Matrix(snapshot)
-        later._shapes = self._shapes
+        later = self.replaced(snapshot)
         if (self.snapshot.classes is None) != (snapshot.classes is None):
             return later
         # Other threads ask this matrix meanwhile, and so fill or forget what is looked at here.

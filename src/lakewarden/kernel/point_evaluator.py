@@ -20,10 +20,11 @@ from lakewarden.kernel.expression import ANCESTORS, REQUEST, SELF, Compare, Node
 from lakewarden.kernel.facts import ROOT
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.model import AttributeType, Source
+from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.principal import SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.request import Request, Scalar
 from lakewarden.kernel.scopes import meeting
-from lakewarden.kernel.snapshot import NamedPlace, Snapshot
+from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Criterion, Owners
 from lakewarden.kernel.subject import Subject
 

@@ -1,37 +1,34 @@
 """The compiled state of one realm at one revision, for one interval of time.
 
-Immutable to whoever asks. What is worked out on first use (rows, class tables, subjects) is
-remembered in memos of the snapshot: they hold what could be worked out again, so losing one
-costs time and never changes an answer.
+A value; what is worked out from it on first use is remembered in its `memos`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.kernel.blocks import Named, Stored
+from lakewarden.kernel.blocks import Stored
 from lakewarden.kernel.cells import ALLOWED, DENIED, OWNERS, Cells, by_bitmap, by_class
 from lakewarden.kernel.classes import Partition, partition
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.facts import IMPLIED_ID, Coded, code
 from lakewarden.kernel.grants import Grant, Table, table
 from lakewarden.kernel.hierarchy import MAX_LEVELS
+from lakewarden.kernel.memos import Memos
 from lakewarden.kernel.model import MEMBER, AttributeType, Model
+from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Decision, Reason, Scalar
 from lakewarden.kernel.scopes import match
+from lakewarden.kernel.selectors import Ids, step
+from lakewarden.kernel.sole_owners import SoleOwners
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.kernel.subject import Subject, resolve
-
-Ids = NDArray[np.int32]
 
 SUBJECT = "subject"
 """Prefix of the attributes that belong to the one who asks."""
@@ -40,67 +37,6 @@ CLASS_LIMIT = 16_384
 """More classes than this over all privileges, and each group of privileges that some
 operation combines has classes of its own; more even there, and it is kept as bitmaps.
 """
-
-MEMO_BYTES = 256 * 1024 * 1024
-"""Memory that remembered rows may take before they are all dropped."""
-
-NAMED_LIMIT = 10_000
-"""How many names that are not stored are remembered."""
-
-
-NO_OWNER: Final = -2
-SEVERAL: Final = -1
-"""Columns, counted from the end, for entities without an owner and with more than one."""
-
-
-@dataclass(frozen=True, slots=True)
-class SoleOwners:
-    """`index[e]` is the place of e's only owner in `principals`, or `NO_OWNER`, `SEVERAL`."""
-
-    principals: tuple[int, ...]
-    index: NDArray[np.int32]
-
-
-CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
-"""Privilege, allow side, deny side, and the privileges whose classes the cells are over."""
-
-
-@dataclass(slots=True)
-class Memos:
-    """What a snapshot has worked out so far; never part of its meaning.
-
-    `beside` is what others worked out from it, each under a key of its own.
-    """
-
-    cells: dict[CellsKey, Cells] = field(default_factory=dict)
-    partitions: dict[frozenset[str], Partition | None] = field(default_factory=dict)
-    subjects: dict[Principal, Subject] = field(default_factory=dict)
-    named: dict[Entity, NamedPlace] = field(default_factory=dict)
-    paths: dict[tuple[str, ...], Ids] = field(default_factory=dict)
-    sole_owners: SoleOwners | None = None
-    types: dict[str, BitMap] = field(default_factory=dict)
-    entities: dict[Principal, BitMap] | None = None
-    bytes: int = 0
-    errors: Counter[str] = field(default_factory=Counter)
-    beside: dict[str, object] = field(default_factory=dict)
-
-    def add_cells(self, key: CellsKey, cells: Cells) -> None:
-        """Remembers cells, within the memory that remembered rows may take."""
-        self.bytes += cells.size
-        if self.bytes > MEMO_BYTES:
-            self.cells.clear()
-            self.bytes = cells.size
-        self.cells[key] = cells
-
-
-@dataclass(frozen=True, slots=True)
-class NamedPlace:
-    """A name that is not stored, with the scopes that it lies in."""
-
-    entity: Entity
-    ancestors: tuple[Entity, ...]
-    scopes: frozenset[int]
-    block: Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +67,9 @@ class Snapshot:
         """The principal, resolved; remembered."""
         subject = self.memos.subjects.get(principal)
         if subject is None:
-            subject = resolve(principal, self.coded.memberships, self.coded.tree, self.owned_by)
-            if len(self.memos.subjects) < NAMED_LIMIT or principal in self.coded.memberships.ids:
-                self.memos.subjects[principal] = subject
+            memberships = self.coded.memberships
+            subject = resolve(principal, memberships, self.coded.tree, self.owned_by)
+            self.memos.add_subject(principal, subject, numbered=principal in memberships.ids)
         return subject
 
     def partition(self, privileges: frozenset[str]) -> Partition | None:
@@ -145,8 +81,8 @@ class Snapshot:
             return self.classes
         if privileges not in self.memos.partitions:
             scopes = {n: self.bitmaps[n] for n in sorted(self.table.scopes_of(privileges))}
-            found = partition(len(self.coded.tree), scopes, CLASS_LIMIT)
-            self.memos.partitions[privileges] = found
+            classes = partition(len(self.coded.tree), scopes, CLASS_LIMIT)
+            self.memos.partitions[privileges] = classes
         return self.memos.partitions[privileges]
 
     def cells(self, privilege: str, subject: Subject, of: frozenset[str] | None = None) -> Cells:
@@ -175,23 +111,15 @@ class Snapshot:
         return by_class(classes, layers)
 
     def place(self, entity: Entity) -> int | NamedPlace:
-        """The entity's id, or for a name that is not stored and has none, what it tells."""
+        """The entity's id, or its place by name where it has none."""
         id = self.coded.tree.find(entity)
         if id is not None:
             return id
         place = self.memos.named.get(entity)
         if place is None:
-            place = self._named(entity)
-            if len(self.memos.named) >= NAMED_LIMIT:
-                self.memos.named.clear()
-            self.memos.named[entity] = place
+            place = NamedPlace.of(self.coded, entity, self.table.scopes)
+            self.memos.add_named(place)
         return place
-
-    def _named(self, entity: Entity) -> NamedPlace:
-        block = Named(self.coded, entity)
-        rows = match(block, self.table.scopes)
-        scopes = frozenset(number for number, row in enumerate(rows) if row)
-        return NamedPlace(entity, block.ancestors, scopes, block)
 
     def lies_in(self, place: int | NamedPlace, grant: Grant) -> bool:
         """Whether the grant's scope contains the place."""
@@ -236,13 +164,13 @@ class Snapshot:
         """The entities, also such as are only mentioned, that are one of the principals."""
         if self.memos.entities is None:
             self.memos.entities = _entities_by_principal(self.coded)
-        found = [self.memos.entities[p] for p in principals if p in self.memos.entities]
-        return BitMap.union(*found) if found else BitMap()
+        maps = [self.memos.entities[p] for p in principals if p in self.memos.entities]
+        return BitMap.union(*maps) if maps else BitMap()
 
     def sole_owners(self) -> SoleOwners:
         """The owner of each entity that has just one; remembered."""
         if self.memos.sole_owners is None:
-            self.memos.sole_owners = _sole_owners(self.coded, self.owned_by)
+            self.memos.sole_owners = SoleOwners.of(self.owned_by, len(self.coded.tree))
         return self.memos.sole_owners
 
     def path(self, selectors: tuple[str, ...]) -> Ids:
@@ -257,21 +185,11 @@ class Snapshot:
         if not selectors:
             return np.arange(len(self.coded.tree), dtype=np.int32)
         start = self.path(selectors[:-1])
-        reached = self.step(np.arange(len(self.coded.tree), dtype=np.int32), selectors[-1])
-        return np.where(start >= 0, reached[start], np.int32(-1)).astype(np.int32)
+        return np.where(start >= 0, self.step(start, selectors[-1]), np.int32(-1)).astype(np.int32)
 
     def step(self, ids: Ids, selector: str) -> Ids:
         """For each id, the id that one selector leads to, or -1."""
-        return _step(self.coded, ids, selector)
-
-
-def _sole_owners(coded: Coded, owned_by: Mapping[int, BitMap]) -> SoleOwners:
-    index = np.full(len(coded.tree), NO_OWNER, dtype=np.int32)
-    principals = tuple(sorted(owned_by))
-    for place, owner in enumerate(principals):
-        ids = np.asarray(owned_by[owner].to_array())
-        index[ids] = np.where(index[ids] == NO_OWNER, place, SEVERAL)
-    return SoleOwners(principals, index)
+        return step(self.coded, ids, selector)
 
 
 def _typed(text: str, type: AttributeType) -> Scalar | None:
@@ -292,35 +210,10 @@ def _entities_by_principal(coded: Coded) -> dict[Principal, BitMap]:
     codes = [tree.codes[type] for type in people if type in tree.codes]
     ids: list[int] = np.flatnonzero(np.isin(tree.types, codes)).tolist()
     kinds = ((id, coded.model.principal_kind(tree.entity(id))) for id in ids)
-    found: dict[Principal, BitMap] = {}
+    entities: dict[Principal, BitMap] = {}
     for id, principal in ((id, Principal(*kind)) for id, kind in kinds if kind is not None):
-        found.setdefault(principal, BitMap()).add(id)
-    return found
-
-
-def _step(coded: Coded, ids: Ids, selector: str) -> Ids:
-    tree = coded.tree
-    absent = np.int32(-1)
-    if selector == "platform":
-        return np.zeros(len(ids), dtype=np.int32)
-    if selector == "parent":
-        return np.where(ids >= 0, tree.above[ids], absent).astype(np.int32)
-    if selector == "type":
-        by_code = [coded.tree.find(Entity(kind, "")) for kind in tree.kinds]
-        table = np.array([-1 if id is None else id for id in by_code], dtype=np.int32)
-        return np.where(ids >= 0, table[tree.types[ids]], absent).astype(np.int32)
-    code = tree.codes.get(selector, -1)
-    reached = np.full(len(ids), -1, dtype=np.int32)
-    at = ids.copy()
-    above = tree.above
-    for _ in range(len(tree)):
-        live = (at >= 0) & (reached < 0)
-        if not live.any():
-            break
-        hit = live & (tree.types[at] == code)
-        reached[hit] = at[hit]
-        at = np.where(live & ~hit, above[at], absent).astype(np.int32)
-    return reached
+        entities.setdefault(principal, BitMap()).add(id)
+    return entities
 
 
 def compile(

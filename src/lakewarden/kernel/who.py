@@ -17,6 +17,7 @@ from lakewarden.kernel.expression import SELF, Compare, Node
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.memberships import Memberships
+from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.point_evaluator import PointEvaluator, Spot
 from lakewarden.kernel.principal import (
     ALL_USERS,
@@ -27,7 +28,7 @@ from lakewarden.kernel.principal import (
     Principal,
 )
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.snapshot import NamedPlace, Snapshot
+from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.subject import Subject
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from lakewarden.kernel.change import Change, MembershipChanged, PrincipalChanged, apply
+from lakewarden.kernel.change import Change, MembershipChanged, PrincipalChanged
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.service.audit import Head

@@ -21,11 +21,11 @@ from lakewarden.kernel.change import (
     PrincipalChanged,
     StatementAdded,
     StatementRemoved,
-    apply,
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
 from lakewarden.kernel.facts import IMPLIED_ID
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.principal import IMPLIED, ROLE, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Statement

@@ -24,10 +24,10 @@ from lakewarden.kernel.change import (
     PrincipalChanged,
     StatementAdded,
     StatementRemoved,
-    apply,
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Conflict, Unknown
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import IMPLIED, USER, Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
@@ -102,7 +102,8 @@ def preview(
     """What a draft would change in the realm as it is now; `drafted` reads it for that realm.
 
     Raises `Unknown` for a realm or a thing that is not there, `Conflict` where the realm has
-    changed since `at_revision`, and what `kernel.change.apply` raises for what cannot be.
+    changed since `at_revision`, and what `kernel.incremental_compile.apply` raises for what cannot
+    be.
     """
     state = service.catch_up()
     now = service.clock()

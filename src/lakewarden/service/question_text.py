@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from math import inf
 
-from lakewarden.kernel.change import StatementAdded, apply
+from lakewarden.kernel.change import StatementAdded
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import ANY, Model, Operation
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal

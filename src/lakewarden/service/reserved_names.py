@@ -65,7 +65,7 @@ def _of_people(people: People) -> Iterator[Principal]:
 
 def _stored(found: RealmState) -> Names:
     """The users who are stored in a realm, and the names that it spells otherwise."""
-    beside = found.matrix.snapshot.memos.beside
+    beside = found.matrix.snapshot.memos.derived
     names = beside.get(_STORED)
     if not isinstance(names, dict):
         names = beside[_STORED] = _by_fold(_stored_users(found.matrix.snapshot))
@@ -83,7 +83,7 @@ def _stored_users(snapshot: Snapshot) -> Iterator[Principal]:
 
 
 def _spoken(found: RealmState) -> Names:
-    beside = found.matrix.snapshot.memos.beside
+    beside = found.matrix.snapshot.memos.derived
     names = beside.get(_SPOKEN)
     if not isinstance(names, dict):
         names = beside[_SPOKEN] = _by_fold(_spoken_about(found.matrix.snapshot))

@@ -16,10 +16,10 @@ from lakewarden.kernel.change import (
     EntityRenamed,
     MembershipChanged,
     PrincipalChanged,
-    apply,
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, RealmClosed, Unknown
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts, MembershipRow

@@ -36,10 +36,10 @@ from lakewarden.kernel.change import (
     PrincipalChanged,
     StatementAdded,
     StatementRemoved,
-    apply,
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Explanation, explain
+from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.listing import filtered, listing
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import IMPLIED, USER, Principal

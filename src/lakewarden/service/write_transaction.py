@@ -51,7 +51,7 @@ class WriteTransaction:
     def change(self, scope: str, *effects: Effect) -> None:
         """Makes the effects part of the write, with all that goes along with them.
 
-        Raises what `kernel.change.apply` raises; the write should then be given up.
+        Raises what `kernel.incremental_compile.apply` raises; the write should then be given up.
         """
         together: list[Effect] = []
         for effect in effects:

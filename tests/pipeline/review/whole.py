@@ -14,6 +14,7 @@ from pyroaring import BitMap
 from lakewarden.kernel import snapshot as snapshots
 from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.memos import Memos
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.pipeline.index.task_context import CompiledBlock
@@ -199,7 +200,7 @@ def review(world: World, chosen: Chosen | None = None) -> Reviewed:
         for at, known in members.items()
     }
     nothing = replace(coded, owners=Edges.build(len(coded.tree), ()))
-    unowned = replace(whole, coded=nothing, owned_by={}, memos=snapshots.Memos())
+    unowned = replace(whole, coded=nothing, owned_by={}, memos=Memos())
     return Reviewed(
         Matrix(whole), Matrix(unowned), classes, gains, census, plan.chosen, _named(found)
     )

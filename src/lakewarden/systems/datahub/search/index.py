@@ -34,9 +34,9 @@ class Index:
     @staticmethod
     def of(snapshot: Snapshot) -> Index:
         """The index of a snapshot."""
-        known = snapshot.memos.beside.get(_KEY)
+        known = snapshot.memos.derived.get(_KEY)
         if not isinstance(known, Index):
-            known = snapshot.memos.beside[_KEY] = Index(snapshot)
+            known = snapshot.memos.derived[_KEY] = Index(snapshot)
         return known
 
     def remember(self, key: object, ids: BitMap) -> None:

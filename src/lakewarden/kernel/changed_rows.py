@@ -1,0 +1,343 @@
+"""What changes make of the coded rows and statements, and what has to be worked out again.
+
+Entities are matched again against the scopes where their ancestors or fields changed; rows of the
+matrix are worked out again for the principals and privileges concerned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.change import (
+    AttributeChanged,
+    Change,
+    EntityAdded,
+    EntityDropped,
+    EntityMoved,
+    EntityRenamed,
+    MembershipChanged,
+    OwnerChanged,
+    PrincipalChanged,
+    RelationChanged,
+    StatementAdded,
+)
+from lakewarden.kernel.edges import Edges
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown
+from lakewarden.kernel.facts import spelled_parent
+from lakewarden.kernel.hierarchy import MAX_LEVELS
+from lakewarden.kernel.principal import IMPLIED, Principal, members_of
+from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.snapshot import Snapshot, membership
+from lakewarden.kernel.statement import On, Statement
+
+
+@dataclass(slots=True)
+class Stale:
+    """What changes have made stale: ids of entities and principals, and ids of statements.
+
+    `matches`: entities to match again against the scopes. `lineages`: entities whose place in the
+    tree changed, with all below and above them. `placed`: those of them whose depth may differ.
+    `principals`: whose memberships or entities owned differ; `everybody`: all of them may.
+    `statements`: the ids of those that came, went or differ.
+    """
+
+    matches: BitMap = field(default_factory=BitMap)
+    lineages: BitMap = field(default_factory=BitMap)
+    placed: BitMap = field(default_factory=BitMap)
+    principals: set[int] = field(default_factory=set)
+    everybody: bool = False
+    statements: set[str] = field(default_factory=set)
+
+
+class ChangedRows:
+    """The coded rows and statements of a snapshot after some changes, and what these made stale."""
+
+    def __init__(self, before: Snapshot) -> None:
+        self._before = before
+        self.coded = before.coded
+        self.statements = dict(before.table.statements)
+        self.owned_by = dict(before.owned_by)
+        self.stale = Stale()
+
+    def apply(self, change: Change) -> None:
+        """Applies one change; raises what `incremental_compile.apply` does."""
+        match change:
+            case EntityAdded(entity, parent):
+                self._add(entity, parent)
+            case EntityDropped(entity):
+                self._drop(entity)
+            case EntityMoved(entity, parent):
+                self._move(entity, parent)
+            case EntityRenamed(entity, name):
+                self._rename(entity, name)
+            case RelationChanged(row, present):
+                self._change_relation(row, present)
+            case AttributeChanged(entity, attribute, values):
+                self._change_attribute(entity, attribute, values)
+            case OwnerChanged(row, present):
+                self._change_owner(row, present)
+            case PrincipalChanged(principal, present):
+                memberships = self.coded.memberships.with_stored(principal, stored=present)
+                self.coded = replace(self.coded, memberships=memberships)
+            case MembershipChanged(row, present):
+                self._change_membership(row, present)
+            case StatementAdded(statement):
+                self._put_statement(statement)
+            case _:
+                self._remove_statement(change.id)
+
+    # Entities
+
+    def _stored(self, entity: Entity) -> int:
+        id = self.coded.tree.find(entity)
+        if id is None or id not in self.coded.tree.stored:
+            raise Unknown("entity", f"{entity.type}:{entity.name}")
+        return id
+
+    def _parent(self, parent: Entity | None) -> int:
+        if parent is None:
+            return -1
+        id = self.coded.tree.find(parent)
+        if id is not None and id in self.coded.tree.stored:
+            return id
+        return self._mention(parent)
+
+    def _mention(self, entity: Entity) -> int:
+        """The id of an entity that need not be stored, with the parents its name spells."""
+        id = self.coded.tree.find(entity)
+        if id is not None:
+            return id
+        if not self.coded.model.judged(entity.type):
+            raise Unknown("entity", f"{entity.type}:{entity.name}")
+        spelled = spelled_parent(self.coded.spelling, entity)
+        above = -1 if spelled is None else self._mention(spelled)
+        tree, id = self.coded.tree.with_entity(entity, above, stored=False)
+        self.coded = replace(self.coded, tree=tree)
+        self.stale.matches.add(id)
+        self.stale.placed.add(id)
+        return id
+
+    def _add(self, entity: Entity, parent: Entity | None) -> None:
+        self.coded.model.check_type(entity.type)
+        if self.coded.is_known(entity):
+            raise Conflict(f"`{entity.type}:{entity.name}` is stored already")
+        self._mention_type(entity.type)
+        above = self._parent(parent)
+        known = self.coded.tree.find(entity)
+        if known is not None:
+            self._mark_subtree(known)
+        tree, id = self.coded.tree.with_entity(entity, above, stored=True)
+        self.coded = replace(self.coded, tree=tree)
+        self._refuse_cycle(id)
+        self._mark_subtree(id)
+        if entity.type in self.coded.model.membership_types:
+            self._number(members_of(entity.name))
+            self._put_statement(membership(entity))
+
+    def _mention_type(self, type: str) -> None:
+        """Numbers the question about the type alone: where that is judged, entities have it."""
+        if self.coded.model.judged(type):
+            self._mention(Entity(type, ""))
+
+    def _mark_subtree(self, id: int) -> None:
+        """Marks the subtree of `id`, what refers into it, and its ancestors."""
+        tree = self.coded.tree
+        below = tree.below(tree.looped | BitMap([id]) if id in tree.looped else BitMap([id]))
+        self.stale.placed |= below
+        self.stale.lineages |= below
+        self.stale.lineages.update(tree.ancestors(id))
+        self.stale.matches |= self.stale.lineages
+        origins = {origin for one in self.coded.model.fields.values() for origin in one.origin}
+        for origin in origins & self.coded.relations.keys():
+            self.stale.matches |= self.coded.relations[origin].sources_of(below)
+
+    def _refuse_cycle(self, id: int) -> None:
+        tree, at = self.coded.tree, int(self.coded.tree.parents[id])
+        seen: set[int] = set()
+        while at >= 0 and at not in seen:
+            if at == id:
+                raise BadInput(f"`{tree.entity(id).name}` would lie below itself")
+            seen.add(at)
+            at = int(tree.parents[at])
+
+    def refuse_depth(self) -> None:
+        """Raises `LimitExceeded` for what has come to lie too deep; what did so before may stay."""
+        before = self.coded.tree.deep
+        tree = self.coded.tree.judged_again(self.stale.placed)
+        self.coded = replace(self.coded, tree=tree)
+        for id in (tree.deep - before) & tree.stored:
+            raise LimitExceeded(
+                f"`{tree.entity(id).name}` would have more than {MAX_LEVELS} levels above it"
+            )
+
+    def _drop(self, entity: Entity) -> None:
+        id = self._stored(entity)
+        self._mark_subtree(id)
+        tree, model = self.coded.tree, self.coded.model
+        judged = model.judged(entity.type)
+        gone = BitMap([id]) if judged else tree.below(tree.cycle(id)) & tree.stored
+        for other in gone:
+            self._drop_rows_of(other)
+        if model.binds_identity:
+            self._drop_statements_on({tree.entity(other) for other in gone})
+            self._drop_edges_to(gone)
+        for container in [tree.entity(other) for other in gone]:
+            if container.type in model.membership_types:
+                self._drop_statements({membership(container).id})
+        if not judged:
+            self.coded = replace(self.coded, tree=tree.without(gone))
+            return
+        spelled = spelled_parent(self.coded.spelling, entity)
+        above = -1 if spelled is None else self._mention(spelled)
+        tree = self.coded.tree.moved(id, above).unstored(id)
+        self.coded = replace(self.coded, tree=tree)
+        self._refuse_cycle(id)
+        self._mark_subtree(id)
+
+    def _drop_rows_of(self, id: int) -> None:
+        for owner, _ in self.coded.owners.of(id):
+            self.owned_by[owner] = self.owned_by[owner] - BitMap([id])
+            self.stale.principals |= self.coded.memberships.acting_as(owner)
+        relations = {
+            kind: edges.replaced(id, ()) if edges.of(id) else edges
+            for kind, edges in self.coded.relations.items()
+        }
+        attributes = {k: v for k, v in self.coded.attributes.items() if k != id}
+        self.coded = replace(
+            self.coded,
+            owners=self.coded.owners.replaced(id, ()),
+            relations=relations,
+            attributes=attributes,
+        )
+
+    def _drop_statements_on(self, entities: set[Entity]) -> None:
+        anchored = {
+            id
+            for id, statement in self.statements.items()
+            if isinstance(statement.scope, On) and statement.scope.entity in entities
+        }
+        self._drop_statements(anchored)
+
+    def _drop_statements(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            if self.statements.pop(id, None) is not None:
+                self.stale.statements.add(id)
+
+    def _drop_edges_to(self, gone: BitMap) -> None:
+        relations: dict[str, Edges] = dict(self.coded.relations)
+        for kind, edges in relations.items():
+            for source in edges.sources_of(gone):
+                remaining = [pair for pair in edges.of(source) if pair[0] not in gone]
+                relations[kind] = relations[kind].replaced(source, remaining)
+                self.stale.matches.add(source)
+        self.coded = replace(self.coded, relations=relations)
+
+    def _move(self, entity: Entity, parent: Entity | None) -> None:
+        id = self._stored(entity)
+        self._mark_subtree(id)
+        above = self._parent(parent)
+        self.coded = replace(self.coded, tree=self.coded.tree.moved(id, above))
+        self._refuse_cycle(id)
+        self._mark_subtree(id)
+
+    def _rename(self, entity: Entity, name: str) -> None:
+        id = self._stored(entity)
+        renamed = Entity(entity.type, name)
+        if self.coded.tree.find(renamed) is not None:
+            raise Conflict(f"`{renamed.type}:{name}` is stored already")
+        if not self.coded.model.binds_identity:
+            raise BadInput(f"{self.coded.model.title} knows entities by their names only")
+        self._mark_subtree(id)
+        self.coded = replace(self.coded, tree=self.coded.tree.renamed(id, name))
+        if entity.type in self.coded.model.membership_types:
+            self._drop_statements({membership(entity).id})
+            self._number(members_of(name))
+            self._put_statement(membership(renamed))
+        for statement in list(self.statements.values()):
+            if isinstance(statement.scope, On) and statement.scope.entity == entity:
+                self._put_statement(replace(statement, scope=On(renamed)))
+
+    # What entities carry
+
+    def _change_relation(self, row: RelationRow, present: bool) -> None:
+        edges = self.coded.relations.get(row.kind)
+        if edges is None:
+            raise BadInput(f"unknown relation `{row.kind}`")
+        source, target = self._stored(row.source), self._mention(row.target)
+        pairs = set(self.coded.relations[row.kind].of(source)) - {(target, 0)}
+        if present:
+            pairs.add((target, 0))
+        relations = {**self.coded.relations, row.kind: edges.replaced(source, pairs)}
+        self.coded = replace(self.coded, relations=relations)
+        self.stale.matches.add(source)
+
+    def _change_attribute(self, entity: Entity, attribute: str, values: tuple[str, ...]) -> None:
+        id = self._stored(entity)
+        attributes = {k: v for k, v in self.coded.attributes.get(id, {}).items() if k != attribute}
+        if values:
+            attributes[attribute] = tuple(sorted(set(values)))
+        self.coded = replace(self.coded, attributes={**self.coded.attributes, id: attributes})
+        self.stale.matches.add(id)
+
+    def _change_owner(self, row: OwnerRow, present: bool) -> None:
+        id, owner = self._stored(row.entity), self._number(row.owner)
+        coded = self.coded
+        if row.ownership not in coded.ownerships:
+            coded = replace(coded, ownerships=(*coded.ownerships, row.ownership))
+        pair = (owner, coded.label(row.ownership))
+        pairs = set(coded.owners.of(id)) - {pair}
+        if present:
+            pairs.add(pair)
+        self.coded = replace(coded, owners=coded.owners.replaced(id, pairs))
+        owned = self.owned_by.get(owner, BitMap()) - BitMap([id])
+        if any(other == owner for other, _ in pairs):
+            owned.add(id)
+        self.owned_by[owner] = owned
+        self.stale.principals |= self.coded.memberships.acting_as(owner)
+        self._mark_implied(owner)
+        self.stale.matches.add(id)
+
+    # Principals and statements
+
+    def _number(self, principal: Principal) -> int:
+        memberships, id = self.coded.memberships.numbered(principal)
+        self.coded = replace(self.coded, memberships=memberships)
+        self.stale.principals.add(id)
+        return id
+
+    def _change_membership(self, row: MembershipRow, present: bool) -> None:
+        member = self._number(row.member)
+        self._number(row.of)
+        if present:
+            self.coded.memberships.check_membership(row.member, row.of)
+        before = self.coded.memberships.acting_as(member)
+        memberships = self.coded.memberships.with_membership(row.member, row.of, present=present)
+        self.stale.everybody |= bool(self.coded.memberships.inert or self.coded.memberships.beyond)
+        self.coded = replace(self.coded, memberships=memberships)
+        self.stale.principals |= before
+        self._mark_implied(member)
+        for id in before:
+            self.stale.matches |= self._before.entities_of([memberships.principals[id]])
+
+    def _mark_implied(self, id: int) -> None:
+        """Marks everybody where a change concerns an implied set."""
+        memberships = self.coded.memberships
+        if any(memberships.principals[i].kind == IMPLIED for i in memberships.acting_as(id)):
+            self.stale.everybody = True
+
+    def _put_statement(self, statement: Statement) -> None:
+        for privilege in statement.privileges:
+            self.coded.model.privilege(privilege)
+        for principal in statement.principals:
+            self._number(principal)
+        self.statements[statement.id] = statement
+        self.stale.statements.add(statement.id)
+
+    def _remove_statement(self, id: str) -> None:
+        if id not in self.statements:
+            raise Unknown("statement", id)
+        self._drop_statements([id])

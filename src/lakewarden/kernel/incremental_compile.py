@@ -1,0 +1,184 @@
+"""From one snapshot to the next: a change rebuilds only what it touches.
+
+The result answers exactly as a snapshot compiled afresh from the changed rows would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.blocks import Stored
+from lakewarden.kernel.change import Change
+from lakewarden.kernel.changed_rows import ChangedRows
+from lakewarden.kernel.classes import Partition, partition, reclassed
+from lakewarden.kernel.facts import Coded, rows_of
+from lakewarden.kernel.grants import Table, changed, interval, touched
+from lakewarden.kernel.matrix import Matrix, Plan
+from lakewarden.kernel.scopes import match
+from lakewarden.kernel.snapshot import CLASS_LIMIT, Snapshot, compile, decisions
+from lakewarden.kernel.statement import Statement
+from lakewarden.kernel.subject import Subject
+
+DISPLACED_LIMIT = 4_096
+"""More entities out of their numbered place than this, and everything is numbered afresh."""
+
+
+def apply(matrix: Matrix, changes: Iterable[Change], *, now: float, revision: int) -> Matrix:
+    """The matrix after `changes`, in order, for the interval around `now`.
+
+    No changes at all: the same facts, moved to the interval around `now`. Raises `Unknown`
+    for an entity or statement that is not stored, `Conflict` for one that is stored already,
+    `BadInput` for what the model does not declare and what would close a cycle,
+    `LimitExceeded` for what would be nested too deep; the matrix given stays as it is,
+    whatever happens.
+    """
+    rows = ChangedRows(matrix.snapshot)
+    for change in changes:
+        rows.apply(change)
+    rows.refuse_depth()
+    if len(rows.coded.tree.displaced) > DISPLACED_LIMIT:
+        return matrix.replaced(renumbered(rows.coded, rows.statements, now, revision))
+    return _Rebuild(matrix, rows).matrix(now, revision)
+
+
+class _Rebuild:
+    """The next snapshot and matrix, from those before and the changed rows."""
+
+    def __init__(self, matrix: Matrix, rows: ChangedRows) -> None:
+        self._matrix = matrix
+        self._before = matrix.snapshot
+        self._rows = rows
+        self._coded = rows.coded
+        self._stale = rows.stale
+
+    def matrix(self, now: float, revision: int) -> Matrix:
+        """The matrix over the next snapshot, with every row that still holds."""
+        table, removed, added = self._table(now)
+        block = Stored(self._coded)
+        bitmaps = self._bitmaps(table, block)
+        snapshot = Snapshot(
+            coded=self._coded,
+            table=table,
+            block=block,
+            bitmaps=bitmaps,
+            classes=self._split(self._before.classes, range(len(bitmaps)), bitmaps),
+            owned_by=self._rows.owned_by,
+            revision=revision,
+            decisions=decisions(revision),
+        )
+        bearing = _Bearing.of(self._coded, (*removed, *added))
+        self._carry_memos(snapshot, bearing)
+        return self._matrix.carried(
+            snapshot,
+            lambda plan, subject: self._holds(plan, subject, bearing),
+            moved=bool(self._stale.matches),
+        )
+
+    def _table(self, now: float) -> tuple[Table, list[Statement], list[Statement]]:
+        """The statements in force at `now`; those that no longer are, and those that newly are."""
+        before, statements = self._before.table, self._rows.statements
+        ids = set(self._stale.statements)
+        if not before.start <= now < before.end:
+            ids |= {s.id for s in statements.values() if _is_timed(s)}
+        removed = [before.statements[i] for i in sorted(ids) if before.in_force(i)]
+        added = [statements[i] for i in sorted(ids) if i in statements]
+        added = [statement for statement in added if statement.applies(now)]
+        table = changed(before, statements, removed, added, self._coded.memberships)
+        start, end = self._interval(now)
+        return replace(table, start=start, end=end, moment=now), removed, added
+
+    def _interval(self, now: float) -> tuple[float, float]:
+        """The interval around `now`: that of before, where no window of time came or went."""
+        before = self._before.table
+        sides = (before.statements, self._rows.statements)
+        changed = (side[id] for id in self._stale.statements for side in sides if id in side)
+        if before.start <= now < before.end and not any(map(_is_timed, changed)):
+            return before.start, before.end
+        return interval(self._rows.statements.values(), now)
+
+    def _bitmaps(self, table: Table, block: Stored) -> tuple[BitMap, ...]:
+        before, stale = self._before.bitmaps, self._stale.matches
+        if stale:
+            again = match(Stored(self._coded, stale), table.scopes[: len(before)])
+            before = tuple(
+                (old - stale) | new if (old & stale) != new else old
+                for old, new in zip(before, again, strict=True)
+            )
+        return (*before, *match(block, table.scopes[len(before) :]))
+
+    def _split(
+        self, classes: Partition | None, scopes: Iterable[int], bitmaps: tuple[BitMap, ...]
+    ) -> Partition | None:
+        """The classes after the changes, over `scopes`; None where there are none or too many."""
+        size = len(self._coded.tree)
+        if classes is not None and self._stale.matches:
+            old = {number: bitmaps[number] for number in classes.scopes}
+            classes = reclassed(classes, size, self._stale.matches, old, CLASS_LIMIT)
+        if classes is None:
+            return None
+        new = {n: bitmaps[n] for n in sorted(scopes) if n not in classes.scopes}
+        return partition(size, new, CLASS_LIMIT, classes) if new else classes
+
+    def _holds(self, plan: Plan, subject: Subject, bearing: _Bearing) -> bool:
+        """Whether the subject's row of the plan is still true."""
+        return self._is_unchanged(subject) and not (
+            plan.shape.privileges & bearing.privileges
+            and (bearing.owners or bool(subject.deny & bearing.principals))
+        )
+
+    def _is_unchanged(self, subject: Subject) -> bool:
+        """Whether the subject acts as and owns what it did before."""
+        if self._stale.everybody or subject.owned.intersect(self._stale.lineages):
+            return False
+        id = self._coded.memberships.ids.get(subject.principal)
+        return id is None or id not in self._stale.principals
+
+    def _carry_memos(self, snapshot: Snapshot, bearing: _Bearing) -> None:
+        old, new = self._before.memos, snapshot.memos
+        new.subjects = {p: s for p, s in list(old.subjects.items()) if self._is_unchanged(s)}
+        for privileges, classes in list(old.partitions.items()):
+            scopes = snapshot.table.scopes_of(privileges)
+            new.partitions[privileges] = self._split(classes, scopes, snapshot.bitmaps)
+        if snapshot.coded.tree is self._before.coded.tree:
+            new.paths, new.types, new.entities = old.paths, old.types, old.entities
+        if snapshot.classes is self._before.classes and not self._stale.matches:
+            for key, cells in list(old.cells.items()):
+                same = key[3] is None or new.partitions[key[3]] is old.partitions[key[3]]
+                if same and key[0] not in bearing.privileges:
+                    new.add_cells(key, cells)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bearing:
+    """The privileges and principals that some statements name; `owners`: some name owners."""
+
+    privileges: frozenset[str]
+    principals: frozenset[int]
+    owners: bool
+
+    @staticmethod
+    def of(coded: Coded, statements: Iterable[Statement]) -> _Bearing:
+        changed = list(statements)
+        privileges = [touched(statement, coded.model) for statement in changed]
+        principals = {coded.memberships.ids[p] for s in changed for p in s.principals}
+        return _Bearing(
+            frozenset().union(*privileges),
+            frozenset(principals),
+            any(statement.owners is not None for statement in changed),
+        )
+
+
+def _is_timed(statement: Statement) -> bool:
+    return statement.valid_from is not None or statement.valid_until is not None
+
+
+def renumbered(
+    coded: Coded, statements: Mapping[str, Statement], now: float, revision: int
+) -> Snapshot:
+    """The same facts, every entity numbered afresh in preorder."""
+    return compile(
+        rows_of(coded, statements), coded.model, coded.spelling, now=now, revision=revision
+    )

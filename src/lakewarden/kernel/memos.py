@@ -1,0 +1,67 @@
+"""What a snapshot has worked out so far.
+
+All of it can be worked out again from the snapshot: losing it costs time and never changes an
+answer. What grows with the questions that come in is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.cells import Cells
+from lakewarden.kernel.classes import Partition
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.named_place import NamedPlace
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.selectors import Ids
+from lakewarden.kernel.sole_owners import SoleOwners
+from lakewarden.kernel.subject import Subject
+
+MEMO_BYTES = 256 * 1024 * 1024
+"""Memory that remembered rows may take before they are all dropped."""
+
+NAMED_LIMIT = 10_000
+"""How many names that are not stored are remembered."""
+
+CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
+"""Privilege, allow side, deny side, and the privileges whose classes the cells are over."""
+
+
+@dataclass(slots=True)
+class Memos:
+    """The memos of one snapshot; never part of its meaning.
+
+    `derived` is what other rooms worked out from the snapshot, each under a key of its own.
+    """
+
+    cells: dict[CellsKey, Cells] = field(default_factory=dict)
+    partitions: dict[frozenset[str], Partition | None] = field(default_factory=dict)
+    subjects: dict[Principal, Subject] = field(default_factory=dict)
+    named: dict[Entity, NamedPlace] = field(default_factory=dict)
+    paths: dict[tuple[str, ...], Ids] = field(default_factory=dict)
+    types: dict[str, BitMap] = field(default_factory=dict)
+    sole_owners: SoleOwners | None = None
+    entities: dict[Principal, BitMap] | None = None
+    bytes: int = 0
+    derived: dict[str, object] = field(default_factory=dict)
+
+    def add_cells(self, key: CellsKey, cells: Cells) -> None:
+        """Remembers cells, within the memory that remembered rows may take."""
+        self.bytes += cells.size
+        if self.bytes > MEMO_BYTES:
+            self.cells.clear()
+            self.bytes = cells.size
+        self.cells[key] = cells
+
+    def add_subject(self, principal: Principal, subject: Subject, *, numbered: bool) -> None:
+        """Remembers a subject: every one that is `numbered`, others until there are many."""
+        if numbered or len(self.subjects) < NAMED_LIMIT:
+            self.subjects[principal] = subject
+
+    def add_named(self, place: NamedPlace) -> None:
+        """Remembers a name that is not stored; when there are many, the others are dropped."""
+        if len(self.named) >= NAMED_LIMIT:
+            self.named.clear()
+        self.named[place.entity] = place

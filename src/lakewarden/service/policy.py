@@ -152,6 +152,12 @@ def _check(statement: Statement, about: About, where: str) -> None:
             raise BadInput(message, where=where)
 
 
+IMMUTABLE_BECAUSE: Final = (
+    "it comes with the system and keeps its administrators from locking themselves out"
+)
+"""Why a default statement that is not editable cannot be changed."""
+
+
 def fixed(system: System) -> frozenset[str]:
     """The ids of the default statements that nobody may change."""
     defaults = system.model.defaults

@@ -2663,8 +2663,9 @@ export interface components {
          *         `mark` says who keeps it, empty for nobody. `reach` and `changed` are there where `fields`
          *         asks for them; `changed` is not where the change feed no longer knows. With `reaching`,
          *         `source` is the entity that the statement is on, `direct` tells whether that is the entity
-         *         asked about, and `beaten_by` are DENYs that go before it there. A member that would say
-         *         nothing (an empty list, `editable` true, `direct` false) is left out.
+         *         asked about, and `beaten_by` are DENYs that go before it there. `immutable_because` says why
+         *         one that is not `editable` is not. A member that would say nothing (an empty list or text,
+         *         `editable` true, `direct` false) is left out.
          */
         StatementRow: {
             privileges: string[];
@@ -2696,6 +2697,8 @@ export interface components {
             mark?: string;
             /** @default true */
             editable?: boolean;
+            /** @default  */
+            immutable_because?: string;
             /** @default null */
             reach?: components["schemas"]["StatementReachGiven"] | null;
             /** @default null */

@@ -401,13 +401,15 @@ class StatementRow(StatementGiven, kw_only=True):
     `mark` says who keeps it, empty for nobody. `reach` and `changed` are there where `fields`
     asks for them; `changed` is not where the change feed no longer knows. With `reaching`,
     `source` is the entity that the statement is on, `direct` tells whether that is the entity
-    asked about, and `beaten_by` are DENYs that go before it there. A member that would say
-    nothing (an empty list, `editable` true, `direct` false) is left out.
+    asked about, and `beaten_by` are DENYs that go before it there. `immutable_because` says why
+    one that is not `editable` is not. A member that would say nothing (an empty list or text,
+    `editable` true, `direct` false) is left out.
     """
 
     words: list[WordGiven]
     mark: str = ""
     editable: bool = True
+    immutable_because: str = ""
     reach: StatementReachGiven | None = None
     changed: ChangedGiven | None = None
     source: str | None = None

@@ -37,7 +37,7 @@ from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.service import history, statement_reach, statements
 from lakewarden.service.control import Denied
-from lakewarden.service.policy import fixed
+from lakewarden.service.policy import IMMUTABLE_BECAUSE, fixed
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.statement_reach import Reaching, StatementReach
 
@@ -208,6 +208,7 @@ def _rows(
             words=words_given(sentences.statement(one)),
             mark=marks.get(one.id, ""),
             editable=one.id not in unchangeable,
+            immutable_because=IMMUTABLE_BECAUSE if one.id in unchangeable else "",
             reach=None if reach is None else StatementReachGiven(**asdict(reach.of(one))),
             changed=changed.get(one.id),
         )

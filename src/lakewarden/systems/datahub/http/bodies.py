@@ -14,6 +14,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import record
 from lakewarden.systems.datahub.aspects.fields import Fields
+from lakewarden.systems.datahub.use_cases.aspect_version import expected_version
 from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
 LARGEST: Final = 16 * 2**20
@@ -78,7 +79,8 @@ def proposal(item: Fields) -> Proposal:
     """A change proposal as the client sends it. Raises `BadInput`."""
     said = record.proposal(item, _parsed)
     system = item.object_or_none("systemMetadata")
-    return _proposal(said, {} if system is None else system.everything())
+    metadata = {} if system is None else system.everything()
+    return _proposal(said, metadata, expected_version(item))
 
 
 def snapshot(body: Fields) -> Iterator[Proposal]:
@@ -94,11 +96,11 @@ def snapshot(body: Fields) -> Iterator[Proposal]:
         yield _proposal(said, {} if system is None else system.everything())
 
 
-def _proposal(said: record.Said, system: Mapping[str, object]) -> Proposal:
+def _proposal(said: record.Said, system: Mapping[str, object], expected: str = "") -> Proposal:
     if said.problem:
         raise BadInput(said.problem, where=said.where)
     found = entity(said.urn)
-    return Proposal(found, said.aspect, said.change, said.value, system, said.where)
+    return Proposal(found, said.aspect, said.change, said.value, system, said.where, expected)
 
 
 def _parsed(text: str, where: str) -> object:

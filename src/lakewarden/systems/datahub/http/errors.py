@@ -22,6 +22,7 @@ from lakewarden.kernel.errors import (
 )
 from lakewarden.service.decision_service import StaleRevision
 from lakewarden.systems.datahub.use_cases.aspect_guard import NotAllowed
+from lakewarden.systems.datahub.use_cases.aspect_version import VersionMismatch
 
 REST: Final = "com.linkedin.restli.server.RestLiServiceException"
 """The exception that the original answers nearly everything with."""
@@ -53,6 +54,8 @@ def failure_of(error: Exception) -> Failure:
             return error
         case NotAllowed():
             return forbidden(str(error))
+        case VersionMismatch():
+            return Failure(HTTPStatus.PRECONDITION_FAILED, str(error))
         case Refused(status=status):
             return Failure(status, str(error))
         case BadInput() | Unknown() | LimitExceeded():

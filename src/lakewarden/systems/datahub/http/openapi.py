@@ -34,6 +34,7 @@ from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, numb
 from lakewarden.systems.datahub.http.errors import no_such
 from lakewarden.systems.datahub.http.search_calls import read_page
 from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspect_version import expected_version, system_metadata
 from lakewarden.systems.datahub.use_cases.aspects import SECRETS, Aspect
 from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
@@ -285,7 +286,7 @@ def read_bodies(
 def _body(exchange: Exchange, aspect: Aspect) -> dict[str, object]:
     body: dict[str, object] = {"value": aspect.value}
     if exchange.one("systemMetadata", "false").lower() == "true":
-        body |= {"systemMetadata": aspect.system, "auditStamp": aspect.created}
+        body |= {"systemMetadata": system_metadata(aspect), "auditStamp": aspect.created}
     return body
 
 
@@ -334,10 +335,13 @@ def _proposals(item: Fields, exchange: Exchange, change: Change) -> Iterator[Pro
 
 def _proposal(found: Entity, name: str, body: Fields, change: Change) -> Proposal:
     system = body.object_or_none("systemMetadata")
-    said = {} if system is None else system.everything()
+    metadata = {} if system is None else system.everything()
+    expected = expected_version(body)
     if change is Change.PATCH and "value" not in body:
-        return Proposal(found, name, change, body.everything(), said, body.where)
-    return Proposal(found, name, change, body.whole("value"), said, body.at("value"))
+        patch = {key: value for key, value in body.everything().items() if key != "headers"}
+        return Proposal(found, name, change, patch, metadata, body.where, expected)
+    value, where = body.whole("value"), body.at("value")
+    return Proposal(found, name, change, value, metadata, where, expected)
 
 
 def _open(item: Fields) -> dict[str, object]:

@@ -37,6 +37,7 @@ from lakewarden.systems.datahub.use_cases.aspect_guard import (
     Guard,
     Switches,
 )
+from lakewarden.systems.datahub.use_cases.aspect_version import check_version
 from lakewarden.systems.datahub.use_cases.aspects import Aspect, Value, Write
 from lakewarden.systems.datahub.use_cases.references import Reference
 
@@ -47,7 +48,8 @@ _DECIDING: Final = frozenset(("querySubjects",))
 class Proposal(NamedTuple):
     """One proposed change. `value` is the aspect, or the patch; `where` its place in the body.
 
-    To delete the key aspect, or none that is named, is to delete the entity.
+    To delete the key aspect, or none that is named, is to delete the entity. Where `expected` is
+    a version, the aspect has to be of that version.
     """
 
     entity: Entity
@@ -56,6 +58,7 @@ class Proposal(NamedTuple):
     value: object
     system: Mapping[str, object]
     where: str
+    expected: str = ""
 
 
 def propose(
@@ -69,8 +72,9 @@ def propose(
 
     `actor` is the caller as an entity. All is asked on the state before; an entity that is put
     into domains is asked about there as well, and only there if it is new. Raises `NotAllowed` for
-    the first proposal that the caller may not make, `BadInput` for one that makes no sense; then
-    the write must be given up, for parts of it have been done.
+    the first proposal that the caller may not make, `BadInput` for one that makes no sense,
+    `VersionMismatch` where an aspect has another version than expected; then the write must be
+    given up, for parts of it have been done.
     """
     by_entity: dict[Entity, list[Proposal]] = {}
     for one in proposals:
@@ -84,6 +88,8 @@ def propose(
 
 def _check_aspect(proposal: Proposal, switches: Switches) -> None:
     """Refuses an aspect that is not to be kept, whoever writes it. What is there may be deleted."""
+    if proposal.expected and is_timed(proposal.aspect):
+        raise BadInput("values in time have no versions", where=proposal.where)
     if proposal.change is Change.DELETE:
         return
     check_name(proposal.aspect, proposal.where)
@@ -126,6 +132,8 @@ def _take(
         one.propose()
     for one in guarded:
         one.check()
+    for one in guarded:
+        one.check_versions()
     logical_parent.check(transaction, realm, [each for one in guarded for each in one.parents()])
     write([each for one in guarded for each in one.writes()])
 
@@ -272,6 +280,12 @@ class _Guarded:
                 is_there=self._is_there,
                 domains=_value(beside),
             )
+
+    def check_versions(self) -> None:
+        """Compares what is there with what the proposals expect; whoever may write learns of it."""
+        for one in chain.from_iterable(self._by_aspect.values()):
+            if one.expected:
+                check_version(self._before.get(one.aspect), one.expected)
 
     def parents(self) -> Iterator[Write]:
         """The logical parent, if it changes."""

@@ -1,11 +1,13 @@
 """Access as a small matrix: one row for each role set, one column for each class of entities.
 
 A class is what no statement tells apart, so that a cell is exact for everybody in its row and
-everything in its column, but for what somebody owns.
+everything in its column, but for what somebody owns. Of two policies that are compared, rows and
+columns are those that neither of them tells apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,8 +26,8 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import named
-from lakewarden.service.role_sets import RoleSet, role_sets
-from lakewarden.service.state import State
+from lakewarden.service.role_sets import RoleSet, joint_role_sets, role_sets
+from lakewarden.service.state import RealmState, State
 
 MOST: Final = 400
 """Rows, and columns, that are shown at most."""
@@ -59,7 +61,8 @@ class Rest:
 class AccessMatrix:
     """The matrix of one operation on entities of one type, at a revision.
 
-    `cells` has a text for each row with a letter (`LETTERS`) for each column.
+    `cells` has a text for each row with a letter (`LETTERS`) for each column; `cells_then` the
+    same of the other policy, None where there is none.
     """
 
     operation: str
@@ -67,6 +70,7 @@ class AccessMatrix:
     rows: tuple[RoleSet, ...]
     columns: tuple[Column, ...]
     cells: tuple[str, ...]
+    cells_then: tuple[str, ...] | None
     rest: Rest
     revision: int
 
@@ -82,11 +86,13 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
     within: str | None = None,
     rows: int = MOST,
     columns: int = MOST,
+    against: Callable[[RealmState], Matrix] | None = None,
 ) -> AccessMatrix | Denied:
     """Who may do an operation on what, as classes.
 
     `type` is needed where the operation is about several; `within` keeps what lies below an
-    entity, itself included. Raises `BadInput` and `Unknown` for what is named.
+    entity, itself included. `against` gives the matrix of another policy over the same entities,
+    for whoever may plan changes. Raises `BadInput` and `Unknown` for what is named.
     """
     refused = control.denied_in(state, actor, "subject.search", realm, now)
     if refused is not None:
@@ -96,6 +102,12 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
             raise BadInput(f"expected 1 to {MOST}, got {number}", where=f"body.{name}")
     found = state.realm(realm)
     matrix = found.matrix
+    then = None
+    if against is not None:
+        refused = control.denied_in(state, actor, "realm.plan", realm, now)
+        if refused is not None:
+            return refused
+        then = against(found)
     declared = matrix.operation(operation)
     wanted = type or declared.type
     if wanted is None:
@@ -103,16 +115,21 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
         raise BadInput(f"expected one of: {expected}", where="body.type")
     found.system.model.check_type(wanted)
     declared.rule(wanted)
-    plan = matrix.plan(declared, wanted)
     ids = matrix.snapshot.of_type(wanted)
     if within is not None:
         tree = matrix.snapshot.coded.tree
         id = tree.find(named(found, within))
         ids = ids & (tree.below(BitMap([id])) if id is not None else BitMap())
-    sets = role_sets(matrix)
-    classes = _classes(plan, ids)
-    grid = _grid(matrix, plan, sets, classes, now)
-    return _shown(_Whole(matrix, operation, wanted, sets, classes, grid), rows, columns)
+    both = (matrix,) if then is None else (matrix, then)
+    plans = [one.plan(declared, wanted) for one in both]
+    sets = role_sets(matrix) if then is None else joint_role_sets(matrix, then)
+    classes = _classes(plans, ids)
+    grids = tuple(
+        _grid(one, plan, sets, [numbers[side] for numbers, _ in classes], now)
+        for side, (one, plan) in enumerate(zip(both, plans, strict=True))
+    )
+    members = [entities for _, entities in classes]
+    return _shown(_Whole(matrix, operation, wanted, sets, members, grids), rows, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,36 +138,45 @@ class _Whole:
     operation: str
     type: str
     sets: list[RoleSet]
-    classes: list[tuple[int, BitMap]]
-    grid: Codes
+    classes: list[BitMap]
+    grids: tuple[Codes, ...]
 
 
-def _classes(plan: Plan, ids: BitMap) -> list[tuple[int, BitMap]]:
-    """The classes that have entities among `ids`, with these; -1 where rows do not decide."""
+def _classes(plans: Sequence[Plan], ids: BitMap) -> list[tuple[tuple[int, ...], BitMap]]:
+    """The classes that have entities among `ids`, with these.
+
+    Each goes by its number in every plan; -1 where rows do not decide.
+    """
     if not ids:
         return []
-    if plan.columns is None:
-        return [(-1, ids)]
     rows = np.asarray(ids.to_array())
-    codes = plan.columns.classes[rows]
-    order = np.argsort(codes, kind="stable")
-    numbers, starts = np.unique(codes[order], return_index=True)
-    parts = np.split(rows[order], starts[1:])
-    return [(int(number), BitMap(part)) for number, part in zip(numbers, parts, strict=True)]
+    numbers = np.stack(
+        [
+            np.full(len(rows), -1) if plan.columns is None else plan.columns.classes[rows]
+            for plan in plans
+        ]
+    )
+    order = np.lexsort(numbers[::-1])
+    ordered = numbers[:, order]
+    starts = np.flatnonzero((ordered[:, 1:] != ordered[:, :-1]).any(axis=0)) + 1
+    firsts = ordered[:, np.concatenate(([0], starts))].T
+    parts = np.split(rows[order], starts)
+    return [
+        (tuple(map(int, number)), BitMap(part)) for number, part in zip(firsts, parts, strict=True)
+    ]
 
 
 def _grid(
     matrix: Matrix,
     plan: Plan,
     sets: list[RoleSet],
-    classes: list[tuple[int, BitMap]],
+    chosen: list[int],
     now: float,
 ) -> Codes:
-    """A code for each role set and class."""
-    grid = np.full((len(sets), len(classes)), Code.OPEN, dtype=np.uint8)
+    """A code for each role set and each of the chosen classes, by their numbers in the plan."""
+    grid = np.full((len(sets), len(chosen)), Code.OPEN, dtype=np.uint8)
     if plan.columns is None:
         return grid
-    chosen = [number for number, _ in classes]
     for place, one in enumerate(checked(sets)):
         request = Request(one.users[0], plan.operation.name, NO_RESOURCE, now)
         try:
@@ -164,8 +190,8 @@ def _grid(
 
 def _shown(whole: _Whole, rows: int, columns: int) -> AccessMatrix:
     """The largest rows and columns, alike ones beside each other."""
-    grid = whole.grid
-    sizes = np.array([len(ids) for _, ids in whole.classes], dtype=np.int64)
+    grid = whole.grids[0]
+    sizes = np.array([len(ids) for ids in whole.classes], dtype=np.int64)
     kept_rows = list(range(min(rows, len(whole.sets))))
     kept_columns = sorted(np.argsort(-sizes, kind="stable")[:columns].tolist())
     kept_rows.sort(key=lambda row: (-int((grid[row] == Code.ALLOWED) @ sizes), grid[row].tobytes()))
@@ -178,16 +204,15 @@ def _shown(whole: _Whole, rows: int, columns: int) -> AccessMatrix:
     )
     tree = whole.matrix.snapshot.coded.tree
     lost = whole.sets[len(kept_rows) :]
+    cells = [_letters(one, kept_rows, kept_columns) for one in whole.grids]
     shown = set(kept_columns)
     return AccessMatrix(
         operation=whole.operation,
         type=whole.type,
         rows=tuple(whole.sets[row] for row in kept_rows),
-        columns=tuple(_column(tree, whole.classes[column][1]) for column in kept_columns),
-        cells=tuple(
-            "".join(LETTERS[Code(int(code))] for code in grid[row, kept_columns])
-            for row in kept_rows
-        ),
+        columns=tuple(_column(tree, whole.classes[column]) for column in kept_columns),
+        cells=cells[0],
+        cells_then=cells[1] if len(cells) > 1 else None,
         rest=Rest(
             rows=len(lost),
             users=sum(len(one.users) for one in lost),
@@ -196,6 +221,10 @@ def _shown(whole: _Whole, rows: int, columns: int) -> AccessMatrix:
         ),
         revision=whole.matrix.revision,
     )
+
+
+def _letters(grid: Codes, rows: list[int], columns: list[int]) -> tuple[str, ...]:
+    return tuple("".join(LETTERS[Code(int(code))] for code in grid[row, columns]) for row in rows)
 
 
 def _column(tree: Tree, ids: BitMap) -> Column:

@@ -113,10 +113,7 @@ def preview(
     found = state.realm(realm)
     draft = drafted(found)
     with service.reading() as reading:
-        if at_revision is not None and is_changed_since(reading, found, at_revision):
-            raise Conflict(
-                f"realm `{realm}` has changed since revision {at_revision}; look at it again"
-            )
+        check_unchanged(reading, found, at_revision)
         before, after = found.matrix, tried(found, draft, now)
         used = _used(reading, realm, before, after, now)
     known = _findings(realm, before)
@@ -130,6 +127,14 @@ def preview(
         gone_findings=tuple(one for key, one in known.items() if key not in then),
         refused=tuple(_refused(found, draft, after, now)),
     )
+
+
+def check_unchanged(reading: Reading, found: RealmState, at_revision: int | None) -> None:
+    """Raises `Conflict` where the realm has changed since a revision; None: since none."""
+    if at_revision is not None and is_changed_since(reading, found, at_revision):
+        raise Conflict(
+            f"realm `{found.realm.name}` has changed since revision {at_revision}; look at it again"
+        )
 
 
 def tried(found: RealmState, draft: Draft, now: float) -> Matrix:

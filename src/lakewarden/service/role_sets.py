@@ -5,7 +5,7 @@ What decides for one of them decides for all, but for what they own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lakewarden.kernel.facts import IMPLIED_ID
@@ -28,33 +28,52 @@ class RoleSet:
 def role_sets(matrix: Matrix, users: Iterable[Principal] | None = None) -> list[RoleSet]:
     """The role sets of some users, or of all that are stored; the largest first.
 
-    Principals that only follow from other facts are not told, though they tell users apart.
+    Principals that only follow from other facts are not named, though they tell users apart.
     """
+    return _grouped([_Naming(matrix)], _users(matrix) if users is None else users)
+
+
+def joint_role_sets(one: Matrix, other: Matrix) -> list[RoleSet]:
+    """Users whom no statement of either matrix tells apart; `principals` are those of `one`."""
+    users = dict.fromkeys([*_users(one), *_users(other)])
+    return _grouped([_Naming(one), _Naming(other)], users)
+
+
+def _users(matrix: Matrix) -> Iterator[Principal]:
     memberships = matrix.snapshot.coded.memberships
-    named: set[int] = set()
-    told: set[int] = set()
-    for statement in matrix.snapshot.table.statements.values():
-        ids = {memberships.ids[one] for one in statement.principals if one in memberships.ids}
-        named |= ids
-        if not statement.id.startswith(IMPLIED_ID):
-            told |= ids
-    if users is None:
-        everybody = (memberships.principals[id] for id in memberships.stored)
-        users = (one for one in everybody if one.kind == USER)
-    sets: dict[frozenset[int], list[Principal]] = {}
+    everybody = (memberships.principals[id] for id in memberships.stored)
+    return (one for one in everybody if one.kind == USER)
+
+
+class _Naming:
+    """The principals that the statements of a matrix name: those tell users apart."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self._memberships = matrix.snapshot.coded.memberships
+        self._named: set[int] = set()
+        self._shown: set[int] = set()
+        ids = self._memberships.ids
+        for statement in matrix.snapshot.table.statements.values():
+            named = {ids[one] for one in statement.principals if one in ids}
+            self._named |= named
+            if not statement.id.startswith(IMPLIED_ID):
+                self._shown |= named
+
+    def of(self, user: Principal) -> frozenset[int]:
+        """What the user acts as, of what is named."""
+        return self._memberships.acts_as(user) & self._named
+
+    def shown(self, ids: frozenset[int]) -> tuple[Principal, ...]:
+        """Those that people see, in order."""
+        principals = (self._memberships.principals[id] for id in ids & self._shown)
+        return tuple(sorted(one for one in principals if one.kind != IMPLIED))
+
+
+def _grouped(namings: Sequence[_Naming], users: Iterable[Principal]) -> list[RoleSet]:
+    sets: dict[tuple[frozenset[int], ...], list[Principal]] = {}
     for user in checked(users):
-        sets.setdefault(memberships.acts_as(user) & named, []).append(user)
-    found = [
-        RoleSet(
-            tuple(
-                sorted(
-                    one
-                    for one in (memberships.principals[id] for id in ids & told)
-                    if one.kind != IMPLIED
-                )
-            ),
-            tuple(sorted(members)),
-        )
-        for ids, members in sets.items()
+        sets.setdefault(tuple(naming.of(user) for naming in namings), []).append(user)
+    grouped = [
+        RoleSet(namings[0].shown(ids[0]), tuple(sorted(members))) for ids, members in sets.items()
     ]
-    return sorted(found, key=lambda one: (-len(one.users), one.principals, one.users))
+    return sorted(grouped, key=lambda one: (-len(one.users), one.principals, one.users))

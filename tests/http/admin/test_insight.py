@@ -75,6 +75,55 @@ def test_a_matrix_that_cannot_be_is_refused(lake: Api, body: dict[str, object]) 
     assert lake.ask("POST", f"{R}/matrix", body).status == 400
 
 
+def cells_of(found: Any, name: str) -> dict[tuple[str, str], str]:
+    """The letters of a matrix by user and sample of the column."""
+    return {
+        (user, column["sample"]): letter
+        for row, letters in zip(found["rows"], found[name], strict=True)
+        for column, letter in zip(found["columns"], letters, strict=True)
+        for user in row["sample"]
+    }
+
+
+def test_a_draft_is_shown_beside_the_policy_that_there_is(lake: Api) -> None:
+    draft: dict[str, Any] = {
+        "remove": ["secret"],
+        "put": [{"id": "ben", "privileges": ["SELECT_TABLE"], "to": ["user:ben"], "on": TABLE}],
+        "members": {"add": [{"member": "user:ben", "of": "role:lk:readers"}]},
+    }
+    found = matrix(lake, against=draft)
+    before = cells_of(found, "cells")
+    then = cells_of(found, "cells_then")
+    assert before["ben", TABLE] != "a" == then["ben", TABLE]
+    lake.must("DELETE", f"{R}/statements/secret")
+    state(lake, "ben", ["SELECT_TABLE"], TABLE, ["user:ben"])
+    lake.must("PUT", f"{R}/memberships", draft["members"]["add"][0])
+    for (user, entity), letter in then.items():
+        assert (letter == "a") is allowed(lake, user, entity), (user, entity)
+    assert matrix(lake)["cells_then"] is None
+
+
+def test_a_draft_that_changes_nothing_has_the_same_cells(lake: Api) -> None:
+    found = matrix(lake, against={})
+    assert found["cells_then"] == found["cells"] == matrix(lake)["cells"]
+
+
+def test_a_draft_against_another_revision_is_refused(lake: Api) -> None:
+    old = lake.service.state.revision
+    state(lake, "more", ["SELECT_TABLE"], TABLE, ["user:ben"])
+    body = {"ask": LOAD, "against": {"at_revision": old}}
+    assert lake.ask("POST", f"{R}/matrix", body).status == 409
+
+
+def test_a_draft_is_for_who_may_plan(lake: Api) -> None:
+    right = {"privileges": ["ASK"], "to": ["user:ana"], "on": "realm:gravitino"}
+    lake.must("PUT", "/realms/_server/statements/ask", right)
+    assert lake.ask("POST", f"{R}/matrix", {"ask": LOAD}, user="ana").status == 200
+    body = {"ask": LOAD, "against": {}}
+    answer = lake.ask("POST", f"{R}/matrix", body, user="ana")
+    assert (answer.status, answer.body["operation"]) == (403, "realm.plan")
+
+
 def test_the_matrix_is_for_who_may_search(lake: Api) -> None:
     assert lake.ask("POST", f"{R}/matrix", {"ask": LOAD}, user="ana").status == 403
 

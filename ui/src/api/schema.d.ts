@@ -2065,6 +2065,7 @@ export interface components {
          * @description The matrix. `cells` has a text for each row, with a letter for each column.
          *
          *         `a` allowed, `.` denied, `o` allowed to owners alone, `?` different within the cell.
+         *         `cells_then` are the letters with the draft, null without one.
          */
         MatrixGiven: {
             ask: string;
@@ -2072,6 +2073,7 @@ export interface components {
             rows: components["schemas"]["MatrixRow"][];
             columns: components["schemas"]["MatrixColumn"][];
             cells: string[];
+            cells_then: string[] | null;
             other: components["schemas"]["MatrixRest"];
             revision: number;
         };
@@ -2106,6 +2108,8 @@ export interface components {
         /**
          * MatrixQuestion
          * @description Who may do an operation on what: `type` where it is about several, `within` a container.
+         *
+         *         `against` is a draft, as a preview takes it: the matrix is then that of both policies.
          */
         MatrixQuestion: {
             ask: string;
@@ -2117,6 +2121,7 @@ export interface components {
             limit_rows?: number;
             /** @default 400 */
             limit_columns?: number;
+            against?: components["schemas"]["Drafted"];
         };
         /**
          * Memberships

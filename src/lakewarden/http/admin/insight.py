@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from lakewarden.http.admin.bodies import Body, Given, WordGiven
 from lakewarden.http.admin.endpoint import Answered, Endpoint, Parameter
+from lakewarden.http.admin.loading import LIMIT
+from lakewarden.http.admin.preview import Drafted, trial
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import words_given
 from lakewarden.http.admin.words import EntityText, PrincipalText, Word
@@ -23,13 +25,17 @@ _Limit = Annotated[int, Meta(ge=1, le=MOST)]
 
 
 class MatrixQuestion(Body, kw_only=True):
-    """Who may do an operation on what: `type` where it is about several, `within` a container."""
+    """Who may do an operation on what: `type` where it is about several, `within` a container.
+
+    `against` is a draft, as a preview takes it: the matrix is then that of both policies.
+    """
 
     ask: Word
     type: str | None = None
     within: EntityText | None = None
     limit_rows: _Limit = MOST
     limit_columns: _Limit = MOST
+    against: Drafted | UnsetType = UNSET
 
 
 class MatrixRow(Given, kw_only=True):
@@ -61,6 +67,7 @@ class MatrixGiven(Given, kw_only=True):
     """The matrix. `cells` has a text for each row, with a letter for each column.
 
     `a` allowed, `.` denied, `o` allowed to owners alone, `?` different within the cell.
+    `cells_then` are the letters with the draft, null without one.
     """
 
     ask: str
@@ -68,6 +75,7 @@ class MatrixGiven(Given, kw_only=True):
     rows: list[MatrixRow]
     columns: list[MatrixColumn]
     cells: list[str]
+    cells_then: list[str] | None
     other: MatrixRest
     revision: int
 
@@ -154,6 +162,7 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> Answered:
         within=body.within,
         rows=body.limit_rows,
         columns=body.limit_columns,
+        against=None if body.against is UNSET else trial(exchange, body.against),
     )
     if isinstance(found, Denied):
         return found
@@ -177,6 +186,7 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> Answered:
             for column in found.columns
         ],
         cells=list(found.cells),
+        cells_then=None if found.cells_then is None else list(found.cells_then),
         other=MatrixRest(
             rows=found.rest.rows,
             users=found.rest.users,
@@ -270,6 +280,7 @@ ENDPOINTS = (
         "who may do an operation on what, as classes",
         takes=MatrixQuestion,
         gives=MatrixGiven,
+        body_limit=LIMIT,
     ),
     Endpoint(
         "POST",

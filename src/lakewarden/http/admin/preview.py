@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -26,6 +26,7 @@ from lakewarden.http.admin.statements import statement_table
 from lakewarden.http.admin.words import EntityText, PrincipalText
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement import Statement
@@ -36,7 +37,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.entities import named
 from lakewarden.service.plan_access import access_table
 from lakewarden.service.plan_result import Edit
-from lakewarden.service.preview import Draft, Preview, preview, tried
+from lakewarden.service.preview import Draft, Preview, check_unchanged, preview, tried
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.state import RealmState
 from lakewarden.service.statements import MAX_ID
@@ -141,7 +142,7 @@ def previewed(exchange: Exchange, body: Drafted) -> Answered:
         exchange.service,
         exchange.actor,
         realm,
-        lambda found: _draft(found, body),
+        lambda found: read_draft(found, body),
         at_revision=body.at_revision,
     )
     return made if isinstance(made, Denied) else _given(exchange.service.state.realm(realm), made)
@@ -156,7 +157,7 @@ def linted(exchange: Exchange, body: Drafted) -> Answered:
         name,
         exchange.now,
         rules,
-        lambda realm: tried(realm, _draft(realm, body), exchange.now),
+        trial(exchange, body),
     )
     if isinstance(found, Denied):
         return found
@@ -164,7 +165,19 @@ def linted(exchange: Exchange, body: Drafted) -> Answered:
     return FindingsOfDraft(findings=[finding_given(one, unchangeable) for one in found])
 
 
-def _draft(found: RealmState, body: Drafted) -> Draft:
+def trial(exchange: Exchange, body: Drafted) -> Callable[[RealmState], Matrix]:
+    """Makes the matrix of a realm with the draft in it; raises what `preview` raises."""
+
+    def make(found: RealmState) -> Matrix:
+        with exchange.service.reading() as reading:
+            check_unchanged(reading, found, body.at_revision)
+        return tried(found, read_draft(found, body), exchange.now)
+
+    return make
+
+
+def read_draft(found: RealmState, body: Drafted) -> Draft:
+    """What the body says is to be tried. Raises `BadInput` naming the place."""
     members = MembersDraft() if body.members is UNSET else body.members
     owners = OwnersDraft() if body.owners is UNSET else body.owners
     policies = PoliciesDraft() if body.policies is UNSET else body.policies

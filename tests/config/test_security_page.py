@@ -84,7 +84,7 @@ def test_a_fixed_limit_has_the_value_that_the_page_says(name: str, value: str) -
 
 
 def test_whatever_weakens_is_under_its_heading() -> None:
-    heading = PAGE.index("## What weakens it")
+    heading = PAGE.index("## Settings that weaken protection")
     under = set(re.findall(r"^\| `([a-z_.]+)`", PAGE[heading:], re.MULTILINE))
     off = ("auth", "policies", "existence", "rest", "constraints", "domain_write")
     weak: list[dict[str, object]] = [

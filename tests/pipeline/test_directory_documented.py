@@ -14,7 +14,7 @@ PAGE = Path(lakewarden.__file__).parents[2] / "docs" / "pipeline.md"
 
 @pytest.mark.parametrize("table", sorted(COLUMNS))
 def test_a_table_and_its_columns_are_documented(table: str) -> None:
-    section = PAGE.read_text("utf-8").partition("\n## The directory\n")[2].partition("\n## ")[0]
+    section = PAGE.read_text("utf-8").partition("\n## Directory format\n")[2].partition("\n## ")[0]
     found = section.partition(f"| `{table}` |")
     assert found[1]
     for column in COLUMNS[table]:

@@ -58,7 +58,7 @@ def test_the_page_about_the_command_line_has_every_verb_and_option(
     assert heading in page
     section = page.split(heading)[1].split("\n## ")[0]
     shared = "".join(
-        part.split("\n## ")[0] for part in re.split(r"## What the .* verbs share", page)
+        part.split("\n## ")[0] for part in re.split(r"## Options shared by the .* verbs", page)
     )
     assert [name for name in options if f"`{name}" not in section + shared] == []
 

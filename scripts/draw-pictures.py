@@ -1,7 +1,7 @@
 """Draws the pictures of docs/architecture.md from the code: `draw-pictures.py FOLDER`.
 
-The rooms and what they import come from the import contracts and the source, the matrix from a
-compiled sample, the rule from its model, the ways from the tables of docs/decision-path.md.
+The packages and their imports come from the import contracts and the source, the matrix from a
+compiled sample, the rule from its model, the steps from the tables of docs/decision-path.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lakewarden.service.system import load_system
 ROOT: Final = Path(__file__).resolve().parents[1]
 SOURCE: Final = ROOT / "src" / "lakewarden"
 
-# Colours are told for both; an image in a page follows what the reader's system says.
+# Both color schemes: an image in a page follows the reader's system.
 STYLE: Final = """
 text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 .small { font-size: 11px; fill: #59636e; }
@@ -90,7 +90,7 @@ class Picture:
         return "\n".join([head, title, f"<style>{STYLE}</style>", *self.parts, "</svg>\n"])
 
 
-def rooms() -> Picture:
+def packages() -> Picture:
     """The rooms of the source, layer by layer, with their lines and how many rooms they use."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     layers = next(
@@ -98,7 +98,7 @@ def rooms() -> Picture:
         for one in contracts["tool"]["importlinter"]["contracts"]
         if one["id"] == "layers"
     )
-    sheet = Picture("The rooms of lakewarden: upper ones import lower ones, never the reverse")
+    sheet = Picture("Packages of lakewarden: each may import those below it")
     y = 10
     for layer in layers:
         names = [name.strip("() ") for name in layer.split("|")]
@@ -113,7 +113,7 @@ def rooms() -> Picture:
         for number, name in enumerate(there):
             kind = "box" if name.startswith("systems") else "core"
             uses = ", ".join(_uses(name))
-            fits = uses if len(uses) * 6 < width else f"uses {len(_uses(name))} rooms"
+            fits = uses if len(uses) * 6 < width else f"uses {len(_uses(name))} packages"
             sheet.box(10 + number * (width + 10), y, width, 42, kind, name, fits)
         y += 52
     return sheet
@@ -124,7 +124,7 @@ def _module(name: str) -> Path:
 
 
 def _uses(name: str) -> list[str]:
-    """The rooms that a room imports."""
+    """The packages that a package imports."""
     place = SOURCE / name
     files = place.rglob("*.py") if place.is_dir() else [_module(name)]
     found = Counter[str]()
@@ -186,7 +186,7 @@ def matrix() -> Picture:
             for user in users
         )
         columns.setdefault(answers, []).append(name.removeprefix("lake:sales."))
-    sheet = Picture("The matrix: a row for each asker, a column for each class of entities")
+    sheet = Picture("Matrix of decisions: a row for each user, a column for each class of entities")
     sheet.text(10, 24, "table.load")
     for number, (answers, names) in enumerate(columns.items()):
         x = 110 + number * 190
@@ -205,7 +205,7 @@ def matrix() -> Picture:
     sheet.text(
         10,
         36 + len(users) * 44 + 16,
-        "What no statement tells apart shares a column: a million tables are hundreds of columns.",
+        "Entities that no statement distinguishes share a column: a million tables, hundreds of columns.",
         kind="small",
     )
     return sheet
@@ -257,13 +257,13 @@ def _label(node: expression.Node) -> str:
     return type(node).__name__.lower()
 
 
-def way(heading: str, title: str) -> Picture:
-    """The steps of a table of docs/decision-path.md, from top to bottom."""
+def steps(title: str) -> Picture:
+    """The steps of a section of docs/decision-path.md, from top to bottom."""
     page = (ROOT / "docs" / "decision-path.md").read_text("utf-8")
-    part = page.split(f"# {heading}\n")[1].split("\n# ")[0]
+    part = page.split(f"# {title}\n")[1].split("\n# ")[0]
     sheet = Picture(title)
-    steps = re.findall(r"^\| \d+ \| `([\w.]+)`[^|]*\| ([^|]*) \|$", part, re.MULTILINE)
-    for number, (symbol, says) in enumerate(steps):
+    rows = re.findall(r"^\| \d+ \| `([\w.]+)`[^|]*\| ([^|]*) \|$", part, re.MULTILINE)
+    for number, (symbol, says) in enumerate(rows):
         y = 10 + number * 66
         sheet.box(10, y, 380, 44, "core", symbol.removeprefix("lakewarden."))
         for at, line in enumerate(_wrapped(says)):
@@ -275,7 +275,7 @@ def way(heading: str, title: str) -> Picture:
 
 def _wrapped(text: str) -> Iterable[str]:
     """At most three lines of a text without marks."""
-    words, line, lines = re.sub(r"[`*]|\([^)]*`[^)]*\)", "", text).split(), "", list[str]()
+    words, line, lines = re.sub(r"[`*]|\s*\([^)]*`[^)]*\)", "", text).split(), "", list[str]()
     for word in words:
         if len(line) + len(word) > 88:
             lines.append(line)
@@ -288,11 +288,11 @@ def pictures() -> dict[str, str]:
     """All pictures, by the names of their files."""
     made = {
         "matrix": matrix(),
-        "rooms": rooms(),
+        "packages": packages(),
         "rule": rule(),
-        "question": way("The way of one question", "The way of one question"),
-        "request": way("The way of one request", "The way of one request"),
-        "batch-row": way("The way of one batch row", "The way of one batch row"),
+        "question": steps("Steps of a decision"),
+        "request": steps("Steps of an HTTP request"),
+        "batch-row": steps("Steps of a batch row"),
     }
     return {f"{name}.svg": picture.svg() for name, picture in made.items()}
 

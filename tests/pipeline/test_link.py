@@ -22,6 +22,7 @@ from lakewarden.pipeline.link import ALONE, AMBIGUOUS, OUTSIDE, Result, link
 from lakewarden.pipeline.link_directory import is_links, read
 from lakewarden.service.link import Asset, Link, Links
 from lakewarden.service.link import link as linked
+from lakewarden.service.link_rules import Rules, links_of
 from tests.cli.realms import write_realm
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def assets(entities: Mapping[str, Sequence[str]]) -> list[Asset]:
     return found
 
 
-def literal(rules: link_rules.Rules, entities: Mapping[str, Sequence[str]]) -> set[Link]:
+def literal(rules: Rules, entities: Mapping[str, Sequence[str]]) -> set[Link]:
     """The links, found one by one."""
     pairs: set[Link] = set()
     for rule in rules.rules:
@@ -272,6 +273,7 @@ def test_spark_links_what_a_literal_reading_links(spark: SparkSession, tmp_path:
     rules = link_rules.read(tmp_path / "rules.toml")
     found = found_in(tmp_path)
     assert found == literal(rules, entities)
+    assert found == {one.link for one in links_of(rules, assets(entities))}
     assert {name for name in "".join(WORLDS) if any(is_of(name, one) for one in found)} >= set(
         "aceg"
     )

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.pipeline.link_rules import Rules, check, pattern, read
+from lakewarden.pipeline.link_rules import read
 from lakewarden.service.link import Asset, link
+from lakewarden.service.link_rules import Rules, check, pattern
 from lakewarden.service.system import load_system
 
 FILE = """

@@ -33,10 +33,10 @@ from lakewarden.pipeline.link_directory import (
     rows_of,
     write_rows,
 )
-from lakewarden.pipeline.link_rules import Rule, Rules
 from lakewarden.pipeline.tables import spark_schema
 from lakewarden.pipeline.version_folder import folder_of
 from lakewarden.service.link import Asset, Link
+from lakewarden.service.link_rules import Rule, Rules, check
 from lakewarden.service.system import System, load_system
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def link(
     """
     found = link_rules.read(rules)
     read = {name: _opened(name, realms[name]) for name in found.realms if name in realms}
-    link_rules.check(found, {name: one.system for name, one in read.items()}, str(rules))
+    check(found, {name: one.system for name, one in read.items()}, str(rules))
     with draft(out) as one:
         entities = {name: _entities(spark, realm, found) for name, realm in read.items()}
         progress("read", 1, 1, f"{len(read)} realms")

@@ -109,10 +109,14 @@ def _check_keeper(keeper: str) -> None:
 
 
 def _directory(state: State, of: Link) -> str:
-    """The one directory of both ends' realms."""
-    if CONTROL in (of.one.realm, of.other.realm):
+    return common_directory(state, of.one.realm, of.other.realm)
+
+
+def common_directory(state: State, *realms: str) -> str:
+    """The one directory of two realms; raises `Unknown`, and `BadInput` where they never meet."""
+    if CONTROL in realms:
         raise BadInput(f"what the realm `{CONTROL}` holds are no assets")
-    one, other = (state.realm(end.realm).realm for end in of)
+    one, other = (state.realm(name).realm for name in realms)
     if one.directory != other.directory:
         raise BadInput(
             f"realms of different directories never meet: `{one.name}` is in `{one.directory}`,"

@@ -81,6 +81,9 @@ QUERIES = {
     "other_realm": "cdap",
     "other": "dataset:shop.orders",
 }
+OF_PATH = {"/links/suggestions": {"other": "cdap"}}
+"""Parameters that mean something else there."""
+
 FOR_EVERYBODY = {"/whoami", "/realms", "/directories", "/session", "/search"}
 FOR_THE_REALM_S_PEOPLE = {
     "/realms/{realm}",
@@ -141,7 +144,11 @@ def query_of(one: Endpoint) -> dict[str, str]:
         names.discard("of")  # an entity there, not a group
     if one.path.endswith("/history"):
         names = {"entity"}  # one of three
-    return {name: value for name, value in QUERIES.items() if name in names}
+    return {
+        name: value
+        for name, value in (QUERIES | OF_PATH.get(one.path, {})).items()
+        if name in names
+    }
 
 
 @guarded

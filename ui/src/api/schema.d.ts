@@ -619,6 +619,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/links/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** links between two realms that rules about names would make */
+        get: operations["get_links_suggestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/links/load": {
         parameters: {
             query?: never;
@@ -2773,6 +2790,37 @@ export interface components {
             total: number;
             page: components["schemas"]["PageGiven"];
             statements: components["schemas"]["StatementRow"][];
+        };
+        /**
+         * SuggestionsGiven
+         * @description Links that are not there yet, in order; and the rules that would make them.
+         */
+        SuggestionsGiven: {
+            total: number;
+            page: components["schemas"]["PageGiven"];
+            suggestions: components["schemas"]["SuggestionGiven"][];
+            rules: components["schemas"]["RuleGiven"][];
+        };
+        /**
+         * SuggestionGiven
+         * @description Two entities that the rule would link.
+         */
+        SuggestionGiven: {
+            one: components["schemas"]["End"];
+            other: components["schemas"]["End"];
+            rule: string;
+        };
+        /**
+         * RuleGiven
+         * @description A rule, as a file of rules has it, and how many of the suggested links it makes.
+         */
+        RuleGiven: {
+            name: string;
+            realms: {
+                [key: string]: string;
+            };
+            ignore_case: boolean;
+            pairs: number;
         };
         /**
          * TokenIssued
@@ -4957,6 +5005,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_links_suggestions: {
+        parameters: {
+            query: {
+                /** @description one realm */
+                realm: string;
+                /** @description the other realm */
+                other: string;
+                /** @description where to go on: `next_token` of the page before */
+                "page.token"?: string;
+                /** @description how many at most */
+                "page.limit"?: number;
+                /** @description how many to leave out before the page, without a token */
+                "page.skip"?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestionsGiven"];
+                };
             };
             /** @description why there is no answer */
             default: {

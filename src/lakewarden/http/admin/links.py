@@ -14,6 +14,7 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.service import links
 from lakewarden.service.control import Denied
 from lakewarden.service.link import Asset, Link
+from lakewarden.service.link_suggestions import suggestions
 from lakewarden.service.links import MAX_KEEPER
 
 LIMIT: Final = 32 * 1024 * 1024
@@ -52,6 +53,30 @@ class LinksGiven(Paged, kw_only=True):
     left_out: list[str]
 
 
+class RuleGiven(Given, kw_only=True):
+    """A rule, as a file of rules has it, and how many of the suggested links it makes."""
+
+    name: str
+    realms: dict[str, str]
+    ignore_case: bool
+    pairs: int
+
+
+class SuggestionGiven(Given, kw_only=True):
+    """Two entities that the rule would link."""
+
+    one: End
+    other: End
+    rule: str
+
+
+class SuggestionsGiven(Paged, kw_only=True):
+    """Links that are not there yet, in order; and the rules that would make them."""
+
+    suggestions: list[SuggestionGiven]
+    rules: list[RuleGiven]
+
+
 class LinkRows(Body, kw_only=True):
     """Links that rules found: realm and entity of either end. `prune`: no others of theirs."""
 
@@ -88,6 +113,32 @@ def listed(exchange: Exchange) -> Answered:
 def _place(of: Link) -> str:
     """A text in the order of the links, as they are listed."""
     return "\0".join(part for end in of for part in (end.realm, *end.entity))
+
+
+def suggested(exchange: Exchange) -> Answered:
+    """Links between two realms that rules about names would make."""
+    realm, other = exchange.one("realm"), exchange.one("other")
+    found = suggestions(exchange.state, exchange.actor, realm, other, exchange.now)
+    if isinstance(found, Denied):
+        return found
+    shown, page = cut_of(exchange, found.links, lambda one: _place(one[0]), realm, other)
+    return SuggestionsGiven(
+        suggestions=[
+            SuggestionGiven(one=end_of(pair.one), other=end_of(pair.other), rule=rule)
+            for pair, rule in shown
+        ],
+        rules=[
+            RuleGiven(
+                name=rule.name,
+                realms=dict(rule.patterns),
+                ignore_case=rule.ignore_case,
+                pairs=rule.pairs,
+            )
+            for rule in found.rules
+        ],
+        total=len(found.links),
+        page=page,
+    )
 
 
 def put(exchange: Exchange, body: LinkSent) -> Answered:
@@ -145,6 +196,19 @@ ENDPOINTS = (
         query=(
             Parameter("realm", "only links into this realm", pattern=NAME),
             Parameter("entity", "only those of this entity of it", pattern=ENTITY),
+            *PAGED,
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/links/suggestions",
+        "link.put",
+        suggested,
+        "links between two realms that rules about names would make",
+        gives=SuggestionsGiven,
+        query=(
+            Parameter("realm", "one realm", required=True, pattern=NAME),
+            Parameter("other", "the other realm", required=True, pattern=NAME),
             *PAGED,
         ),
     ),

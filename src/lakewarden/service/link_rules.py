@@ -1,0 +1,267 @@
+"""Rules that say which entities of several realms are one asset, by the patterns of their names.
+
+    keeper = "hive"                  # who keeps the links in a store; a load changes no others
+
+    [[rule]]
+    name = "hive tables"
+    ignore_case = false              # compare what the variables stand for without case
+    [rule.realms]                    # two realms or more
+    hub = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,{schema}.{table},PROD)"
+    lake = "table:lake:hive.{schema}.{table}"
+    app = "dataset:{schema}.{table}"
+
+    [[except]]                       # never link these two
+    hub = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,tmp.x,PROD)"
+    lake = "table:lake:hive.tmp.x"
+
+`{table}` stands for one part of a name: anything without `.`, `,`, `:`, `/` and parentheses;
+`{path...}` for one part or several: anything without commas and parentheses. `{{` and `}}` are
+the braces themselves. Each pattern of a rule has the same variables, each once; entities for
+which these stand for the same texts are one asset.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.toml_section import Section
+from lakewarden.names.canonical import check_text
+from lakewarden.service.link import Asset, Link, Links, link
+from lakewarden.service.links import MAX_KEEPER
+from lakewarden.service.realm import check_realm_name
+from lakewarden.service.system import System
+
+_PART: Final = r"([^.,:/()]+)"
+_PARTS: Final = r"([^,()]+)"
+_TOKEN: Final = re.compile(r"\{\{|\}\}|\{(\w+)(\.\.\.)?\}|[{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Entities of one type whose names fit; `variables` in the order of their groups.
+
+    `body` is a regular expression that Python and Java read alike, for the whole name.
+    """
+
+    type: str
+    body: str
+    variables: tuple[str, ...]
+
+    def fit(self, name: str) -> dict[str, str] | None:
+        """What the variables stand for in a name; None where it does not fit."""
+        found = re.fullmatch(self.body, name)
+        return None if found is None else dict(zip(self.variables, found.groups(), strict=True))
+
+    @property
+    def java(self) -> str:
+        """The expression for Spark, which searches anywhere in a text."""
+        return rf"\A{self.body}\z"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Entities of these realms that fit with equal variables are one asset."""
+
+    name: str
+    realms: Mapping[str, Pattern]
+    ignore_case: bool = False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables in one order for all realms."""
+        return tuple(sorted(next(iter(self.realms.values())).variables))
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a file; `never` are the links that are not made."""
+
+    keeper: str
+    rules: tuple[Rule, ...]
+    never: frozenset[Link] = frozenset()
+
+    @property
+    def realms(self) -> tuple[str, ...]:
+        """All realms that some rule speaks of."""
+        return tuple(sorted({name for rule in self.rules for name in rule.realms}))
+
+    def types(self, realm: str) -> tuple[str, ...]:
+        """The types of which the rules speak in a realm."""
+        found = (rule.realms[realm].type for rule in self.rules if realm in rule.realms)
+        return tuple(sorted(set(found)))
+
+
+class RuledLink(NamedTuple):
+    """A link, and the first rule by name that makes it."""
+
+    link: Link
+    rule: str
+
+
+def links_of(rules: Rules, assets: Iterable[Asset]) -> list[RuledLink]:
+    """The links that rules make among some entities, in order; what is not clear is no link.
+
+    Not clear is a key that two entities of a realm have, an entity that would be linked to two of
+    a realm, and links by which, followed on, two entities of a realm or two that are kept apart
+    would be one asset.
+
+    COST: in memory. For large realms `lakewarden pipeline link` finds the same in Spark.
+    """
+    by_pair: dict[Link, str] = {}
+    for rule in rules.rules:
+        for ends in _fitting(rule, assets).values():
+            sole = [found[0] for found in ends.values() if len(found) == 1]
+            for place, one in enumerate(sole):
+                for other in sole[place + 1 :]:
+                    pair = link(one, other)
+                    by_pair[pair] = min(rule.name, by_pair.get(pair, rule.name))
+    pairs = [RuledLink(*one) for one in sorted(by_pair.items()) if one[0] not in rules.never]
+    counts = Counter(
+        (end, to.realm) for pair, _ in pairs for end, to in (pair, (pair.other, pair.one))
+    )
+    clear = [
+        one
+        for one in pairs
+        if counts[one.link.one, one.link.other.realm] == 1
+        and counts[one.link.other, one.link.one.realm] == 1
+    ]
+    together = Links.of((one.link, "") for one in clear)
+    return [one for one in clear if _is_sound(together.same(one.link.one), rules.never)]
+
+
+def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[str, list[Asset]]]:
+    """The entities that fit the rule by key and realm."""
+    fitting: dict[tuple[str, ...], dict[str, list[Asset]]] = {}
+    for asset in assets:
+        shape = rule.realms.get(asset.realm)
+        if shape is None or shape.type != asset.entity.type:
+            continue
+        values = shape.fit(asset.entity.name)
+        if values is not None:
+            key = tuple(values[word] for word in rule.variables)
+            key = tuple(map(str.lower, key)) if rule.ignore_case else key
+            fitting.setdefault(key, {}).setdefault(asset.realm, []).append(asset)
+    return fitting
+
+
+def _is_sound(same: Sequence[Asset], never: frozenset[Link]) -> bool:
+    """Whether a class has one entity of each realm at most, and none that are kept apart."""
+    realms = {one.realm for one in same}
+    if len(realms) != len(same):
+        return False
+    return not any(link(one, other) in never for one, other in combinations(same, 2))
+
+
+def pattern(text: str) -> Pattern:
+    """The pattern that `type:text with {variables}` says; raises `BadInput`.
+
+    >>> pattern("table:lake:hive.{schema}.{table}").fit("lake:hive.shop.orders")
+    {'schema': 'shop', 'table': 'orders'}
+    """
+    type, colon, name = text.partition(":")
+    if not (type and colon and name):
+        raise BadInput(f"expected `type:name`, got `{text}`")
+    body, variables, end = "", [], 0
+    for token in _TOKEN.finditer(name):
+        body += re.escape(name[end : token.start()])
+        end = token.end()
+        word, many = token[1], token[2]
+        if word is not None:
+            if word in variables:
+                raise BadInput(f"`{{{word}}}` is there twice")
+            variables.append(word)
+            body += _PARTS if many else _PART
+        elif len(token[0]) == 2:
+            body += re.escape(token[0][0])
+        else:
+            raise BadInput(f"expected `{{name}}`, found a `{token[0]}` alone; write it twice")
+    body += re.escape(name[end:])
+    if not variables:
+        raise BadInput("expected a variable, such as `{table}`")
+    return Pattern(type, body, tuple(variables))
+
+
+def read_rules(section: Section) -> Rules:
+    """The rules in a file's table. Raises `BadInput` with file, field and expectation."""
+    keeper = section.text("keeper")
+    check_text(keeper, f"{section.where}: the keeper")
+    if len(keeper) > MAX_KEEPER:
+        raise BadInput(f"at most {MAX_KEEPER} characters", where=section.at("keeper"))
+    rules = tuple(_rule(one) for one in section.tables("rule"))
+    if not rules:
+        raise BadInput("expected at least one", where=section.at("rule"))
+    for name in {rule.name for rule in rules}:
+        if sum(rule.name == name for rule in rules) > 1:
+            raise BadInput(f"two rules are called `{name}`", where=section.at("rule"))
+    known = {name for rule in rules for name in rule.realms}
+    never = frozenset(_never(one, known) for one in section.tables("except"))
+    section.close()
+    return Rules(keeper, rules, never)
+
+
+def _rule(section: Section) -> Rule:
+    name = section.text("name")
+    ignore_case = section.flag("ignore_case")
+    inner = Section(section.take("realms"), section.at("realms"))
+    realms = {check_realm_name(key): _pattern(inner, key) for key in inner.names()}
+    section.close()
+    if len(realms) < 2:
+        raise BadInput("expected two realms or more", where=inner.where)
+    wanted = sorted(next(iter(realms.values())).variables)
+    for realm, found in realms.items():
+        if sorted(found.variables) != wanted:
+            expected = ", ".join(f"{{{word}}}" for word in wanted)
+            raise BadInput(f"expected the variables {expected}", where=inner.at(realm))
+    return Rule(name, realms, ignore_case)
+
+
+def _pattern(section: Section, key: str) -> Pattern:
+    try:
+        return pattern(section.text(key))
+    except BadInput as error:
+        raise BadInput(error.message, where=error.where or section.at(key)) from None
+
+
+def _never(section: Section, known: set[str]) -> Link:
+    names = section.names()
+    if len(names) != 2 or not known.issuperset(names):
+        raise BadInput("expected two of the rules' realms", where=section.where)
+    ends = []
+    for name in names:
+        type, colon, text = section.text(name).partition(":")
+        if not (type and colon and text):
+            raise BadInput("expected `type:name`", where=section.at(name))
+        ends.append(Asset(name, Entity(type, text)))
+    return link(*ends)
+
+
+def check(rules: Rules, systems: Mapping[str, System], where: str) -> None:
+    """Raises `BadInput` where the rules speak of what the realms do not have."""
+    missing = sorted(set(rules.realms) - set(systems))
+    if missing:
+        raise BadInput(f"no directory was given for realm `{missing[0]}`", where=where)
+    for rule in rules.rules:
+        for realm, found in rule.realms.items():
+            try:
+                systems[realm].model.check_type(found.type)
+            except Unknown as error:
+                raise BadInput(
+                    f"rule `{rule.name}`, realm `{realm}`: {error}", where=where
+                ) from None
+    for one in sorted(rules.never):
+        for end in one:
+            try:
+                entity = systems[end.realm].entity(f"{end.entity.type}:{end.entity.name}")
+            except (BadInput, Unknown) as error:
+                raise BadInput(
+                    f"an exception in realm `{end.realm}`: {error}", where=where
+                ) from None
+            if entity == NO_RESOURCE or entity != end.entity:
+                raise BadInput(f"`{end}` is not in canonical form", where=where)

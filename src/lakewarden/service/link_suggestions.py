@@ -1,0 +1,181 @@
+"""Links that are not there yet, and the rules about names that would make them.
+
+Names of two realms are compared by their last two parts (`sales.orders`, `sales/orders`). What
+stands around these is a frame, such as `lake:hive.` and nothing, or `urn:li:dataset:(…,` and
+`,PROD)`. Two frames that have parts in common are a rule, as files of rules have them; what it
+links is what `lakewarden pipeline link` would link by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.service import control
+from lakewarden.service.actor import Actor
+from lakewarden.service.cancellation import checked
+from lakewarden.service.control import Denied
+from lakewarden.service.link import Asset, Link, Links
+from lakewarden.service.link_rules import Rule, Rules, links_of, pattern
+from lakewarden.service.links import common_directory
+from lakewarden.service.state import State
+
+MOST_ENTITIES: Final = 200_000
+"""Of one realm; of more, a job in Spark finds the links."""
+
+FEWEST: Final = 2
+"""Pairs that a rule makes at least: one alone may be chance."""
+
+_MOST_FRAMES: Final = 20
+"""Frames of one realm around the same parts; a name like `a.b` in more of them says nothing."""
+
+_NAME: Final = re.compile(
+    r"(?P<before>.*?)(?P<one>[^.,:/()]+)(?P<between>[./])(?P<two>[^.,:/()]+)(?P<after>(?:[,)].*)?)",
+    re.DOTALL,
+)
+
+
+class _Frame(NamedTuple):
+    """What stands around the last two parts of names of one type."""
+
+    type: str
+    before: str
+    between: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        """The pattern, as a file of rules has it."""
+        before, after = (
+            text.replace("{", "{{").replace("}", "}}") for text in (self.before, self.after)
+        )
+        return f"{self.type}:{before}{{schema}}{self.between}{{table}}{after}"
+
+
+_Parts = tuple[str, str]
+_Framed = Mapping[_Parts, Mapping[_Frame, list[Asset]]]
+"""The entities of a realm by their last two parts in lower case, and by what stands around them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedRule:
+    """A rule by its name, its patterns as a file has them by realm, and how many pairs it makes."""
+
+    name: str
+    patterns: Mapping[str, str]
+    ignore_case: bool
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Links in order, each with the name of its rule; and the rules, the one with most pairs first.
+
+    No entity stands in two of the links.
+    """
+
+    links: tuple[tuple[Link, str], ...]
+    rules: tuple[SuggestedRule, ...]
+
+
+def suggestions(
+    state: State, actor: Actor, realm: str, other: str, now: float
+) -> Suggestions | Denied:
+    """What could be linked of two realms, for whoever may link there and sees what is linked.
+
+    Raises `Unknown` and `BadInput` for realms that never meet, `LimitExceeded` for large ones.
+    """
+    for name in sorted({realm, other}):
+        for operation in ("link.list", "link.put"):
+            refused = control.denied_in(state, actor, operation, name, now)
+            if refused is not None:
+                return refused
+    if realm == other:
+        raise BadInput("expected another realm", where="other")
+    common_directory(state, realm, other)
+    ones, others = (_framed(_free(state, name, to)) for name, to in _both(realm, other))
+    taken: set[Asset] = set()
+    links: list[tuple[Link, str]] = []
+    rules: list[SuggestedRule] = []
+    for one, two in _candidates(ones, others):
+        name = f"rule {len(rules) + 1}"
+        patterns = {realm: one.text, other: two.text}
+        assets = [*_inside(ones, one), *_inside(others, two)]
+        made = [
+            pair
+            for pair in _made(name, patterns, assets)
+            if taken.isdisjoint(pair) and _joins_once(state.links, pair)
+        ]
+        if len(made) < FEWEST:
+            continue
+        exact = {found.link for found in links_of(_rules(name, patterns), assets)}
+        rules.append(SuggestedRule(name, patterns, not exact.issuperset(made), len(made)))
+        links += [(pair, name) for pair in made]
+        taken.update(end for pair in made for end in pair)
+    return Suggestions(tuple(sorted(links)), tuple(rules))
+
+
+def _both(realm: str, other: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (realm, other), (other, realm)
+
+
+def _free(state: State, realm: str, to: str) -> Iterator[Asset]:
+    """The entities of a realm that are not linked to any of the other."""
+    tree = state.realm(realm).matrix.snapshot.coded.tree
+    if len(tree.stored) > MOST_ENTITIES:
+        raise LimitExceeded(
+            f"realm `{realm}` has {len(tree.stored):,} entities, at most {MOST_ENTITIES:,} are"
+            " compared here; `lakewarden pipeline link` links more"
+        )
+    for id in checked(tree.stored):
+        asset = Asset(realm, tree.entity(id))
+        if asset not in state.links.ends or all(end.realm != to for end in state.links.same(asset)):
+            yield asset
+
+
+def _framed(assets: Iterable[Asset]) -> dict[_Parts, dict[_Frame, list[Asset]]]:
+    framed: dict[_Parts, dict[_Frame, list[Asset]]] = {}
+    for asset in assets:
+        found = _NAME.fullmatch(asset.entity.name)
+        if found is not None:
+            frame = _Frame(asset.entity.type, *found.group("before", "between", "after"))
+            parts = (found["one"].lower(), found["two"].lower())
+            framed.setdefault(parts, {}).setdefault(frame, []).append(asset)
+    return framed
+
+
+def _candidates(ones: _Framed, others: _Framed) -> list[tuple[_Frame, _Frame]]:
+    """Frames of both realms that have parts in common, those with the most first."""
+    counts: Counter[tuple[_Frame, _Frame]] = Counter()
+    for parts in checked(ones.keys() & others.keys()):
+        if max(len(ones[parts]), len(others[parts])) <= _MOST_FRAMES:
+            counts.update((one, two) for one in ones[parts] for two in others[parts])
+    fit = [pair for pair, count in counts.items() if count >= FEWEST]
+    return sorted(fit, key=lambda pair: (-counts[pair], pair))
+
+
+def _inside(framed: _Framed, frame: _Frame) -> Iterator[Asset]:
+    for by_frame in framed.values():
+        yield from by_frame.get(frame, ())
+
+
+def _rules(name: str, patterns: Mapping[str, str]) -> Rules:
+    rule = Rule(name, {realm: pattern(text) for realm, text in patterns.items()})
+    return Rules("suggested", (rule,))
+
+
+def _made(name: str, patterns: Mapping[str, str], assets: list[Asset]) -> list[Link]:
+    """What the rule links, whatever the case of letters."""
+    rules = _rules(name, patterns)
+    loose = replace(rules, rules=tuple(replace(one, ignore_case=True) for one in rules.rules))
+    return [found.link for found in links_of(loose, assets)]
+
+
+def _joins_once(links: Links, new: Link) -> bool:
+    """Whether the class that the link makes would have one entity of each realm at most."""
+    realms = [end.realm for side in new for end in links.same(side)]
+    return len(realms) == len(set(realms))

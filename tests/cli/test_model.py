@@ -95,7 +95,7 @@ def test_the_commands_of_the_page_do_what_it_says(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    section = PAGE.read_text("utf-8").split("## A model of one's own")[1].split("\n## ")[0]
+    section = PAGE.read_text("utf-8").split("## Create your own model")[1].split("\n## ")[0]
     making, upgrading = re.findall(r"```\n(.*?)```", section, re.DOTALL)
     for line in making.splitlines():
         assert cli(*shlex.split(line)[1:]).code == 0, line
